@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import glob
 from collections import Counter
 from collections.abc import Iterable
@@ -11,6 +12,8 @@ from itertools import islice
 from pathlib import Path
 
 from instances.files import InstanceFileError
+from instances.ladder import ladder, rung_file
+from instances.progress import telling
 from instances.telling import did_you_mean, printable
 
 #: The library, a JSON file an instance.
@@ -18,6 +21,8 @@ FOLDER = Path(__file__).parent
 
 #: Folders whose name begins the names of their instances, and is left out of the file names.
 SPOKEN_FOR = ("three_partition", "tiny")
+#: What stands before the instances that are drawn by name, as a folder would.
+LADDER = "ladder"
 #: Files of a folder that are looked at for the name that was meant.
 _MOST_FILES = 10_000
 #: How alike they are at least: many share their suffix.
@@ -32,7 +37,7 @@ def find_instance(name_or_path: str | Path) -> Path:
     name_or_path
         A path; or, where nothing is there, an instance of the library by name (``tiny_handover``),
         or by its file with or without ``instances/``, its folder and ``.json`` (``tiny/handover``,
-        ``handover``).
+        ``handover``); or one of the ladder, which is drawn (``am1_n20_seed0``).
 
     Raises
     ------
@@ -52,6 +57,8 @@ def find_instance(name_or_path: str | Path) -> Path:
         raise InstanceFileError(
             f"{printable(str(name_or_path))}: expected an instance file, found a folder"
         )
+    if found is None and (rung := _on_ladder(path)) in ladder():
+        return rung_file(rung)
     if found is None:
         raise InstanceFileError(
             f"{printable(str(name_or_path))}: expected an instance file or a name of the library, "
@@ -71,7 +78,7 @@ def near_names(path: Path, further: Iterable[str] = ()) -> str:
     files: list[str] = []
     with contextlib.suppress(OSError, ValueError):
         files += (each.name for each in islice(path.parent.iterdir(), _MOST_FILES))
-    known = [*further, *library_files()]
+    known = [*further, *library_files(), *ladder()]
     of_library = did_you_mean(path.name.removesuffix(".json"), known)
     return did_you_mean(path.name, files, _ALIKE) or of_library
 
@@ -80,10 +87,12 @@ def find_instances(name: str) -> list[Path]:
     """Return the instance files of a folder, of a glob, or of one instance; empty without any.
 
     Of what is not there the library is asked: for a folder (``am1``), an instance by name, or a
-    glob that begins with ``instances/``.
+    glob that begins with ``instances/``; and the ladder: ``ladder``, or a glob below ``ladder/``.
 
     Raises
     ------
+    InstanceFileError
+        If an instance of the ladder cannot be drawn.
     OSError, ValueError
         If there can be no such path: it is too long, or holds a NUL.
     """
@@ -100,12 +109,28 @@ def find_instances(name: str) -> list[Path]:
     one = _library().get(below.removesuffix(".json"))
     if one is not None:
         return [one]
+    if rungs := _rungs(path):
+        return [rung_file(each) for each in telling(rungs, "instances drawn")]
     files = [each.relative_to(FOLDER) for each in library_files().values()]
     if glob.has_magic(name):
         ours = name.startswith("instances/")
         matched = set(glob.glob(below, root_dir=FOLDER, recursive=True)) if ours else set()
         return [FOLDER / file for file in files if str(file) in matched]
     return [FOLDER / file for file in files if Path(below) in file.parents]
+
+
+def _rungs(path: Path) -> list[str]:
+    """Return the instances of the ladder that a name, its folder or a glob below that means."""
+    if path.as_posix() == LADDER:
+        return list(ladder())
+    wanted = _on_ladder(path)
+    if path.parent.as_posix() == LADDER and glob.has_magic(wanted):
+        return fnmatch.filter(ladder(), wanted)
+    return [wanted] if wanted in ladder() else []
+
+
+def _on_ladder(path: Path) -> str:
+    return path.as_posix().removeprefix(f"{LADDER}/").removesuffix(".json")
 
 
 @cache

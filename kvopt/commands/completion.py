@@ -16,6 +16,7 @@ from formulations.registry import formulations
 from heuristics.predictions import PREDICTIONS
 from instances.batch_time import batch_times
 from instances.command import beginning
+from instances.ladder import ladder
 from instances.named import library_files
 from kvopt.methods.engines import named_engines
 from kvopt.suites import suites
@@ -23,12 +24,12 @@ from kvopt.suites import suites
 
 def instances(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Propose instances of the library, and files where none begins so."""
-    return _or_files(beginning(incomplete, library_files()), incomplete)
+    return _or_files(beginning(incomplete, chain(library_files(), ladder())), incomplete)
 
 
 def inputs(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Propose suites and instances, and files where none begins so."""
-    return _or_files(beginning(incomplete, chain(suites(), library_files())), incomplete)
+    return _or_files(beginning(incomplete, chain(suites(), library_files(), ladder())), incomplete)
 
 
 def policy_names() -> list[str]:

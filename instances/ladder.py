@@ -1,0 +1,213 @@
+"""The ladder, ``python -m instances.ladder [--check]``: drawn families over sizes from 5 to 10,000.
+
+Each instance is a row of ``ladder.csv``: the command that draws it, its sha256, and what tells how
+hard it is.  It has no file: by its name it is drawn, held against the sha256, and written where the
+user's caches are.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from instances.checkout import cache_folder
+from instances.command import Generated, generating
+from instances.files import InstanceFileError, read_instance, write_instance
+from instances.generate import drawn_family
+from instances.jsonfile import FileError
+from instances.model import Instance
+from instances.progress import telling
+
+#: A row an instance.
+ROWS = Path(__file__).with_suffix(".csv")
+SIZES = (5, 8, 10, 12, 16, 20, 24, 30, 40, 60, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
+#: Larger sizes have one seed, the others three.
+_SEVERAL = 200
+_SEEDS = 3
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A family with parameters, from the size that fills the memory to the one drawn last."""
+
+    family: str
+    least: int
+    most: int = SIZES[-1]
+    set: str = ""
+
+
+#: Rates a round are such that nine tenths of the memory is asked for, on average.
+_KINDS = (
+    _Kind("am1", 5, 200),
+    _Kind("am2", 5, 60),
+    _Kind("uniform", 5),
+    _Kind("uniform", 5, set="rate=0.08"),
+    _Kind("normal", 5),
+    _Kind("binomial", 5),
+    _Kind("exponential", 5),
+    _Kind("exponential", 5, set="rate=1.6"),
+    _Kind("mixed", 5),
+    _Kind("two-point", 60),
+    _Kind("geometric", 100),
+    _Kind("linearly-weighted-geometric", 100),
+    _Kind("chat", 200),
+    _Kind("chat", 200, set="rate=1.2"),
+    _Kind("chat", 200, set="rate=10 seconds=true"),
+    _Kind("chat", 200, set="rate=50 seconds=true"),
+    _Kind("chat-lognormal", 200),
+    _Kind("summarize", 100),
+    _Kind("mix80-20", 100),
+    _Kind("mix80-20-lognormal", 100),
+)
+
+
+@dataclass(frozen=True)
+class Rung:
+    """An instance of the ladder.
+
+    Attributes
+    ----------
+    name
+        As its file would have it.
+    family, seed, set
+        What ``kvopt generate FAMILY --seed K --set KEY=VALUE`` draws it with; ``set`` has its
+        parameters, separated by blanks.
+    n, memory
+        Requests, and M (tokens).
+    kinds
+        Different pairs of prompt and output.
+    tightness
+        Largest peak over M: α of the papers.
+    work
+        Σ volumes over M: the rounds that a full memory needs at least.
+    last_arrival
+        Rounds, or seconds where the parameters say so.
+    sha256
+        Of memory and requests, as rows of runs have it.
+    """
+
+    name: str
+    family: str
+    seed: int
+    set: str
+    n: int
+    memory: int
+    kinds: int
+    tightness: float
+    work: float
+    last_arrival: float
+    sha256: str
+
+    @property
+    def command(self) -> str:
+        """The command that draws it."""
+        parameters = "".join(f" --set {each}" for each in self.set.split())
+        return f"kvopt generate {self.family} --seed {self.seed}{parameters}"
+
+    def draw(self) -> Instance:
+        """Draw it."""
+        return drawn_family(self.family, self.seed, self.set.split())
+
+
+@cache
+def ladder() -> Mapping[str, Rung]:
+    """Return the committed rows by name, in their order."""
+    with ROWS.open(encoding="utf-8", newline="") as file:
+        return {row["name"]: _rung(row) for row in csv.DictReader(file)}
+
+
+def _rung(row: Mapping[str, str]) -> Rung:
+    return Rung(
+        name=row["name"],
+        family=row["family"],
+        seed=int(row["seed"]),
+        set=row["set"],
+        n=int(row["n"]),
+        memory=int(row["memory"]),
+        kinds=int(row["kinds"]),
+        tightness=float(row["tightness"]),
+        work=float(row["work"]),
+        last_arrival=float(row["last_arrival"]),
+        sha256=row["sha256"],
+    )
+
+
+def rung_file(name: str) -> Path:
+    """Return the file of an instance of the ladder, drawn now if it has not been before.
+
+    Parameters
+    ----------
+    name
+        A key of :func:`ladder`.
+
+    Raises
+    ------
+    InstanceFileError
+        If it cannot be written, or if what is drawn here has another sha256.
+    """
+    rung = ladder()[name]
+    try:
+        file = cache_folder("instances") / f"{name}-{rung.sha256[:12]}" / f"{name}.json"
+        with suppress(FileError):  # nothing there, or nothing that can be used
+            if read_instance(file).sha256 == rung.sha256:
+                return file
+        instance = rung.draw()
+        if instance.sha256 != rung.sha256:
+            raise InstanceFileError(
+                f"{name}: expected sha256 {rung.sha256[:12]}, drew {instance.sha256[:12]}; "
+                "a library on this machine rounds otherwise"
+            )
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_instance(instance, file)
+    except (OSError, RuntimeError) as error:
+        raise InstanceFileError(f"{name}: {error}") from None
+    return file
+
+
+def drawn_rungs() -> Iterator[Rung]:
+    """Draw all instances; their rows as they shall be."""
+    for kind in _KINDS:
+        for n in (size for size in SIZES if kind.least <= size <= kind.most):
+            for seed in range(_SEEDS if n <= _SEVERAL else 1):
+                parameters = f"n={n} {kind.set}".strip()
+                instance = drawn_family(kind.family, seed, parameters.split())
+                yield _described(instance, kind.family, seed, parameters)
+
+
+def _described(instance: Instance, family: str, seed: int, parameters: str) -> Rung:
+    requests, memory = instance.requests, instance.memory
+    return Rung(
+        name=instance.name,
+        family=family,
+        seed=seed,
+        set=parameters,
+        n=len(instance),
+        memory=memory,
+        kinds=len({(request.prompt, request.output) for request in requests}),
+        tightness=round(max(request.peak for request in requests) / memory, 4),
+        work=round(sum(request.volume for request in requests) / memory, 2),
+        last_arrival=float(max(request.arrival for request in requests)),
+        sha256=instance.sha256,
+    )
+
+
+def _generated() -> Generated:
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(Rung.__dataclass_fields__)
+    for rung in telling(drawn_rungs(), "instances drawn"):
+        table.writerow([getattr(rung, field) for field in Rung.__dataclass_fields__])
+    return {ROWS: text.getvalue()}, [ROWS]
+
+
+main = generating("python -m instances.ladder", _generated)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

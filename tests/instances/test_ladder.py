@@ -1,0 +1,125 @@
+"""The ladder: each row draws its instance, by its name too, and a cache never answers for it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import instances.ladder
+import instances.named
+from instances import InstanceFileError, read_instance
+from instances.generate import main as generate_main
+from instances.ladder import SIZES, drawn_rungs, ladder, main, rung_file
+from instances.named import find_instance, find_instances, library_files
+
+LARGEST_HERE = 60
+
+
+@pytest.fixture
+def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of the user's caches, an empty one."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_small_rows_are_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every column; the slow test has all sizes."""
+    monkeypatch.setattr(instances.ladder, "SIZES", [n for n in SIZES if n <= LARGEST_HERE])
+    drawn = list(drawn_rungs())
+    assert drawn == [rung for rung in ladder().values() if rung.n <= LARGEST_HERE]
+    assert len(drawn) > 200
+
+
+@pytest.mark.slow("repeats")
+def test_all_rows_are_what_is_drawn() -> None:
+    """The committed file stands byte for byte, sizes up to 10,000."""
+    assert main(["--check"]) == 0
+    assert {rung.n for rung in ladder().values()} == set(SIZES)
+
+
+def test_names_are_of_one_instance_each() -> None:
+    """Also over ladder and library together, and so are the hashes of the ladder."""
+    assert not ladder().keys() & library_files().keys()
+    assert len({rung.sha256 for rung in ladder().values()}) == len(ladder())
+
+
+@pytest.mark.parametrize("name", ["am2_n8_seed1", "uniform_n5_seed2_rate0.08"])
+def test_the_command_of_a_row_draws_its_instance(name: str, tmp_path: Path) -> None:
+    """As a user would type it."""
+    rung, file = ladder()[name], tmp_path / "mine.json"
+    command, *arguments = shlex.split(rung.command)[1:]
+    assert command == "generate"
+    assert generate_main([*arguments, "--out", str(file)]) == 0
+    drawn = read_instance(file)
+    assert (drawn.name, drawn.sha256) == (name, rung.sha256)
+
+
+def test_a_size_holds_the_requests_of_the_one_before() -> None:
+    """What docs/formats.md says, where all arrive at 0."""
+    sizes = [rung.draw() for rung in ladder().values() if rung.name.startswith("am1_n")]
+    for smaller, larger in pairwise(each for each in sizes if each.seed == 0):
+        assert larger.requests[: len(smaller)] == smaller.requests
+
+
+@pytest.mark.parametrize("name", ["am1_n5_seed0", "ladder/am1_n5_seed0", "am1_n5_seed0.json"])
+def test_an_instance_is_drawn_by_its_name(name: str, caches: Path) -> None:
+    """Into the user's caches, whose file is taken the next time."""
+    file = find_instance(name)
+    assert file.is_relative_to(caches)
+    assert read_instance(file) == ladder()["am1_n5_seed0"].draw()
+    before = file.stat().st_mtime_ns
+    assert find_instances(name) == [file]
+    assert file.stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("damaged", ["", "{}", "other"])
+def test_a_damaged_file_of_the_caches_is_made_again(damaged: str, caches: Path) -> None:
+    """Also where it holds another instance."""
+    file = rung_file("am1_n5_seed0")
+    whole = file.read_text()
+    file.write_text(rung_file("am1_n5_seed1").read_text() if damaged == "other" else damaged)
+    assert rung_file("am1_n5_seed0").read_text() == whole
+    assert file.is_relative_to(caches)
+
+
+def test_what_is_drawn_otherwise_is_refused(caches: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line, and nothing stays in the caches."""
+    rung = replace(ladder()["am1_n5_seed0"], sha256="0" * 64)
+    monkeypatch.setattr(instances.ladder, "ladder", lambda: {rung.name: rung})
+    with pytest.raises(InstanceFileError, match="am1_n5_seed0: expected sha256 000000000000, drew"):
+        rung_file(rung.name)
+    assert not list(caches.rglob("*.json"))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a folder where a file stands")
+def test_caches_that_cannot_be_written_are_one_line(caches: Path) -> None:
+    """A file stands where the folder shall be."""
+    (caches / "kvopt").write_text("")
+    with pytest.raises(InstanceFileError, match=r"am1_n5_seed0: .*kvopt"):
+        find_instance("am1_n5_seed0")
+
+
+def test_the_ladder_is_a_folder_to_a_command(caches: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its name, and by a glob below it; one instance takes neither."""
+    assert [file.stem for file in find_instances("ladder/am1_n5_*")] == [
+        f"am1_n5_seed{seed}" for seed in range(3)
+    ]
+    assert find_instances("ladder/nothing*") == find_instances("*_n5_seed0") == []
+    monkeypatch.setattr(instances.named, "rung_file", Path)
+    assert find_instances("ladder") == [Path(name) for name in ladder()]
+    for name in ("ladder", "ladder/am1_n5_*"):
+        with pytest.raises(InstanceFileError, match="found neither"):
+            find_instance(name)
+    assert len(list(caches.rglob("*.json"))) == 3
+
+
+def test_a_typo_finds_the_nearest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names of the ladder are proposed as those of the library are."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InstanceFileError, match=r"did you mean .*am1_n10_seed0"):
+        find_instance("am1_n10_sed0")
