@@ -12,17 +12,19 @@ import io
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
+from typing import get_type_hints
 
 from instances.checkout import cache_folder
 from instances.command import Generated, generating
 from instances.files import InstanceFileError, read_instance, write_instance
 from instances.generate import drawn_family
 from instances.jsonfile import FileError
-from instances.model import Instance
+from instances.model import InfeasibleInstanceError, Instance
 from instances.progress import telling
+from instances.shape import Shape, shape
 
 #: A row an instance.
 ROWS = Path(__file__).with_suffix(".csv")
@@ -30,6 +32,7 @@ SIZES = (5, 8, 10, 12, 16, 20, 24, 30, 40, 60, 100, 200, 500, 1_000, 2_000, 5_00
 #: Larger sizes have one seed, the others three.
 _SEVERAL = 200
 _SEEDS = 3
+_COLUMNS = ("name", "family", "seed", "set", *(each.name for each in fields(Shape)), "sha256")
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ _KINDS = (
 
 
 @dataclass(frozen=True)
-class Rung:
+class Rung(Shape):
     """An instance of the ladder.
 
     Attributes
@@ -78,16 +81,6 @@ class Rung:
     family, seed, set
         What ``kvopt generate FAMILY --seed K --set KEY=VALUE`` draws it with; ``set`` has its
         parameters, separated by blanks.
-    n, memory
-        Requests, and M (tokens).
-    kinds
-        Different pairs of prompt and output.
-    tightness
-        Largest peak over M: α of the papers.
-    work
-        Σ volumes over M: the rounds that a full memory needs at least.
-    last_arrival
-        Rounds, or seconds where the parameters say so.
     sha256
         Of memory and requests, as rows of runs have it.
     """
@@ -96,12 +89,6 @@ class Rung:
     family: str
     seed: int
     set: str
-    n: int
-    memory: int
-    kinds: int
-    tightness: float
-    work: float
-    last_arrival: float
     sha256: str
 
     @property
@@ -123,19 +110,8 @@ def ladder() -> Mapping[str, Rung]:
 
 
 def _rung(row: Mapping[str, str]) -> Rung:
-    return Rung(
-        name=row["name"],
-        family=row["family"],
-        seed=int(row["seed"]),
-        set=row["set"],
-        n=int(row["n"]),
-        memory=int(row["memory"]),
-        kinds=int(row["kinds"]),
-        tightness=float(row["tightness"]),
-        work=float(row["work"]),
-        last_arrival=float(row["last_arrival"]),
-        sha256=row["sha256"],
-    )
+    kinds = get_type_hints(Rung)
+    return Rung(**{column: kinds[column](text) for column, text in row.items()})
 
 
 def rung_file(name: str) -> Path:
@@ -154,8 +130,9 @@ def rung_file(name: str) -> Path:
     rung = ladder()[name]
     try:
         file = cache_folder("instances") / f"{name}-{rung.sha256[:12]}" / f"{name}.json"
-        with suppress(FileError):  # nothing there, or nothing that can be used
-            if read_instance(file).sha256 == rung.sha256:
+        with suppress(FileError, InfeasibleInstanceError):  # nothing there, or it is damaged
+            kept = read_instance(file)
+            if (kept.name, kept.sha256) == (name, rung.sha256):
                 return file
         instance = rung.draw()
         if instance.sha256 != rung.sha256:
@@ -177,32 +154,22 @@ def drawn_rungs() -> Iterator[Rung]:
             for seed in range(_SEEDS if n <= _SEVERAL else 1):
                 parameters = f"n={n} {kind.set}".strip()
                 instance = drawn_family(kind.family, seed, parameters.split())
-                yield _described(instance, kind.family, seed, parameters)
-
-
-def _described(instance: Instance, family: str, seed: int, parameters: str) -> Rung:
-    requests, memory = instance.requests, instance.memory
-    return Rung(
-        name=instance.name,
-        family=family,
-        seed=seed,
-        set=parameters,
-        n=len(instance),
-        memory=memory,
-        kinds=len({(request.prompt, request.output) for request in requests}),
-        tightness=round(max(request.peak for request in requests) / memory, 4),
-        work=round(sum(request.volume for request in requests) / memory, 2),
-        last_arrival=float(max(request.arrival for request in requests)),
-        sha256=instance.sha256,
-    )
+                yield Rung(
+                    **asdict(shape(instance)),
+                    name=instance.name,
+                    family=kind.family,
+                    seed=seed,
+                    set=parameters,
+                    sha256=instance.sha256,
+                )
 
 
 def _generated() -> Generated:
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    table.writerow(Rung.__dataclass_fields__)
+    table.writerow(_COLUMNS)
     for rung in telling(drawn_rungs(), "instances drawn"):
-        table.writerow([getattr(rung, field) for field in Rung.__dataclass_fields__])
+        table.writerow([getattr(rung, column) for column in _COLUMNS])
     return {ROWS: text.getvalue()}, [ROWS]
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pandas as pd
 
+from instances import Instance
+from instances.shape import shape
 from kvopt.best_known.entry import Certified, Entry, Registry
 from kvopt.best_known.files import certificate_path, schedule_path
 from kvopt.best_known.verify import library_by_hash
@@ -20,7 +24,9 @@ _NOTE = (
     "solver-reported; the best certified bound stands beside it. Gap = "
     "(UB − LB) / UB, drawn as a bar; open instances first, the largest gap on top. Class, by the "
     f"seconds of the run that proved LB = UB: easy, at most {EASY:g} s; medium, at most {MEDIUM:g} "
-    "s; hard, more, or proved by its construction alone; open, the challenge: no proof yet."
+    "s; hard, more, or proved by its construction alone; open, the challenge: no proof yet. "
+    "Kinds: different pairs of prompt and output; tightness: largest peak / M; area: Σ volumes / M "
+    "(rounds)."
 )
 #: Characters of a full bar, and parts of one.
 _WIDTH, _PARTS = 10, " ▏▎▍▌▋▊▉█"
@@ -30,6 +36,9 @@ COLUMNS = (
     Column("family", "family", "name"),
     Column("n", "n", "count"),
     Column("memory", "M", "count"),
+    Column("kinds", "kinds", "count"),
+    Column("tightness", "tightness", "share"),
+    Column("area", "area", "number"),
     Column("upper", "UB", "count"),
     Column("lower", "LB", "count"),
     Column("kind", "LB is", "name"),
@@ -54,7 +63,7 @@ def library_frame(registry: Registry) -> pd.DataFrame:
     of the bound in the column ``certified``.  ``sha`` is the instance's hash.
     """
     library = library_by_hash()
-    lines = [_line(each, library[each.sha256].instance.family or "") for each in registry.instances]
+    lines = [_line(each, library[each.sha256].instance) for each in registry.instances]
     frame = pd.DataFrame(lines)
     frame["gap"] = gaps(frame["upper"], frame["lower"]).astype(float)
     frame["class"] = list(map(difficulty, frame["gap"], frame["lower_seconds"], frame["kind"]))
@@ -83,14 +92,13 @@ def bar(share: float) -> str:
     return _PARTS[8] * (eighths // 8) + (_PARTS[eighths % 8] if eighths % 8 else "")
 
 
-def _line(entry: Entry, family: str) -> dict[str, object]:
+def _line(entry: Entry, instance: Instance) -> dict[str, object]:
     upper, lower = entry.upper, entry.lower
     return {
+        **asdict(shape(instance)),
         "sha": entry.sha256,
         "instance": entry.instance,
-        "family": family,
-        "n": entry.n,
-        "memory": entry.memory,
+        "family": instance.family or "",
         "reason": entry.reason,
         "file": entry.file,
         "schedule": schedule_path(entry.instance),

@@ -77,12 +77,21 @@ def test_an_instance_is_drawn_by_its_name(name: str, caches: Path) -> None:
     assert file.stat().st_mtime_ns == before
 
 
-@pytest.mark.parametrize("damaged", ["", "{}", "other"])
-def test_a_damaged_file_of_the_caches_is_made_again(damaged: str, caches: Path) -> None:
-    """Also where it holds another instance."""
+@pytest.mark.parametrize(
+    ("found", "written"),
+    [
+        ("{", ""),
+        ('"am1_n5_seed0"', '"mine"'),
+        ('"memory": 43', '"memory": 44'),
+        ('"memory": 43', '"memory": 2'),  # in which no request fits
+    ],
+)
+def test_a_damaged_file_of_the_caches_is_made_again(found: str, written: str, caches: Path) -> None:
+    """Also where it is an instance all the same, but another one."""
     file = rung_file("am1_n5_seed0")
     whole = file.read_text()
-    file.write_text(rung_file("am1_n5_seed1").read_text() if damaged == "other" else damaged)
+    assert found in whole
+    file.write_text(whole.replace(found, written))
     assert rung_file("am1_n5_seed0").read_text() == whole
     assert file.is_relative_to(caches)
 
