@@ -29,6 +29,7 @@ from instances.deployments import (
     coefficients,
 )
 from instances.kv_memory import LLAMA2_70B_2XA100
+from instances.ladder import SIZES, ladder
 from instances.named import FOLDER, library_files
 from instances.traces import records, table
 from instances.worst_cases import read_rows as worst_case_rows
@@ -87,6 +88,14 @@ def folders() -> list[str]:
         f"`instances/uniform_100.json` and {_WORDS[alone - 1]} siblings",
         f"{_WORDS[count['am1']]} draws each of the two arrival models",
         f"n ≤ {largest}, every corner of the convention",
+    ]
+
+
+def on_ladder() -> list[str]:
+    """The instances that are drawn by name, and their sizes."""
+    return [
+        f"{len(ladder())} more instances",
+        f"sizes from {min(SIZES)} to {max(SIZES):,}",
     ]
 
 
@@ -263,6 +272,7 @@ def test_the_version_is_one() -> None:
 #: The functions that return what a page says, with its figures computed.
 COMPUTED: tuple[tuple[str, Callable[[], list[str]]], ...] = (
     ("CHANGELOG.md", changes),
+    ("CHANGELOG.md", on_ladder),
     ("README.md", systems),
     ("docs/architecture.md", systems),
     ("docs/architecture.md", units),
@@ -270,6 +280,7 @@ COMPUTED: tuple[tuple[str, Callable[[], list[str]]], ...] = (
     ("docs/bounds_in_seconds.md", windows),
     ("docs/claims.md", experiments),
     ("docs/formats.md", folders),
+    ("docs/formats.md", on_ladder),
     ("docs/index.md", systems),
     ("docs/pages.md", losing),
     ("docs/pages.md", night),
