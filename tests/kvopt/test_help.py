@@ -20,6 +20,7 @@ import claims.__main__
 import claims.ledger.__main__
 import claims.worst_cases.__main__
 import heuristics.registry
+import instances.ladder
 import instances.library
 import instances.traces.lmsys_lengths
 import kvopt.best_known.__main__
@@ -45,6 +46,7 @@ _MODULES = (
     claims.__main__,
     claims.ledger.__main__,
     claims.worst_cases.__main__,
+    instances.ladder,
     instances.library,
     instances.traces.lmsys_lengths,
     kvopt.best_known.prove,
