@@ -276,7 +276,8 @@ def _step(
     sizes, taken = (ways.base_bytes(level[0].shape[1]), LISTED_BYTES), [0]
 
     def expanded(low: int, high: int) -> Any:
-        # Threads that expand at the same time share what is free.
+        # A share of what is free now.  What others under way still take of theirs is not free, but
+        # is not known: of k threads they may take (2 − 1/k) times as much as they should.
         most = int(max(free - sum(taken), 0)) // parts
         if ways.limits.out_of_time():
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
@@ -22,7 +23,13 @@ from formulations.search.relaxation import Evaluated, Relaxation
 from instances import Instance, Request
 from kvopt.engines.parts.ascent import Ascent, _wider
 from schedules import check_schedule, make_schedule
-from tests.formulations.relaxed import one_case
+from tests.formulations.relaxed import (
+    UNLIMITED,
+    one_case,
+    random_instance,
+    random_multipliers,
+    random_prices,
+)
 from tests.oracles.brute_force import brute_force_optimum
 from tests.tiers import a_few
 
@@ -104,6 +111,48 @@ def test_bases_do_not_depend_on_how_many_threads_expand_them(
         levels.append(kept)
     assert levels[0] == levels[1]
     assert max(map(len, levels[0])) > 12
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_little_memory_proves_nothing_less_and_nothing_more(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of small chunks any may be cut short: then there is no bound, else that of all memory."""
+    monkeypatch.setattr(_backward_levels, "LEAST_CHUNK", 1)
+    monkeypatch.setattr(_backward_levels, "CHUNK", 3)
+    reasons: list[str] = []
+    for seed in range(30):
+        rng = random.Random(seed)
+        instance = random_instance(rng)
+        optimum = brute_force_optimum(instance)
+        under = network(instance, random_prices(rng, instance))
+        own = random_multipliers(rng, len(under.kinds.counts))
+        relaxed = Relaxation(under, optimum + 9)
+        whole = relaxed.evaluate(own, optimum + 8, UNLIMITED)
+        for memory in np.geomspace(300, 300_000, 25):
+            found = relaxed.evaluate(own, optimum + 8, Limits(threads, memory, lambda: False))
+            reasons.append(found.reason)
+            if found.reason:
+                assert (found.bound, found.least, found.paths) == (None, None, None)
+            else:
+                assert found.bound == whole.bound <= optimum
+    assert 50 < reasons.count("memory") < len(reasons) - 50
+
+
+def test_what_is_kept_of_each_level_counts_as_memory() -> None:
+    """As much as its listener says, which here keeps a hundred times what levels take."""
+    instance = Instance("three", 9, tuple(Request(i, 0, i, 4) for i in range(3)))
+    under = network(instance, (np.zeros(2, dtype=np.int64), 1 << 10))
+    told: list[int] = []
+
+    def keep(t: int, _: Level) -> int:
+        told.append(t)
+        return 10**8
+
+    limits = Limits(1, 3.5e8, lambda: False)
+    found = Relaxation(under, 20).sweep(np.zeros(3, dtype=np.int64), 19, limits, keep)
+    assert found.reason == "memory"
+    assert len(told) == 4
 
 
 def test_windows_that_do_not_fit_are_not_swept_again(monkeypatch: pytest.MonkeyPatch) -> None:

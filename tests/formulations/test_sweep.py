@@ -267,12 +267,15 @@ def test_counting_one_kind_after_the_other_is_counting_all() -> None:
 def test_limits_end_a_sweep_without_a_claim() -> None:
     """Time and memory too short: nothing is reported that is not proved."""
     instance = Instance("six", 20, tuple(Request(i, 0, 1 + i % 3, 4 + i) for i in range(6)))
-    for limits in (_limits(seconds=-1.0), _limits(memory=2_000.0)):
+    optimum = brute_force_optimum(instance)
+    short = [_limits(seconds=-1.0), *(_limits(memory) for memory in np.geomspace(500, 50_000, 9))]
+    for limits in short:
         steps: list[Step] = []
         found = _free(instance)
-        assert not search(found, bound=0, below=10**6, limits=limits, on_step=steps.append)
-        assert all(step.bound <= 10**6 for step in steps)
-        assert not any(step.starts for step in steps)
+        ended = search(found, bound=0, below=10**6, limits=limits, on_step=steps.append)
+        assert ended == any(step.starts for step in steps)
+        assert all(step.bound <= optimum for step in steps)
+        assert not ended or limits.memory_bytes > 2_000
 
 
 def test_the_last_window_comes_early_or_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
