@@ -163,7 +163,7 @@ class _Ways:
     most: Ints | None
 
     def base_bytes(self, width: int) -> int:
-        """Return how many bytes a base takes while its level is made, of so many members at most."""
+        """Return how many bytes a base of so many members takes while its level is made."""
         words = 0 if self.dominance is None else self.dominance.profiles.shape[1]
         return 2 * (2 * width + 40) + 60 + 2 * 8 * words
 
