@@ -129,13 +129,15 @@ def test_little_memory_proves_nothing_less_and_nothing_more(
         own = random_multipliers(rng, len(under.kinds.counts))
         relaxed = Relaxation(under, optimum + 9)
         whole = relaxed.evaluate(own, optimum + 8, UNLIMITED)
+        assert whole.bound is not None
+        assert whole.bound <= optimum
         for memory in np.geomspace(300, 300_000, 25):
             found = relaxed.evaluate(own, optimum + 8, Limits(threads, memory, lambda: False))
             reasons.append(found.reason)
             if found.reason:
                 assert (found.bound, found.least, found.paths) == (None, None, None)
             else:
-                assert found.bound == whole.bound <= optimum
+                assert found.bound == whole.bound
     assert 50 < reasons.count("memory") < len(reasons) - 50
 
 
