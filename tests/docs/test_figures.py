@@ -74,6 +74,13 @@ def open_instances() -> list[str]:
     return [f"all {len(still)} open instances, ten minutes each, {hours:.1f} hours on two cores"]
 
 
+def suite_sizes() -> list[str]:
+    """The runs of the suite of all that is open, and how long they take at most."""
+    tasks = plan(read_suite("open").sections)
+    hours = sum(task.time_limit for task in tasks) / 3600
+    return [f"| {len(tasks)} | {hours:.1f} hours, `--jobs 1` |"]
+
+
 def folders() -> list[str]:
     """Every folder of the library stands on the page, with its instances where it counts them."""
     library = [path.relative_to(FOLDER) for path in library_files().values()]
@@ -288,6 +295,7 @@ COMPUTED: tuple[tuple[str, Callable[[], list[str]]], ...] = (
     ("docs/serving.md", capacity),
     ("docs/serving.md", computed),
     ("docs/traces.md", traces),
+    ("kvopt/suites/README.md", suite_sizes),
 )
 #: Parts with figures that nothing measures: limits, defaults, rules and what others state.
 STATED = {
