@@ -17,7 +17,8 @@ class Timed:
     Attributes
     ----------
     runs
-        The runs with primal_integral and primal_dual_integral, seconds.
+        The runs with primal_integral and primal_dual_integral, seconds; none where no run has a
+        trace, as in rows that are committed without.
     primal
         Steps of the gap to OPT or, where it is open, to the best known TEL: columns run, seconds,
         gap.  Runs on instances without either are not in it.
@@ -39,8 +40,10 @@ def timed(runs: pd.DataFrame) -> Timed:
     both = primal_dual_steps(incumbents, bounds)
     # Without a limit a run is integrated to its end.
     horizons = engines["time_limit"].fillna(engines["seconds"]).fillna(0.0)
+    if engines["incumbents"].fillna("").astype(str).isin(["", "[]"]).all():
+        horizons = horizons.iloc[:0]
     engines = engines.assign(
-        primal_integral=integrate(primal, horizons[best.notna()]).reindex(engines.index),
+        primal_integral=integrate(primal, horizons[best.notna().reindex(horizons.index)]),
         primal_dual_integral=integrate(both, horizons),
     )
     return Timed(engines, primal, both)

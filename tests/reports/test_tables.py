@@ -172,6 +172,13 @@ def test_solver_table() -> None:
     assert (line["peak"], line["nodes"]) == (5_000_000, 7)
 
 
+def test_rows_without_traces_have_no_integrals() -> None:
+    """As those of the nightly tables, of which no time of a schedule is known but its last."""
+    run = {"method": "cpsat:cpsat", "tel": 100, "lower_bound": 90, "incumbents": []}
+    line = _table(_report(record(instance="a", **run), record(instance="b", **run)), "solvers")
+    assert line[["primal", "primal_dual"]].isna().all(axis=None)
+
+
 def test_what_solvers_had_themselves() -> None:
     """Begun in three of four runs, closed by itself in one; its own gaps are 0 and 1/4."""
     own = {"method": "highs", "engine_formulation": "ilp", "tel": 90, "lower_bound": 90}
