@@ -76,7 +76,7 @@ COUNTS = {
     "prices": 7,
     "look-ahead": 3,
     "dominance": 10,
-    "sweep": 25,
+    "sweep": 23,
     "layers": 15,
     "seconds": 1,
 }

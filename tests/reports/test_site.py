@@ -19,10 +19,10 @@ NAMES = ("uniform_100", "am2_07", "tiny_handover")
 
 @pytest.fixture(scope="module")
 def night() -> pd.DataFrame:
-    """The committed rows of three instances, and of a trap."""
+    """The committed rows of three instances, and of a trap, as if of sources of before."""
     rows = read_rows(FOLDER / ROWS)
     chosen = rows["instance"].isin([*NAMES, "mcsf_trap_16"]) & rows["section"].eq("policies")
-    return rows[chosen].reset_index(drop=True)
+    return rows[chosen].reset_index(drop=True).assign(code="0" * 16)
 
 
 @pytest.fixture(scope="module")
