@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from dataclasses import replace
 from itertools import pairwise
@@ -12,7 +11,7 @@ import pytest
 
 import instances.ladder
 import instances.named
-from instances import InstanceFileError, read_instance
+from instances import Instance, InstanceFileError, read_instance
 from instances.generate import main as generate_main
 from instances.ladder import SIZES, drawn_rungs, ladder, main, rung_file
 from instances.named import find_instance, find_instances, library_files
@@ -60,10 +59,27 @@ def test_the_command_of_a_row_draws_its_instance(name: str, tmp_path: Path) -> N
 
 
 def test_a_size_holds_the_requests_of_the_one_before() -> None:
-    """What docs/formats.md says, where all arrive at 0."""
-    sizes = [rung.draw() for rung in ladder().values() if rung.name.startswith("am1_n")]
-    for smaller, larger in pairwise(each for each in sizes if each.seed == 0):
-        assert larger.requests[: len(smaller)] == smaller.requests
+    """What docs/formats.md says of families that arrive at 0, but for mix80-20."""
+    drawn: dict[str, list[Instance]] = {}
+    for rung in ladder().values():
+        told = rung.last_arrival == 0 and not rung.family.startswith("mix80-20")
+        if told and rung.seed == 0 and rung.n <= 500:
+            drawn.setdefault(rung.family, []).append(rung.draw())
+    assert min(map(len, drawn.values())) > 1
+    for sizes in drawn.values():
+        for smaller, larger in pairwise(sizes):
+            assert larger.requests[: len(smaller)] == smaller.requests
+
+
+def test_rates_ask_for_nine_tenths_of_the_memory() -> None:
+    """Of those in rounds, by the largest of each: volumes over memory and the last arrival."""
+    loads = {
+        rung.name: rung.area / rung.last_arrival
+        for rung in ladder().values()
+        if rung.n == max(SIZES) and rung.last_arrival and "seconds" not in rung.set
+    }
+    assert len(loads) == 3
+    assert all(0.8 < load < 1 for load in loads.values()), loads
 
 
 @pytest.mark.parametrize("name", ["am1_n5_seed0", "ladder/am1_n5_seed0", "am1_n5_seed0.json"])
@@ -105,7 +121,6 @@ def test_what_is_drawn_otherwise_is_refused(caches: Path, monkeypatch: pytest.Mo
     assert not list(caches.rglob("*.json"))
 
 
-@pytest.mark.skipif(os.name == "nt", reason="a folder where a file stands")
 def test_caches_that_cannot_be_written_are_one_line(caches: Path) -> None:
     """A file stands where the folder shall be."""
     (caches / "kvopt").write_text("")
