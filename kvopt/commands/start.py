@@ -10,7 +10,7 @@ from collections.abc import Callable
 from kvopt.commands.interrupts import interrupt_once
 from kvopt.commands.watchdog import Watchdog, under_watch
 from kvopt.running.begun import begin_ahead
-from kvopt.running.linux import occupy_streams, process_age
+from kvopt.running.linux import occupy_streams
 
 #: The variable by which a shell asks what may follow on the command line.
 _COMPLETE = "_KVOPT_COMPLETE"
@@ -46,8 +46,9 @@ def script(program: str, name: str) -> int:
 def _start(program: str, run: Callable[[Watchdog | None], int], *, solves: bool) -> int:
     """Run a command, under a watchdog where it solves; what it loads its watcher does not need."""
     occupy_streams()
-    # Importing is part of the time limit.
-    started = time.monotonic() - process_age()
+    # Importing is part of the time limit.  How old the process is does not tell: a shell that runs
+    # its last command in its own place has waited for all commands before.
+    started = time.monotonic()
 
     def begin(watchdog: Watchdog | None = None) -> int:
         interrupt_once()

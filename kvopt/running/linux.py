@@ -1,4 +1,4 @@
-"""What only Linux can promise: a process that ends with its parent; how old a process is."""
+"""What only Linux can promise: a process that ends with its parent."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import ctypes
 import os
 import signal
 import sys
-import time
-from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -24,17 +22,6 @@ def end_with(parent: int) -> None:
 def adopt_orphans() -> None:
     """Have Linux put every process below this one whose own parent ends."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-
-
-def process_age() -> float:
-    """Return the seconds since this process was started, 0 where the system does not tell."""
-    try:
-        # The command stands in parentheses and may hold anything; the start is the 22nd field.
-        fields = Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()
-        started = int(fields[19]) / os.sysconf("SC_CLK_TCK")
-        return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - started)
-    except (OSError, ValueError, IndexError, AttributeError):
-        return 0.0
 
 
 def occupy_streams() -> None:

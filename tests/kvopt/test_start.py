@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 import kvopt.commands.main
 import kvopt.commands.start
 from kvopt.commands.watchdog import Watchdog
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Waits, and then runs the rest of its arguments in its own place.
+_IN_ITS_PLACE = "import os, sys, time; time.sleep(7); os.execv(sys.executable, sys.argv[1:])"
 
 
 @pytest.mark.parametrize(
@@ -42,3 +48,14 @@ def test_what_solves_begins_a_run_ahead(
     monkeypatch.setattr(kvopt.commands.main, "main", main)
     assert kvopt.commands.start.kvopt() == 7
     assert order == ["ahead"] * ahead + [f"kvopt {arguments[0]}"]
+
+
+@pytest.mark.slow("waits")
+def test_the_time_of_a_shell_before_the_command_does_not_count() -> None:
+    """``sh -c "pip install ... && python solve.py ..."`` runs its last command in its own place."""
+    solve = [sys.executable, "solve.py", "tiny_handover", "--policy", "svf", "--time-limit", "5"]
+    ended = subprocess.run(
+        [sys.executable, "-c", _IN_ITS_PLACE, *solve], cwd=ROOT, capture_output=True, text=True
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.split()[-2:] == ["checker", "valid"]
