@@ -92,6 +92,11 @@ class Rung(Shape):
     sha256: str
 
     @property
+    def in_seconds(self) -> bool:
+        """Whether its arrivals are in seconds, not in rounds."""
+        return "seconds=true" in self.set.split()
+
+    @property
     def command(self) -> str:
         """The command that draws it."""
         parameters = "".join(f" --set {each}" for each in self.set.split())

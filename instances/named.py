@@ -109,8 +109,8 @@ def find_instances(name: str) -> list[Path]:
     one = _library().get(below.removesuffix(".json"))
     if one is not None:
         return [one]
-    if rungs := _rungs(path):
-        return [rung_file(each) for each in telling(rungs, "instances drawn")]
+    if names := rungs(path):
+        return [rung_file(each) for each in telling(names, "instances drawn")]
     files = [each.relative_to(FOLDER) for each in library_files().values()]
     if glob.has_magic(name):
         ours = name.startswith("instances/")
@@ -119,7 +119,7 @@ def find_instances(name: str) -> list[Path]:
     return [FOLDER / file for file in files if Path(below) in file.parents]
 
 
-def _rungs(path: Path) -> list[str]:
+def rungs(path: Path) -> list[str]:
     """Return the instances of the ladder that a name, its folder or a glob below that means."""
     if path.as_posix() == LADDER:
         return list(ladder())

@@ -70,8 +70,9 @@ def schedule_of_solution(
 
 
 def _named(instances: Mapping[str, Instance]) -> str:
-    names = [each.name for each in instances.values()]
-    return repr(names[0]) if len(names) == 1 else "an instance of the library"
+    if len(instances) > 1:
+        return "an instance of the library"
+    return repr(next(iter(instances.values())).name)
 
 
 def read_model_name(path: str | Path) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -26,16 +26,10 @@ from kvopt.best_known.files import (
     format_registry,
     read_registry,
 )
+from kvopt.best_known.library import LibraryInstance, WithLadder, library_by_hash
 from kvopt.best_known.merge import ContradictionError, Known, merge
 from kvopt.best_known.rebuild import read_all, write_all
-from kvopt.best_known.verify import (
-    DamagedError,
-    LibraryInstance,
-    faults,
-    library_by_hash,
-    missing,
-    stale_proofs,
-)
+from kvopt.best_known.verify import DamagedError, faults, missing, stale_proofs
 from kvopt.methods.grammar import MethodError
 from kvopt.store import Store, StoreError
 from kvopt.store.files import store_files
@@ -90,7 +84,7 @@ def _merge_and_verify(options: Options) -> _Verdict:
             require_checkout("--check writes nothing, --folder names another folder")
         owned = (REGISTRY_FILE, SCHEMA_FILE, f"{PROOFS}/")
         check_folder("--folder", options.folder, owned, store_files(options.store))
-    known = library_by_hash()
+    known = WithLadder(library_by_hash())
     if options.store is not None:
         lines, code = _merge(options.store, known, options.folder, write=not options.check)
         if code:
@@ -99,7 +93,7 @@ def _merge_and_verify(options: Options) -> _Verdict:
 
 
 def _merge(
-    location: str, known: dict[str, LibraryInstance], folder: Path, *, write: bool
+    location: str, known: Mapping[str, LibraryInstance], folder: Path, *, write: bool
 ) -> _Verdict:
     store = Store(location, readonly=True)
     try:
@@ -124,7 +118,7 @@ def _merge(
 
 
 def _merged(
-    old: dict[str, Known], known: dict[str, LibraryInstance], store: Store
+    old: dict[str, Known], known: Mapping[str, LibraryInstance], store: Store
 ) -> tuple[list[Known], bool]:
     """Return what is known of every instance, in the library's order, and whether that is all.
 
@@ -138,8 +132,9 @@ def _merged(
     runs = runs_by_instance(store)
     merged, contradictions = [], []
     done = True
-    for sha, found in telling(list(known.items()), "instances merged"):
-        before = old.get(sha)
+    wanted = [sha for sha in known if sha in old or sha in runs]
+    for sha in telling(wanted, "instances merged"):
+        found, before = known[sha], old.get(sha)
         try:
             claims = collect(
                 found.instance,
@@ -193,17 +188,17 @@ def _shown_bound(entry: Entry) -> str:
     return lower.method
 
 
-def _verify(known: dict[str, LibraryInstance], folder: Path, *, strict: bool) -> _Verdict:
+def _verify(known: Mapping[str, LibraryInstance], folder: Path, *, strict: bool) -> _Verdict:
     registry = read_registry(folder)
     if registry is None:
         return [f"{folder / REGISTRY_FILE}: there is none"], EXIT_FAULTS
     found = list(faults(registry, known, folder))
     if strict:
         # A registry grows store by store; whoever checks one wants the whole library.
-        found += missing(registry, known)
+        found += missing(registry, library_by_hash())
     if found:
         return found, EXIT_FAULTS
-    print(_summary(registry, len(known)))
+    print(_summary(registry))
     told = [
         *(
             f"{each.instance}: NOT CERTIFIED: bound {each.lower.value} is {_told(each)}; "
@@ -225,13 +220,13 @@ def _told(entry: Entry) -> str:
     return f"solver-reported by {entry.lower.method}" if solver else "by construction"
 
 
-def _summary(registry: Registry, library: int) -> str:
+def _summary(registry: Registry) -> str:
     entries = registry.instances
     standings = Counter(entry.standing for entry in entries)
     reported = sum(entry.reported_only for entry in entries if entry.opt)
     kinds = Counter(entry.lower.kind for entry in entries)
     return (
-        f"{len(entries)} of {library} instances: {standings['opt']} optimal by two independent "
+        f"{len(entries)} instances: {standings['opt']} optimal by two independent "
         f"proofs ({standings['opt'] - reported} certified, {reported} solver-reported only), "
         f"{standings['one argument']} closed by one argument only, {standings['one witness']} by "
         f"one proof only, {standings['construction']} by construction alone, "

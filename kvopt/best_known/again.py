@@ -13,9 +13,9 @@ from instances.jsonfile import write_text
 from kvopt.best_known.claims import proof_of
 from kvopt.best_known.entry import Entry, Proof
 from kvopt.best_known.files import REGISTRY_FILE, RegistryError, format_registry, read_registry
+from kvopt.best_known.library import WithLadder, library_by_hash
 from kvopt.best_known.merge import is_stale
 from kvopt.best_known.rule import decide
-from kvopt.best_known.verify import library_by_hash
 from kvopt.methods.grammar import read_method
 from kvopt.methods.witness import engine_witness
 from kvopt.running.execute import execute
@@ -55,7 +55,7 @@ def prove_again(
     MethodError
         If the method is not that of an engine alone.
     """
-    entries, library = _entries(folder, names), library_by_hash()
+    entries, library = _entries(folder, names), WithLadder(library_by_hash())
     wanted = [
         (sha, each)
         for sha, entry in entries.items()

@@ -8,8 +8,8 @@ from typing import Any
 from instances.named import FOLDER
 from kvopt.best_known.entry import Certified, Entry
 from kvopt.best_known.files import proof_file, read_registry, schedule_path
+from kvopt.best_known.library import library_by_hash
 from kvopt.best_known.rule import witnesses_of
-from kvopt.best_known.verify import library_by_hash
 
 
 def known_values(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:

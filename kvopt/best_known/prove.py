@@ -35,9 +35,10 @@ from kvopt.best_known.again import prove_again
 from kvopt.best_known.claims import Claims
 from kvopt.best_known.entry import Certified
 from kvopt.best_known.files import RegistryError
+from kvopt.best_known.library import LibraryInstance, WithLadder, library_by_hash
 from kvopt.best_known.merge import Known, merge
 from kvopt.best_known.rebuild import read_all, write_all
-from kvopt.best_known.verify import DamagedError, LibraryInstance, library_by_hash
+from kvopt.best_known.verify import DamagedError
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.ranges import read_seconds
 
@@ -125,7 +126,7 @@ def _again(options: Options) -> int:
 
 def _prove(names: Sequence[str], folder: Path, work: Path, seconds: float) -> int:
     deadline = time.monotonic() + seconds
-    library = library_by_hash()
+    library = WithLadder(library_by_hash())
     present = read_all(library, folder)
     named = {each.entry.instance: sha for sha, each in present.items()}
     unknown = [name for name in names if name not in named]

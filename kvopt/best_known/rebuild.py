@@ -20,8 +20,9 @@ from kvopt.best_known.files import (
     schedule_path,
     write_files,
 )
+from kvopt.best_known.library import LibraryInstance
 from kvopt.best_known.merge import Known
-from kvopt.best_known.verify import LibraryInstance, read_known
+from kvopt.best_known.verify import read_known
 
 
 def read_all(known: Mapping[str, LibraryInstance], folder: Path) -> dict[str, Known]:

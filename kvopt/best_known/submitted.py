@@ -11,9 +11,10 @@ from instances.jsonfile import FileError
 from kvopt.best_known.claims import Claims
 from kvopt.best_known.entry import SUBMITTED, Upper
 from kvopt.best_known.files import read_registry, schedule_of
+from kvopt.best_known.library import InstancesOf, LibraryInstance
 from kvopt.best_known.merge import ContradictionError, Known, merge
 from kvopt.best_known.rebuild import write_all
-from kvopt.best_known.verify import DamagedError, LibraryInstance, read_known
+from kvopt.best_known.verify import DamagedError, read_known
 from kvopt.registered import registered
 from kvopt.solution_file import schedule_of_solution
 from schedules import Schedule, check_schedule
@@ -135,8 +136,7 @@ def _read(path: Path, known: Mapping[str, LibraryInstance]) -> Schedule:
     model = next((each for each in models if each.is_file()), None)
     if model is None:
         raise FileError(f"{path}: expected its model beside it, found no {models[0].name}")
-    instances = {sha: found.instance for sha, found in known.items()}
-    return schedule_of_solution(model, path, instances)
+    return schedule_of_solution(model, path, InstancesOf(known))
 
 
 def _fault(found: LibraryInstance, schedule: Schedule) -> Judged | None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import Certificate, CertificateError
-from instances import Instance
+from instances import Instance, InstanceFileError
 from instances.jsonfile import FileError, read_bytes
-from instances.library import library, planted_schedules
 from instances.named import FOLDER
 from instances.progress import telling
 from kvopt.best_known.entry import (
@@ -38,6 +36,7 @@ from kvopt.best_known.files import (
     read_certificate_file,
     schedule_path,
 )
+from kvopt.best_known.library import LibraryInstance
 from kvopt.best_known.merge import ContradictionError, Known, is_stale, refuse_contradictions
 from kvopt.best_known.rule import decide
 from kvopt.methods.grammar import MethodError
@@ -49,28 +48,6 @@ from schedules.files import read_schedule
 
 class DamagedError(ValueError):
     """A file of the registry does not hold what its entry says; the message is one line."""
-
-
-@dataclass(frozen=True)
-class LibraryInstance:
-    """An instance of the library and its file below ``instances/``.
-
-    ``planted`` are the starts (rounds) of the schedule that its construction implies, if it does.
-    """
-
-    file: str
-    instance: Instance
-    planted: tuple[int, ...] | None = None
-
-
-def library_by_hash() -> dict[str, LibraryInstance]:
-    """Return the library's instances by hash, in its order; of equal ones the first."""
-    found: dict[str, LibraryInstance] = {}
-    planted = planted_schedules()
-    for file, instance in library():
-        starts = planted.get(instance.name)
-        found.setdefault(instance.sha256, LibraryInstance(file, instance, starts))
-    return found
 
 
 def faults(
@@ -91,11 +68,12 @@ def faults(
             yield f"{entry.instance}: the library has no instance of this hash"
             continue
         try:
-            proved = read_known(entry, known[entry.sha256], folder)
-        except DamagedError as error:
+            found = known[entry.sha256]
+            proved = read_known(entry, found, folder)
+        except (DamagedError, InstanceFileError) as error:
             yield str(error)
             continue
-        yield from _entry_faults(proved, known[entry.sha256], folder)
+        yield from _entry_faults(proved, found, folder)
     yield from _order_faults(registry, list(known))
     for file in left_over(folder, (entry.instance for entry in registry.instances)):
         yield f"{file}: no entry refers to it"

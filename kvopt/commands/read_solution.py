@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 
+from instances import Instance
 from instances.command import Command, Options, argument, option
 from instances.files import read_instance
 from instances.jsonfile import FileError
 from instances.model import InfeasibleInstanceError
 from instances.named import find_instance
 from instances.outputs import OutputError, check_outputs
-from kvopt.best_known.verify import library_by_hash
+from kvopt.best_known.library import InstancesOf, WithLadder, library_by_hash
 from kvopt.solution_file import schedule_of_solution
 from schedules import check_schedule, write_schedule
 from schedules.verdict import EXIT_CODES
@@ -40,8 +43,9 @@ def main(options: Options) -> int:
     MODEL is that .mps or .lp file, SOLUTION what a solver wrote of it: SCIP, Gurobi, HiGHS (raw),
     CBC or CPLEX.
     """
+    instances: Mapping[str, Instance]
     if options.instance is None:
-        instances = {sha: found.instance for sha, found in library_by_hash().items()}
+        instances = InstancesOf(WithLadder(library_by_hash()))
     else:
         given = read_instance(find_instance(options.instance))
         instances = {given.sha256: given}

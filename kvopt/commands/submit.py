@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import click
@@ -16,6 +16,7 @@ from instances.progress import telling
 from instances.telling import counted, one_line
 from instances.usage import UsageError, complain
 from kvopt.best_known.files import PROOFS, REGISTRY_FILE, SCHEMA_FILE, RegistryError
+from kvopt.best_known.library import LibraryInstance, WithLadder, library_by_hash
 from kvopt.best_known.submitted import (
     EXIT_BETTER,
     EXIT_CONTRADICTION,
@@ -25,7 +26,6 @@ from kvopt.best_known.submitted import (
     take,
     write,
 )
-from kvopt.best_known.verify import LibraryInstance, library_by_hash
 from schedules import Schedule
 from schedules.verdict import EXIT_CODES
 
@@ -58,7 +58,7 @@ def main(options: Options) -> int:
             require_checkout("--check writes nothing, --folder names another folder")
         owned = (REGISTRY_FILE, SCHEMA_FILE, f"{PROOFS}/")
         check_folder("--folder", options.folder, owned)
-    known = library_by_hash()
+    known = WithLadder(library_by_hash())
     better: dict[str, Schedule] = {}
     codes = set()
     for each in judge(telling(_files(options.files), "files read"), known, options.folder):
@@ -93,7 +93,7 @@ def _files(given: Iterable[str]) -> list[Path]:
 
 
 def _taken(
-    options: Options, schedules: Iterable[Schedule], known: dict[str, LibraryInstance]
+    options: Options, schedules: Iterable[Schedule], known: Mapping[str, LibraryInstance]
 ) -> bool:
     """Merge and write schedules; tell whether all of them could be taken."""
     merged, all_taken = [], True

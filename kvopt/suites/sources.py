@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from instances import InfeasibleInstanceError, Instance
 from instances.families import families
 from instances.jsonfile import FileError
+from instances.ladder import Rung
 from instances.rates import at_rate
 from instances.telling import one_line
 from instances.traces import TraceOptions, TraceReport
@@ -120,6 +121,11 @@ def draw_source(family: str, seed: int, parameters: dict[str, Value]) -> Source:
         return replace(instance, name="_".join([instance.name, *untold])), None
 
     return Source(label, read)
+
+
+def drawn_source(rung: Rung) -> Source:
+    """Return the source of an instance of the ladder."""
+    return Source(rung.name, lambda: (rung.draw(), None))
 
 
 def arriving_source(source: Source, rate: float, seed: int) -> Source:

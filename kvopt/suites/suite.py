@@ -20,8 +20,9 @@ from instances.batch_time import BatchTime, BatchTimeError, parse_batch_time
 from instances.families import families
 from instances.families.build import check_ranges
 from instances.inputs import read_whole
+from instances.ladder import ladder
 from instances.named import FOLDER as LIBRARY
-from instances.named import may_be_instance
+from instances.named import may_be_instance, rungs
 from instances.telling import did_you_mean, one_line, unknown_name
 from instances.traces import TraceOptions
 from instances.traces.reading import is_instance_file
@@ -35,6 +36,7 @@ from kvopt.suites.sources import (
     Value,
     arriving_source,
     draw_source,
+    drawn_source,
     file_source,
     trace_source,
 )
@@ -193,7 +195,8 @@ def suites() -> dict[str, Path]:
 def read_suite(name_or_path: str | Path) -> Suite:
     """Read a committed suite by name, or the file of one by a path that ends in ``.toml``.
 
-    Globs are relative to ``instances/``; those that begin with ``./`` or ``../`` to the file.
+    Globs are relative to ``instances/``; those that begin with ``./`` or ``../`` to the file, and
+    those that begin with ``ladder/`` are of the ladder's names.
 
     Raises
     ------
@@ -301,6 +304,8 @@ def _traces(path: Path, entry: _Trace) -> Iterator[Source]:
 
 
 def _files(path: Path, pattern: str) -> Iterator[Source]:
+    if names := rungs(Path(pattern)):
+        return (drawn_source(ladder()[name]) for name in names)
     beside = pattern.startswith(("./", "../"))
     base = path.parent if beside else LIBRARY
     found = sorted(glob.glob(pattern, root_dir=base, recursive=True))

@@ -8,12 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from instances.files import instance_document
+from instances.files import format_instance, instance_document
 from instances.named import FOLDER as INSTANCES
 from instances.progress import telling
 from kvopt.best_known.entry import Registry
 from kvopt.best_known.files import proof_file
-from kvopt.best_known.verify import LibraryInstance, library_by_hash, stale_proofs
+from kvopt.best_known.library import LibraryInstance, WithLadder, library_by_hash
+from kvopt.best_known.verify import stale_proofs
 from reports import html
 from reports.folder import Kind
 from reports.library.sentence import runs, stale_of, state
@@ -70,10 +71,10 @@ def library_pages(
     above
         As in :class:`reports.parts.Report`.
     """
-    library = library_by_hash()
+    library = WithLadder(library_by_hash())
     table = library_table(registry)
     slug_of = page_slugs(table)
-    table, files = _with_files(table, slug_of)
+    table, files = _with_files(table, slug_of, library)
     rows = prepare(pd.concat([_listed(registry, library), frame], ignore_index=True))
     reference = references(rows, best_known)
     wrong = tuple(each for each in contradictions(rows, best_known) if each.sha in slug_of)
@@ -155,7 +156,9 @@ def _is_listed(rows: pd.DataFrame) -> pd.Series:
     return rows["method"].eq("")
 
 
-def _with_files(table: Table, slug_of: Mapping[str, str]) -> tuple[Table, dict[str, str]]:
+def _with_files(
+    table: Table, slug_of: Mapping[str, str], library: Mapping[str, LibraryInstance]
+) -> tuple[Table, dict[str, str]]:
     """Return the table with links to pages and files, and what these files hold."""
     frame = table.frame.copy()
     files: dict[str, str] = {}
@@ -165,9 +168,12 @@ def _with_files(table: Table, slug_of: Mapping[str, str]) -> tuple[Table, dict[s
             if not isinstance(name, str):
                 addresses.append("")
                 continue
-            path = INSTANCES / name if column == "file" else proof_file(INSTANCES, name)
             addresses.append(f"files/{slug_of[sha]}{ending}")
-            files[addresses[-1]] = path.read_text(encoding="utf-8")
+            files[addresses[-1]] = (
+                format_instance(library[sha].instance)
+                if column == "file"
+                else proof_file(INSTANCES, name).read_text(encoding="utf-8")
+            )
         frame[f"{column}_address"] = addresses
     frame["json"] = "JSON"
     linked = {"instance": "page", "upper": "schedule_address", "certified": "certificate_address"}

@@ -10,7 +10,7 @@ from instances import Instance
 from instances.shape import shape
 from kvopt.best_known.entry import Certified, Entry, Registry
 from kvopt.best_known.files import certificate_path, schedule_path
-from kvopt.best_known.verify import library_by_hash
+from kvopt.best_known.library import WithLadder, library_by_hash
 from reports.table import Column, Table
 from schedules.gap import gaps
 
@@ -62,7 +62,7 @@ def library_frame(registry: Registry) -> pd.DataFrame:
     Columns file, schedule and certificate are paths below ``instances/``; the certificate is that
     of the bound in the column ``certified``.  ``sha`` is the instance's hash.
     """
-    library = library_by_hash()
+    library = WithLadder(library_by_hash())
     lines = [_line(each, library[each.sha256].instance) for each in registry.instances]
     frame = pd.DataFrame(lines)
     frame["gap"] = gaps(frame["upper"], frame["lower"]).astype(float)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -24,13 +25,15 @@ from formulations.lagrangian.certificate_file import (
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
 from instances.files import instance_document
+from instances.ladder import Rung, ladder
 from kvopt.best_known import __main__ as command
 from kvopt.best_known import again, claims, known_values, prove, read_registry
 from kvopt.best_known.claims import Claims
 from kvopt.best_known.entry import ENTRIES, Certified, Proof
 from kvopt.best_known.files import format_registry
+from kvopt.best_known.library import LibraryInstance
 from kvopt.best_known.rule import decide
-from kvopt.best_known.verify import LibraryInstance, stale_proofs
+from kvopt.best_known.verify import stale_proofs
 from kvopt.methods import fingerprint as module
 from kvopt.methods import sources
 from kvopt.methods.fingerprint import fingerprint, proof_fingerprint, versions
@@ -170,6 +173,13 @@ def sweep(tmp_path: Path) -> Sweep:
     found = Sweep(tmp_path)
     found.run(PAIR, "svf", [0, 1], 3, "volumes")
     return found
+
+
+@pytest.fixture
+def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of the user's caches, an empty one."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    return tmp_path / "caches"
 
 
 @pytest.fixture
@@ -892,6 +902,39 @@ def test_the_rule() -> None:
         proved = certificate.kind, certificate.value
         verdict = decide(instance, 12, lower, [_proof(method) for method in methods], proved)
         assert (verdict.opt, verdict.reason[: len(reason)]) == (opt, reason)
+
+
+def test_an_instance_of_the_ladder_is_drawn_and_known(
+    sweep: Sweep, caches: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only what has runs is drawn, and --check has nothing against the entry."""
+    rung = ladder()["am1_n5_seed1"]
+    drawn = rung.draw()
+    sweep.run(drawn, "svf", list(range(0, 500, 100)))
+    assert sweep.merge() == 0
+    entry = sweep.entry(drawn.name)
+    assert (entry["file"], entry["sha256"]) == ("ladder.csv", rung.sha256)
+    assert {path.stem for path in caches.rglob("am1*.json")} == {drawn.name}
+    capsys.readouterr()
+    sweep.check()
+    assert drawn.name not in capsys.readouterr().err
+
+
+def test_a_ladder_that_cannot_be_drawn_is_named(
+    sweep: Sweep,
+    caches: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """As where a library rounds otherwise."""
+    rung = ladder()["am1_n5_seed1"]
+    sweep.run(rung.draw(), "svf", list(range(0, 500, 100)))
+    sweep.merge()
+    shutil.rmtree(caches)
+    monkeypatch.setattr(Rung, "draw", lambda _: FOUR)
+    capsys.readouterr()
+    assert sweep.check() == 1
+    assert f"{rung.name}: expected sha256" in capsys.readouterr().err
 
 
 def test_values_for_reports(proved: Sweep) -> None:

@@ -16,7 +16,7 @@ import reports.build
 from instances import Instance, Request
 from instances.files import instance_document
 from kvopt.best_known import __main__ as best_known
-from kvopt.best_known.verify import LibraryInstance
+from kvopt.best_known.library import LibraryInstance
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.running.task import Finished
 from kvopt.store import Store, StoreError

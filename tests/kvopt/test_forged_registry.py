@@ -17,7 +17,7 @@ from instances import Instance, Request
 from kvopt.best_known import __main__ as command
 from kvopt.best_known.entry import ENTRIES
 from kvopt.best_known.files import format_registry
-from kvopt.best_known.verify import LibraryInstance
+from kvopt.best_known.library import LibraryInstance
 from tests.kvopt.test_best_known import FOUR, LIBRARY, OPTIMAL, PAIR, WORSE, Sweep
 from tests.tiers import a_few, spread
 

@@ -18,7 +18,7 @@ from instances.batch_time import parse_batch_time
 from instances.files import instance_document
 from kvopt.best_known import __main__ as best_known
 from kvopt.best_known.files import REGISTRY_FILE
-from kvopt.best_known.verify import LibraryInstance
+from kvopt.best_known.library import LibraryInstance
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.methods.witness import is_own, word_counts
 from kvopt.running.stated_optimum import evaluated

@@ -14,7 +14,8 @@ import pytest
 import instances.jsonfile
 import kvopt.best_known.__main__
 from instances import Instance, Request
-from kvopt.best_known.verify import LibraryInstance
+from instances.ladder import ladder
+from kvopt.best_known.library import LibraryInstance, WithLadder
 from kvopt.commands import submit
 from kvopt.solution_file import name_of_model
 from schedules import Schedule, make_schedule, write_schedule
@@ -65,6 +66,23 @@ def _check() -> int:
 
 def _held() -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in Path("registry").rglob("*") if path.is_file()}
+
+
+def test_a_schedule_of_the_ladder_enters_the_registry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its instance is drawn for that; one in seconds is none that the registry has."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    drawn = ladder()["am2_n5_seed0"].draw()
+    _write("drawn.json", list(range(100, 600, 100)), drawn)
+    assert _submit("drawn.json") == 0
+    assert "taken: am2_n5_seed0: open" in capsys.readouterr().out
+    assert _entry("am2_n5_seed0")["file"] == "ladder.csv"
+    assert {path.stem for path in (tmp_path / "caches").rglob("am*.json")} == {drawn.name}
+    known = WithLadder({})
+    assert all((rung.sha256 in known) != rung.in_seconds for rung in ladder().values())
+    assert any(rung.in_seconds for rung in ladder().values())
+    assert len(known) == len(list(known)) == sum(not r.in_seconds for r in ladder().values())
 
 
 def test_a_better_schedule_enters_the_registry(capsys: pytest.CaptureFixture[str]) -> None:

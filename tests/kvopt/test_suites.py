@@ -9,6 +9,7 @@ import pytest
 from heuristics.predictions import predict
 from instances import write_instance
 from instances.families import families
+from instances.ladder import ladder
 from kvopt.best_known import read_registry
 from kvopt.methods.grammar import read_method
 from kvopt.suites import Section, SuiteError, load, read_suite, suites
@@ -135,6 +136,19 @@ def test_the_campaign_covers_what_is_open() -> None:
     assert {entry.sha256 for entry in registry.instances if entry.gap} <= set(hashes)
     assert len(set(hashes)) == len(hashes) == len(tasks)
     assert {(task.method.text, task.time_limit) for task in tasks} == {("auto", 600.0)}
+
+
+def test_the_ladder_is_covered_once() -> None:
+    """Each instance by the default method with a minute, and small ones by two other proofs."""
+    suite = read_suite("ladder")
+    names = [source.name for section in suite.sections[1:] for source in section.sources]
+    assert sorted(names) == sorted(ladder())
+    small = {source.name for source in suite.sections[0].sources}
+    assert small == {name for name, rung in ladder().items() if rung.n <= 12}
+    assert small < set(names)
+    drawn = load(suite.sections[0].sources[0]).instance
+    assert drawn is not None
+    assert drawn.sha256 == ladder()[drawn.name].sha256
 
 
 def test_a_suite_of_ones_own(tmp_path: Path) -> None:

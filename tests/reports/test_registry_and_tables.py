@@ -17,9 +17,9 @@ from instances import Instance, Request
 from instances.time_unit import ROUNDS
 from kvopt.best_known import known, known_values, read_registry
 from kvopt.best_known.claims import collect, runs_by_instance
+from kvopt.best_known.library import LibraryInstance
 from kvopt.best_known.merge import ContradictionError, Known, merge
 from kvopt.best_known.rebuild import write_all
-from kvopt.best_known.verify import LibraryInstance
 from kvopt.methods.engines import proofs
 from kvopt.running.task import Finished
 from kvopt.store import Store

@@ -1,0 +1,89 @@
+"""The instances that the registry may know: the committed library, and the ladder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from instances import Instance, read_instance
+from instances.ladder import ROWS, ladder, rung_file
+from instances.library import library, planted_schedules
+from instances.named import FOLDER
+
+
+@dataclass(frozen=True)
+class LibraryInstance:
+    """An instance and its file below ``instances/``, of the ladder the file that has its row.
+
+    ``planted`` are the starts (rounds) of the schedule that its construction implies, if it does.
+    """
+
+    file: str
+    instance: Instance
+    planted: tuple[int, ...] | None = None
+
+
+def library_by_hash() -> dict[str, LibraryInstance]:
+    """Return the library's instances by hash, in its order; of equal ones the first."""
+    found: dict[str, LibraryInstance] = {}
+    planted = planted_schedules()
+    for file, instance in library():
+        starts = planted.get(instance.name)
+        found.setdefault(instance.sha256, LibraryInstance(file, instance, starts))
+    return found
+
+
+class WithLadder(Mapping[str, LibraryInstance]):
+    """A library by hash, and after it the ladder's instances in rounds, each drawn when asked for.
+
+    Looking one up raises ``InstanceFileError`` where it cannot be drawn.
+    """
+
+    def __init__(self, library: Mapping[str, LibraryInstance]) -> None:
+        self._found = dict(library)
+        self._order = [
+            *library,
+            *(
+                rung.sha256
+                for rung in ladder().values()
+                if not rung.in_seconds and rung.sha256 not in library
+            ),
+        ]
+        self._names = {rung.sha256: name for name, rung in ladder().items()}
+        self._listed = frozenset(self._order)
+
+    def __getitem__(self, sha256: str) -> LibraryInstance:
+        if sha256 not in self._listed:
+            raise KeyError(sha256)
+        if sha256 not in self._found:
+            drawn = read_instance(rung_file(self._names[sha256]))
+            self._found[sha256] = LibraryInstance(ROWS.relative_to(FOLDER).as_posix(), drawn)
+        return self._found[sha256]
+
+    def __contains__(self, sha256: object) -> bool:
+        return sha256 in self._listed
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._order)
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+
+class InstancesOf(Mapping[str, Instance]):
+    """The instances alone of a library by hash."""
+
+    def __init__(self, library: Mapping[str, LibraryInstance]) -> None:
+        self._library = library
+
+    def __getitem__(self, sha256: str) -> Instance:
+        return self._library[sha256].instance
+
+    def __contains__(self, sha256: object) -> bool:
+        return sha256 in self._library
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._library)
+
+    def __len__(self) -> int:
+        return len(self._library)
