@@ -22,6 +22,8 @@ from schedules.gap import gap
 
 SCHEMA = "kvopt.best_known/2"
 
+#: What has the rows of the ladder, below ``instances/``.
+LADDER_FILE = "ladder.csv"
 #: The method of a schedule from outside, whose ``found_by`` is what its file says.
 SUBMITTED = "submitted"
 #: What stands in the place of a method where a value is of none: the construction of an instance,
@@ -183,7 +185,8 @@ class Entry:
     Attributes
     ----------
     instance, file, sha256, n, memory
-        Its name, its file below ``instances/``, its hash, requests and tokens.
+        Its name, its file below ``instances/`` (of the ladder :data:`LADDER_FILE`), its hash,
+        requests and tokens.
     standing
         What is known of the optimum by the rule of evidence (:mod:`schedules.evidence`).
     reason
@@ -226,6 +229,11 @@ class Entry:
         if isinstance(self.lower, SolverReported):
             return True
         return self.opt and not isinstance(self.lower, Certified)
+
+    @property
+    def on_ladder(self) -> bool:
+        """Whether the instance is drawn by its row of the ladder, and has no file."""
+        return self.file == LADDER_FILE
 
     @property
     def gap(self) -> float:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from instances import Instance, read_instance
-from instances.ladder import ROWS, ladder, rung_file
+from instances.ladder import ladder, rung_file
 from instances.library import library, planted_schedules
-from instances.named import FOLDER
+from kvopt.best_known.entry import LADDER_FILE
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class WithLadder(Mapping[str, LibraryInstance]):
             raise KeyError(sha256)
         if sha256 not in self._found:
             drawn = read_instance(rung_file(self._names[sha256]))
-            self._found[sha256] = LibraryInstance(ROWS.relative_to(FOLDER).as_posix(), drawn)
+            self._found[sha256] = LibraryInstance(LADDER_FILE, drawn)
         return self._found[sha256]
 
     def __contains__(self, sha256: object) -> bool:

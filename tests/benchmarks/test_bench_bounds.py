@@ -5,6 +5,7 @@ Run with ``pytest tests/benchmarks/test_bench_bounds.py --benchmark-enable --ben
 
 from __future__ import annotations
 
+import random
 import time
 from pathlib import Path
 from types import ModuleType
@@ -12,11 +13,14 @@ from typing import Any
 
 import pytest
 
+from formulations.bounds.seconds import bound_in_seconds
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
-from instances import Instance, read_instance
+from instances import Instance, Request, read_instance
+from instances.batch_time import parse_batch_time
 from instances.families import chat_lognormal, mix80_20_lognormal
 from tests.engine_batch import Answer, solve_batch
+from tests.oracles.real_time_whole import STAGGERED, least_latency_whole, staggered
 from tests.tiers import a_few
 
 LIBRARY = Path(__file__).parents[2] / "instances"
@@ -48,6 +52,32 @@ def test_dual_bound(family: ModuleType, n: int, benchmark: Any) -> None:
     benchmark.extra_info["bound / volume bound"] = answer.bound / volume.bound
     benchmark.extra_info["gap of svf, %"] = 100 * (tel - answer.bound) / tel
     benchmark.extra_info["seconds"] = seconds
+
+
+@pytest.mark.parametrize("prompt", [50, 1300])
+@pytest.mark.parametrize("load", [0.0, 0.3, 1.0])
+def test_loss_in_seconds(prompt: int, load: float, benchmark: Any) -> None:
+    """What ``bound-seconds`` loses of the optimum of six requests; the mean loss is told."""
+    rng, losses = random.Random(11), []
+    for _ in range(12 if benchmark.enabled else 1):
+        requests, memory = staggered(rng, 6 if benchmark.enabled else 3, prompt, load)
+        instance = Instance(
+            "drawn",
+            memory,
+            tuple(Request(i, a / 1e9, s, o) for i, (a, s, o) in enumerate(requests)),
+            time_unit="second",
+        )
+        arrivals = instance.arrival_times.tolist()
+        exact = [(a, s, o) for a, (_, s, o) in zip(arrivals, requests, strict=True)]
+        least = least_latency_whole(exact, memory, STAGGERED)
+        model = parse_batch_time(f"linear({','.join(str(each / 1e9) for each in STAGGERED)})")
+        deadline = time.monotonic() + (3 if benchmark.enabled else 0.1)
+        found = bound_in_seconds(instance, model, deadline)
+        losses.append(1 - found.value / least)
+    benchmark.pedantic(lambda: None)
+    assert min(losses) >= 0
+    benchmark.extra_info["mean loss, %"] = 100 * sum(losses) / len(losses)
+    benchmark.extra_info["largest loss, %"] = 100 * max(losses)
 
 
 @pytest.mark.parametrize("name", a_few(["am1/am1_00", "uniform_100"], 1))

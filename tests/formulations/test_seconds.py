@@ -30,6 +30,7 @@ from formulations.valid.loads import alone, alone_bound, floor_sum, not_covered,
 from instances import Instance, Request
 from instances.batch_time import BatchTime, parse_batch_time
 from tests.oracles.real_time_brute_force import Coefficients, Moves, least_total_latency
+from tests.oracles.real_time_whole import STAGGERED, least_latency_whole, staggered
 from tests.tiers import a_few
 
 SECOND = 10**9
@@ -111,6 +112,30 @@ def test_no_schedule_is_better_than_the_bound(number: int) -> None:
     # Neither is the bound trivial, nor is it never tried.
     assert 5 * met > number
     assert 5 * rates > number
+
+
+def test_whole_prefills_by_two_programs() -> None:
+    """Dynamic programming and brute force agree where nothing is cut or evicted."""
+    rng = random.Random(5)
+    for _ in range(150):
+        requests, memory, coefficients = _draw(rng)
+        least = least_latency_whole(requests, memory, coefficients)
+        moves = Moves(chunks=False, cancels=False, keeps=False)
+        assert least == least_total_latency(requests, memory, coefficients, moves)
+
+
+@pytest.mark.parametrize("number", a_few((12, 60), 1))
+def test_no_schedule_of_five_requests_is_better(number: int) -> None:
+    """Long and short prompts, memory for half of them or for all, at once or one by one."""
+    rng, lost = random.Random(23), 0.0
+    for _ in range(number):
+        requests, memory = staggered(rng, 5)
+        instance, model = _instance(requests, memory), _model(STAGGERED)
+        bound = _bound(instance, model, 0.3)
+        least = least_latency_whole(requests, memory, STAGGERED)
+        assert bound.value <= least, (requests, memory)
+        lost += 1 - bound.value / least
+    assert lost > 0
 
 
 @pytest.mark.parametrize("window", [1, 2])

@@ -1,0 +1,149 @@
+"""The least total latency in seconds of five to eight requests, by dynamic programming.
+
+None of our code is used.  Prompts are prefilled whole and nothing is evicted; a request may wait, and
+pause while it holds memory, and the worker may be idle.  So it is what the best schedule of these
+takes, and `real_time_brute_force`, which tries everything, is never above.
+"""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+
+Coefficients = tuple[int, int, int, int, int]
+#: About those of Llama 2 70B on two A100: a prompt of 200 tokens takes as long as a round's base.
+STAGGERED: Coefficients = (54_300_000_000, 270_000_000, 0, 80_000_000, 400_000)
+#: How many tokens each request has made.
+_Made = tuple[int, ...]
+
+
+def staggered(
+    rng: random.Random, n: int, prompt: int = 0, load: float | None = None
+) -> tuple[list[tuple[int, int, int]], int]:
+    """Draw requests (arrival in nanoseconds, prompt, output) and the memory for half or all.
+
+    Parameters
+    ----------
+    prompt
+        About how long prompts are; 0 for long or short ones.
+    load
+        How many requests would be in the system, each as if alone; None for any, 0 for all at once.
+    """
+    prompt = prompt or rng.choice([50, 1300])
+    load = rng.choice([0.0, 0.3, 1.0]) if load is None else load
+    sizes = [(rng.randint(prompt // 2, prompt * 3 // 2), rng.randint(1, 5)) for _ in range(n)]
+    alone = sum(STAGGERED[0] * o + STAGGERED[1] * s for s, o in sizes) / 1000 / n
+    requests, now = [], 0
+    for s, o in sizes:
+        requests.append((now, s, o))
+        now += int(rng.expovariate(load) * alone) if load else 0
+    peaks = [s + o for s, o in sizes]
+    return requests, max(*peaks, sum(peaks) // rng.choice([1, 2]))
+
+
+def least_latency_whole(
+    requests: list[tuple[int, int, int]], memory: int, coefficients: Coefficients
+) -> int:
+    """Return the least Σ (completion − arrival), nanoseconds.
+
+    Parameters
+    ----------
+    requests
+        (arrival in nanoseconds, prompt, output).
+    coefficients
+        Picoseconds: base, per prefilled token, per square, per decoding request, per token read.
+    """
+    return _Program(requests, memory, coefficients).run()
+
+
+class _Program:
+    def __init__(
+        self, requests: list[tuple[int, int, int]], memory: int, coefficients: Coefficients
+    ) -> None:
+        self.requests, self.memory, self.coefficients = requests, memory, coefficients
+        # What each still takes alone, by the tokens that it has made.
+        self.left = [
+            [
+                sum(self._time([(i, made)]) for made in range(before, output))
+                for before in range(output + 1)
+            ]
+            for i, (_, _, output) in enumerate(requests)
+        ]
+
+    def run(self) -> int:
+        first = min(arrival for arrival, _, _ in self.requests)
+        self.best = self._one_after_another(first)
+        begin = (0,) * len(self.requests)
+        #: By what is made: time and latencies of all that is complete, none worse in both.
+        levels: list[dict[_Made, list[tuple[int, int]]]] = [
+            {} for _ in range(sum(output for _, _, output in self.requests) + 1)
+        ]
+        levels[0][begin] = [(first, 0)]
+        for number, level in enumerate(levels):
+            for made, reached in level.items():
+                self._expand(made, reached, levels)
+            levels[number] = {}
+        return self.best
+
+    def _expand(
+        self,
+        made: _Made,
+        reached: list[tuple[int, int]],
+        levels: list[dict[_Made, list[tuple[int, int]]]],
+    ) -> None:
+        open_ = [i for i, (_, _, output) in enumerate(self.requests) if made[i] < output]
+        for size in range(1, len(open_) + 1):
+            for batch in combinations(open_, size):
+                after = tuple(count + (i in batch) for i, count in enumerate(made))
+                if self._held(made, after) > self.memory:
+                    continue
+                takes = self._time([(i, made[i]) for i in batch])
+                arrived = max(self.requests[i][0] for i in batch)
+                done = [i for i in batch if after[i] == self.requests[i][2]]
+                for now, paid in reached:
+                    end = max(now, arrived) + takes
+                    cost = paid + sum(end - self.requests[i][0] for i in done)
+                    self._reach(after, end, cost, levels[sum(after)])
+
+    def _reach(
+        self, made: _Made, now: int, paid: int, level: dict[_Made, list[tuple[int, int]]]
+    ) -> None:
+        rest = [
+            max(now, arrival) - arrival + self.left[i][made[i]]
+            for i, (arrival, _, output) in enumerate(self.requests)
+            if made[i] < output
+        ]
+        if not rest:
+            self.best = min(self.best, paid)
+        elif paid + sum(rest) < self.best:
+            front = level.setdefault(made, [])
+            if not any(t <= now and c <= paid for t, c in front):
+                front[:] = [(t, c) for t, c in front if t < now or c < paid]
+                front.append((now, paid))
+
+    def _held(self, before: _Made, after: _Made) -> int:
+        """Return the tokens held at the end of a round, what completes in it included."""
+        return sum(
+            prompt + now
+            for (_, prompt, output), was, now in zip(self.requests, before, after, strict=True)
+            if now and was < output
+        )
+
+    def _time(self, batch: list[tuple[int, int]]) -> int:
+        """Return how long a round takes: of each request in it the tokens made before."""
+        base, token, square, decode, each = self.coefficients
+        picoseconds = base
+        for i, made in batch:
+            prompt = self.requests[i][1]
+            picoseconds += (
+                decode + each * (prompt + made) if made else token * prompt + square * prompt**2
+            )
+        return max(1, -(-picoseconds // 1000))
+
+    def _one_after_another(self, now: int) -> int:
+        total = 0
+        for i in sorted(range(len(self.requests)), key=lambda i: self.requests[i][0]):
+            arrival, _, _ = self.requests[i]
+            now = max(now, arrival) + self.left[i][0]
+            total += now - arrival
+        return total
