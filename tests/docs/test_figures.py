@@ -71,9 +71,8 @@ def open_instances() -> list[str]:
     still = [entry for entry in registry.instances if entry.gap and not entry.on_ladder]
     assert len(tasks) == len(still)
     hours = sum(task.time_limit for task in tasks) / 3600
-    return [
-        f"all {len(still)} open instances of the library, ten minutes each, {hours:.1f} hours on two cores"
-    ]
+    told = f"all {len(still)} open instances of the library, ten minutes each, {hours:.1f} hours"
+    return [f"{told} on two cores"]
 
 
 def suite_sizes() -> list[str]:

@@ -1,8 +1,7 @@
 """The least total latency in seconds of five to eight requests, by dynamic programming.
 
-None of our code is used.  Prompts are prefilled whole and nothing is evicted; a request may wait, and
-pause while it holds memory, and the worker may be idle.  So it is what the best schedule of these
-takes, and `real_time_brute_force`, which tries everything, is never above.
+None of our code is used.  Prompts are prefilled whole and nothing is evicted; a request may wait,
+and pause while it holds memory, and the worker may be idle.
 """
 
 from __future__ import annotations
