@@ -11,7 +11,6 @@ import csv
 import io
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -19,10 +18,10 @@ from typing import get_type_hints
 
 from instances.checkout import cache_folder
 from instances.command import Generated, generating
-from instances.files import InstanceFileError, read_instance, write_instance
+from instances.files import InstanceFileError, format_instance
 from instances.generate import drawn_family
-from instances.jsonfile import FileError
-from instances.model import InfeasibleInstanceError, Instance
+from instances.jsonfile import write_text
+from instances.model import Instance
 from instances.progress import telling
 from instances.shape import Shape, shape
 
@@ -119,8 +118,8 @@ def _rung(row: Mapping[str, str]) -> Rung:
     return Rung(**{column: kinds[column](text) for column, text in row.items()})
 
 
-def rung_file(name: str) -> Path:
-    """Return the file of an instance of the ladder, drawn now if it has not been before.
+def drawn_rung(name: str) -> Instance:
+    """Draw an instance of the ladder.
 
     Parameters
     ----------
@@ -130,24 +129,41 @@ def rung_file(name: str) -> Path:
     Raises
     ------
     InstanceFileError
-        If it cannot be written, or if what is drawn here has another sha256.
+        If what is drawn here has another sha256.
     """
     rung = ladder()[name]
     try:
-        file = cache_folder("instances") / f"{name}-{rung.sha256[:12]}" / f"{name}.json"
-        with suppress(FileError, InfeasibleInstanceError):  # nothing there, or it is damaged
-            kept = read_instance(file)
-            if (kept.name, kept.sha256) == (name, rung.sha256):
-                return file
         instance = rung.draw()
-        if instance.sha256 != rung.sha256:
-            raise InstanceFileError(
-                f"{name}: expected sha256 {rung.sha256[:12]}, drew {instance.sha256[:12]}; "
-                "a library on this machine rounds otherwise"
-            )
+    except RuntimeError as error:
+        raise InstanceFileError(f"{name}: {error}") from None
+    if instance.sha256 != rung.sha256:
+        raise InstanceFileError(
+            f"{name}: expected sha256 {rung.sha256[:12]}, drew {instance.sha256[:12]}; "
+            "a library on this machine rounds otherwise"
+        )
+    return instance
+
+
+def rung_file(name: str) -> Path:
+    """Return the file of an instance of the ladder in the user's caches.
+
+    It is drawn every time, and written unless exactly that stands there.
+
+    Raises
+    ------
+    InstanceFileError
+        If it cannot be drawn or written.
+    """
+    instance = drawn_rung(name)
+    try:
+        file = cache_folder("instances") / f"{name}-{instance.sha256[:12]}" / f"{name}.json"
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_instance(instance, file)
-    except (OSError, RuntimeError) as error:
+        if file.is_symlink():
+            file.unlink()
+        text = format_instance(instance)
+        if not file.is_file() or file.read_bytes() != text.encode():
+            write_text(file, text)
+    except (OSError, RuntimeError) as error:  # of a user without a home, too
         raise InstanceFileError(f"{name}: {error}") from None
     return file
 

@@ -29,6 +29,7 @@ from kvopt.best_known.files import (
 from kvopt.best_known.library import LibraryInstance, WithLadder, library_by_hash
 from kvopt.best_known.merge import ContradictionError, Known, merge
 from kvopt.best_known.rebuild import read_all, write_all
+from kvopt.best_known.side_by_side import KilledError
 from kvopt.best_known.verify import DamagedError, faults, missing, stale_proofs
 from kvopt.methods.grammar import MethodError
 from kvopt.store import Store, StoreError
@@ -49,7 +50,7 @@ _Verdict = tuple[Sequence[str], int]
     "python -m kvopt.best_known",
     cls=Command,
     fails={
-        EXIT_FAULTS: (RegistryError, DamagedError, MethodError),
+        EXIT_FAULTS: (RegistryError, DamagedError, MethodError, KilledError),
         EXIT_BAD_USAGE: (OutputError, StoreError, FileError, OSError),
     },
     examples=("--check", "--store results/runs.sqlite", "--store results/runs.sqlite --check"),
@@ -85,16 +86,23 @@ def _merge_and_verify(options: Options) -> _Verdict:
         owned = (REGISTRY_FILE, SCHEMA_FILE, f"{PROOFS}/")
         check_folder("--folder", options.folder, owned, store_files(options.store))
     known = WithLadder(library_by_hash())
+    proved: dict[str, Known] = {}
     if options.store is not None:
-        lines, code = _merge(options.store, known, options.folder, write=not options.check)
+        lines, code = _merge(options.store, known, options.folder, proved, write=not options.check)
         if code:
             return lines, code
-    return _verify(known, options.folder, strict=options.check)
+    return _verify(known, options.folder, proved, strict=options.check)
 
 
 def _merge(
-    location: str, known: Mapping[str, LibraryInstance], folder: Path, *, write: bool
+    location: str,
+    known: Mapping[str, LibraryInstance],
+    folder: Path,
+    proved: dict[str, Known],
+    *,
+    write: bool,
 ) -> _Verdict:
+    """Merge a store; ``proved`` takes what is known after it, each value proved here."""
     store = Store(location, readonly=True)
     try:
         # A store that cannot be read is told of before all certificates are evaluated.
@@ -102,6 +110,7 @@ def _merge(
         merged, done = _merged(old, known, store)
     finally:
         store.close()
+    proved |= {each.entry.sha256: each for each in merged}
     entries = [each.entry for each in merged]
     for line in _changes(old, entries):
         print(line)
@@ -188,11 +197,17 @@ def _shown_bound(entry: Entry) -> str:
     return lower.method
 
 
-def _verify(known: Mapping[str, LibraryInstance], folder: Path, *, strict: bool) -> _Verdict:
+def _verify(
+    known: Mapping[str, LibraryInstance],
+    folder: Path,
+    proved: Mapping[str, Known],
+    *,
+    strict: bool,
+) -> _Verdict:
     registry = read_registry(folder)
     if registry is None:
         return [f"{folder / REGISTRY_FILE}: there is none"], EXIT_FAULTS
-    found = list(faults(registry, known, folder))
+    found = list(faults(registry, known, folder, proved))
     if strict:
         # A registry grows store by store; whoever checks one wants the whole library.
         found += missing(registry, library_by_hash())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from instances import Instance, read_instance
-from instances.ladder import ladder, rung_file
+from instances import Instance
+from instances.ladder import drawn_rung, ladder
 from instances.library import library, planted_schedules
 from kvopt.best_known.entry import LADDER_FILE
 
@@ -56,7 +56,7 @@ class WithLadder(Mapping[str, LibraryInstance]):
         if sha256 not in self._listed:
             raise KeyError(sha256)
         if sha256 not in self._found:
-            drawn = read_instance(rung_file(self._names[sha256]))
+            drawn = drawn_rung(self._names[sha256])
             self._found[sha256] = LibraryInstance(LADDER_FILE, drawn)
         return self._found[sha256]
 

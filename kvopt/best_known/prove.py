@@ -38,6 +38,7 @@ from kvopt.best_known.files import RegistryError
 from kvopt.best_known.library import LibraryInstance, WithLadder, library_by_hash
 from kvopt.best_known.merge import Known, merge
 from kvopt.best_known.rebuild import read_all, write_all
+from kvopt.best_known.side_by_side import KilledError
 from kvopt.best_known.verify import DamagedError
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.ranges import read_seconds
@@ -63,6 +64,7 @@ _SECONDS_BETWEEN_SAVES = 10
             TreeError,
             MethodError,
             OSError,
+            KilledError,
         )
     },
     interrupted="interrupted; the same command goes on",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from instances.progress import telling
 from kvopt.best_known.entry import Entry
 from kvopt.best_known.files import (
     PROOFS,
@@ -22,7 +21,7 @@ from kvopt.best_known.files import (
 )
 from kvopt.best_known.library import LibraryInstance
 from kvopt.best_known.merge import Known
-from kvopt.best_known.verify import read_known
+from kvopt.best_known.verify import DamagedError, read_each
 
 
 def read_all(known: Mapping[str, LibraryInstance], folder: Path) -> dict[str, Known]:
@@ -35,12 +34,16 @@ def read_all(known: Mapping[str, LibraryInstance], folder: Path) -> dict[str, Kn
     """
     registry = read_registry(folder)
     found = {}
-    entries = registry.instances if registry else ()
-    for entry in telling(entries, "entries proved again"):
+    entries = []
+    for entry in registry.instances if registry else ():
         if entry.sha256 in known:
-            found[entry.sha256] = read_known(entry, known[entry.sha256], folder)
+            entries.append(entry)
         else:
             print(f"dropped: {entry.instance}: no instance of its hash in the library")
+    for entry, read in read_each(entries, known, folder, "entries proved again"):
+        if isinstance(read, str):
+            raise DamagedError(read)
+        found[entry.sha256] = read
     return found
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import Certificate, CertificateError
@@ -39,6 +40,7 @@ from kvopt.best_known.files import (
 from kvopt.best_known.library import LibraryInstance
 from kvopt.best_known.merge import ContradictionError, Known, is_stale, refuse_contradictions
 from kvopt.best_known.rule import decide
+from kvopt.best_known.side_by_side import side_by_side
 from kvopt.methods.grammar import MethodError
 from kvopt.methods.witness import engine_witness, recorded_method, word_counts
 from schedules import Schedule, check_schedule
@@ -51,7 +53,10 @@ class DamagedError(ValueError):
 
 
 def faults(
-    registry: Registry, known: Mapping[str, LibraryInstance], folder: Path = FOLDER
+    registry: Registry,
+    known: Mapping[str, LibraryInstance],
+    folder: Path = FOLDER,
+    proved: Mapping[str, Known] = MappingProxyType({}),
 ) -> Iterator[str]:
     """Yield one line for everything that is wrong; nothing if every value is proved again.
 
@@ -59,21 +64,20 @@ def faults(
     integers and proves its bound, each standing holds by :func:`kvopt.best_known.rule.decide`, the
     history ends with the present values and only improves, no instance of the library and no file
     is missing or left over, and every file is to the byte what its command writes.
+
+    Parameters
+    ----------
+    proved
+        What was proved before by this process: its certificates are not evaluated again.
     """
     for file, text in ((SCHEMA_FILE, format_schema()), (REGISTRY_FILE, _text_of(registry))):
         if not _holds(folder / file, text):
             yield f"{file}: stale or missing"
-    for entry in telling(registry.instances, "entries verified"):
-        if entry.sha256 not in known:
-            yield f"{entry.instance}: the library has no instance of this hash"
-            continue
-        try:
-            found = known[entry.sha256]
-            proved = read_known(entry, found, folder)
-        except (DamagedError, InstanceFileError) as error:
-            yield str(error)
-            continue
-        yield from _entry_faults(proved, found, folder)
+    for entry, read in read_each(registry.instances, known, folder, "entries verified", proved):
+        if isinstance(read, str):
+            yield read
+        else:
+            yield from _entry_faults(read, known[entry.sha256], folder)
     yield from _order_faults(registry, list(known))
     for file in left_over(folder, (entry.instance for entry in registry.instances)):
         yield f"{file}: no entry refers to it"
@@ -113,8 +117,65 @@ def _order_faults(registry: Registry, order: Sequence[str]) -> Iterator[str]:
         yield "expected each instance once, in the library's order"
 
 
-def read_known(entry: Entry, found: LibraryInstance, folder: Path = FOLDER) -> Known:
+def read_each(
+    entries: Sequence[Entry],
+    known: Mapping[str, LibraryInstance],
+    folder: Path,
+    told: str,
+    proved: Mapping[str, Known] = MappingProxyType({}),
+) -> Iterator[tuple[Entry, Known | str]]:
+    """Yield each entry with what :func:`read_known` makes of it, or the line of what is wrong.
+
+    Parameters
+    ----------
+    told
+        What the progress says of them.
+    proved
+        As in :func:`faults`.
+    """
+    found = {entry.sha256: _found(entry, known) for entry in entries}
+    anew = [
+        (entry, instance, folder, None)
+        for entry in entries
+        if entry.sha256 not in proved and not isinstance(instance := found[entry.sha256], str)
+    ]
+    results = side_by_side(_read, anew)
+    for entry in telling(entries, told):
+        instance = found[entry.sha256]
+        if isinstance(instance, str):
+            yield entry, instance
+        elif entry.sha256 in proved:
+            yield entry, _read((entry, instance, folder, proved[entry.sha256]))
+        else:
+            yield entry, next(results)
+
+
+def _found(entry: Entry, known: Mapping[str, LibraryInstance]) -> LibraryInstance | str:
+    if entry.sha256 not in known:
+        return f"{entry.instance}: the library has no instance of this hash"
+    try:
+        return known[entry.sha256]
+    except InstanceFileError as error:
+        return str(error)
+
+
+def _read(task: tuple[Entry, LibraryInstance, Path, Known | None]) -> Known | str:
+    try:
+        return read_known(*task)
+    except DamagedError as error:
+        return str(error)
+
+
+def read_known(
+    entry: Entry, found: LibraryInstance, folder: Path = FOLDER, proved: Known | None = None
+) -> Known:
     """Read the schedule and the certificate of an entry and prove both values anew.
+
+    Parameters
+    ----------
+    proved
+        What was proved before by this process: the same bound by the same certificate is not
+        evaluated again.
 
     Raises
     ------
@@ -131,7 +192,8 @@ def read_known(entry: Entry, found: LibraryInstance, folder: Path = FOLDER) -> K
     try:
         path = proof_file(folder, certificate_path(instance.name))
         certificate = read_certificate_file(path, instance)
-        _evaluate(entry, instance, certificate)
+        if proved is None or _claim(entry, certificate) != _claim(proved.entry, proved.certificate):
+            _evaluate(entry, instance, certificate)
     except RegistryError as error:
         raise DamagedError(f"{entry.instance}: {error}") from None
     except CertificateError as error:
@@ -149,6 +211,10 @@ def _check(entry: Entry, instance: Instance, schedule: Schedule, path: Path) -> 
         raise DamagedError(
             f"{entry.instance}: {path}: TEL {schedule.tel}, the entry says {entry.upper.value}"
         )
+
+
+def _claim(entry: Entry, certificate: Certificate) -> tuple[object, ...]:
+    return certificate, entry.certified, entry.upper.value
 
 
 def _evaluate(entry: Entry, instance: Instance, certificate: Certificate) -> None:

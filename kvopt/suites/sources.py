@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from instances import InfeasibleInstanceError, Instance
 from instances.families import families
 from instances.jsonfile import FileError
-from instances.ladder import Rung
+from instances.ladder import Rung, drawn_rung
 from instances.rates import at_rate
 from instances.telling import one_line
 from instances.traces import TraceOptions, TraceReport
@@ -125,7 +125,7 @@ def draw_source(family: str, seed: int, parameters: dict[str, Value]) -> Source:
 
 def drawn_source(rung: Rung) -> Source:
     """Return the source of an instance of the ladder."""
-    return Source(rung.name, lambda: (rung.draw(), None))
+    return Source(rung.name, lambda: (drawn_rung(rung.name), None))
 
 
 def arriving_source(source: Source, rate: float, seed: int) -> Source:

@@ -304,9 +304,9 @@ def _traces(path: Path, entry: _Trace) -> Iterator[Source]:
 
 
 def _files(path: Path, pattern: str) -> Iterator[Source]:
-    if names := rungs(Path(pattern)):
-        return (drawn_source(ladder()[name]) for name in names)
     beside = pattern.startswith(("./", "../"))
+    if not beside and (names := rungs(Path(pattern))):
+        return (drawn_source(ladder()[name]) for name in names)
     base = path.parent if beside else LIBRARY
     found = sorted(glob.glob(pattern, root_dir=base, recursive=True))
     files = [base / each for each in found if beside or may_be_instance(Path(each))]

@@ -9,7 +9,7 @@ import pandas as pd
 from instances import Instance
 from instances.shape import shape
 from kvopt.best_known.entry import Certified, Entry, Registry
-from kvopt.best_known.files import certificate_path, schedule_path
+from kvopt.best_known.files import RegistryError, certificate_path, schedule_path
 from kvopt.best_known.library import WithLadder, library_by_hash
 from reports.table import Column, Table
 from schedules.gap import gaps
@@ -63,6 +63,9 @@ def library_frame(registry: Registry) -> pd.DataFrame:
     of the bound in the column ``certified``.  ``sha`` is the instance's hash.
     """
     library = WithLadder(library_by_hash())
+    unknown = [each.instance for each in registry.instances if each.sha256 not in library]
+    if unknown:
+        raise RegistryError(f"{unknown[0]}: the library has no instance of this hash")
     lines = [_line(each, library[each.sha256].instance) for each in registry.instances]
     frame = pd.DataFrame(lines)
     frame["gap"] = gaps(frame["upper"], frame["lower"]).astype(float)

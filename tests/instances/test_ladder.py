@@ -100,6 +100,10 @@ def test_an_instance_is_drawn_by_its_name(name: str, caches: Path) -> None:
         ('"am1_n5_seed0"', '"mine"'),
         ('"memory": 43', '"memory": 44'),
         ('"memory": 43', '"memory": 2'),  # in which no request fits
+        # What the sha256 does not hold.
+        ('"family": "am1"', '"family": "am2"'),
+        ('"memory": 43', '"known_optimum": 9, "known_optimum_reason": "so", "memory": 43'),
+        ('"memory": 43', '"time_unit": "second", "memory": 43'),
     ],
 )
 def test_a_damaged_file_of_the_caches_is_made_again(found: str, written: str, caches: Path) -> None:
@@ -110,6 +114,18 @@ def test_a_damaged_file_of_the_caches_is_made_again(found: str, written: str, ca
     file.write_text(whole.replace(found, written))
     assert rung_file("am1_n5_seed0").read_text() == whole
     assert file.is_relative_to(caches)
+
+
+def test_a_link_in_the_caches_is_not_followed(caches: Path) -> None:
+    """Neither read, as from a device without an end, nor written through."""
+    file, other = rung_file("am1_n5_seed0"), caches / "other"
+    whole = file.read_text()
+    for target in (Path("/dev/zero"), other):
+        file.unlink()
+        file.symlink_to(target)
+        assert rung_file("am1_n5_seed0").read_text() == whole
+        assert not file.is_symlink()
+    assert not other.exists()
 
 
 def test_what_is_drawn_otherwise_is_refused(caches: Path, monkeypatch: pytest.MonkeyPatch) -> None:

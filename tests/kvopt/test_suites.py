@@ -166,6 +166,16 @@ def test_a_suite_of_ones_own(tmp_path: Path) -> None:
     )
 
 
+def test_a_file_beside_the_suite_is_not_of_the_ladder(tmp_path: Path) -> None:
+    """Also where its name is that of an instance of the ladder."""
+    (tmp_path / "ladder").mkdir()
+    mine = families()["am1"].generate(seed=3, n=2)
+    write_instance(mine, tmp_path / "ladder" / "am1_n5_seed0.json")
+    text = HEAD + 'instances = ["./ladder/am1_n5_*"]\n'
+    (source,) = read_suite(_write(tmp_path, text)).sections[0].sources
+    assert load(source).instance == mine
+
+
 def test_a_file_that_two_globs_match_is_run_once(tmp_path: Path) -> None:
     """The second match of the same file changes nothing."""
     text = HEAD + 'instances = ["tiny/handover.json", "tiny/handover*.json"]\n'

@@ -1,7 +1,7 @@
 """The least total latency in seconds of five to eight requests, by dynamic programming.
 
 None of our code is used.  Prompts are prefilled whole and nothing is evicted; a request may wait,
-and pause while it holds memory, and the worker may be idle.
+and pause while it holds memory, and the worker may be idle.  Each fits into the memory alone.
 """
 
 from __future__ import annotations
