@@ -26,13 +26,14 @@ from instances import Instance, Request
 from instances.files import instance_document
 from instances.ladder import Rung, ladder
 from kvopt.best_known import __main__ as command
-from kvopt.best_known import again, claims, known_values, prove, read_registry
+from kvopt.best_known import again, claims, known_values, prove, read_registry, verify
 from kvopt.best_known.claims import Claims
 from kvopt.best_known.entry import ENTRIES, Certified, Proof
 from kvopt.best_known.files import format_registry
 from kvopt.best_known.library import LibraryInstance
+from kvopt.best_known.rebuild import read_all
 from kvopt.best_known.rule import decide
-from kvopt.best_known.verify import stale_proofs
+from kvopt.best_known.verify import faults, stale_proofs
 from kvopt.methods import fingerprint as module
 from kvopt.methods import sources
 from kvopt.methods.fingerprint import fingerprint, proof_fingerprint, versions
@@ -788,6 +789,32 @@ def test_a_weakened_certificate_is_named(sweep: Sweep, capsys: pytest.CaptureFix
     assert sweep.check() == 1
     # Without prices only the outputs are left: 1 + 1 + 3 + 3.
     assert "it proves 8 and states" in capsys.readouterr().err
+
+
+def test_what_was_proved_is_evaluated_again_only_if_it_changed(
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within one process; another certificate, or another claim, is none that was proved."""
+    sweep.run(FOUR, "bound:bound-lp", WORSE, 9, "prices", certificate=PRICES)
+    assert sweep.merge() == 0
+    before = read_all(LIBRARY, sweep.folder)
+    registry = read_registry(sweep.folder)
+    assert registry is not None
+    evaluated: list[str] = []
+
+    def counted(instance: Instance, certificate: Certificate) -> int:
+        evaluated.append(instance.name)
+        return evaluate(instance, certificate)
+
+    monkeypatch.setattr(verify, "evaluate", counted)
+    assert not [*faults(registry, LIBRARY, sweep.folder, before)]
+    assert evaluated == []
+    path = sweep.proof("bounds")
+    document = json.loads(path.read_text())
+    document["memory"] = [0 for _ in document["memory"]]
+    path.write_text(json.dumps(document))
+    assert "it proves 8 and states" in "\n".join(faults(registry, LIBRARY, sweep.folder, before))
+    assert evaluated == ["four"]
 
 
 def test_a_file_left_over_is_named(proved: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
