@@ -276,7 +276,10 @@ def test_the_committed_night_says_what_the_registry_says(night: pd.DataFrame) ->
     assert len(shared) > 100
     for line in shared:
         entry = entries[line["sha"]]
-        assert (line["shown"] == "known") == entry.opt, line
-        # A run of the night may be one more proof.
-        assert line["reason"].startswith(entry.reason), line
+        # A run of the night may be one more proof; only the library's are merged each time.
+        if entry.on_ladder:
+            assert line["shown"] == "known" or not entry.opt, line
+        else:
+            assert (line["shown"] == "known") == entry.opt, line
+            assert line["reason"].startswith(entry.reason), line
         assert (line["upper"], line["lower"]) == (entry.upper.value, entry.lower.value)
