@@ -18,7 +18,8 @@ from schedules.gap import gaps
 EASY, MEDIUM = 10.0, 60.0
 CLASSES = ("easy", "medium", "hard", "open")
 _NOTE = (
-    "The registry of best known values: UB, the TEL of the best checked schedule, and LB, the best "
+    "The registry of best known values, of the library and of the ladder as far as it was run: "
+    "UB, the TEL of the best checked schedule, and LB, the best "
     "bound, both in rounds, each with method, day and seconds of its run. LB is "
     "certified (a file proves it, evaluated in integers), the optimum by construction, or only "
     "solver-reported; the best certified bound stands beside it. Gap = "
