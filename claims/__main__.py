@@ -12,18 +12,18 @@ import pandas as pd
 from claims.page import Page, pages
 from claims.render import index_text, page_text
 from claims.rows import joined, read_rows, suite_rows
-from instances.checkout import require_checkout
-from instances.command import CHECK_OPTION, Command, Options, argument, option
-from instances.committed import regenerate
-from instances.jsonfile import write_text
-from instances.telling import unknown_name
-from instances.usage import UsageError
 from kvopt.methods.grammar import MethodError
 from kvopt.store import StoreError
 from kvopt.store.export import ExportError
 from kvopt.suites import SuiteError, read_suite
 from reports.freshness import stale_rows, to_be_stated
 from reports.nightly.rows import RowsError, rows_text
+from support.checkout import require_checkout
+from support.command import CHECK_OPTION, Command, Options, argument, option
+from support.committed import regenerate
+from support.jsonfile import write_text
+from support.text import unknown_name
+from support.usage import UsageError
 
 FOLDER = Path(__file__).parent
 _PROGRAM = "python -m claims"

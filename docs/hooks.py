@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from mkdocs.structure.files import File
 
-from instances.telling import glued
+from support.text import glued
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig

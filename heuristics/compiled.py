@@ -1,7 +1,7 @@
 """Kernels: plain functions that run interpreted on lists, or compiled by numba on arrays.
 
 A small instance runs them as they stand, so that a short command never imports a compiler.  What
-is compiled for a large one is kept (``instances.compiling``), so that a second process only loads
+is compiled for a large one is kept (``support.compiling``), so that a second process only loads
 it.
 
 Kernels that make nothing, but fill the arrays of their callers, are compiled without numba's
@@ -67,7 +67,7 @@ def compiled(function: _Function) -> _Function:
     """Return a kernel as numba compiles it, or finds it compiled; the compiler is imported here."""
     from numba.extending import register_jitable
 
-    from instances.compiling import njit
+    from support.compiling import njit
 
     while _plain:
         other = _plain.pop()

@@ -7,7 +7,7 @@ from functools import cache
 
 import heuristics.policies
 from heuristics.policy import Policy
-from instances.declared import declared
+from support.declared import declared
 
 
 @cache

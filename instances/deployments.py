@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from instances.kv_memory import GIB, LLAMA2_70B_2XA100, KvMemory, Served
-from instances.telling import find_name, unknown_name
+from support.text import find_name, unknown_name
 
 #: Of 16-bit weights and of the cache.
 _BYTES = 2

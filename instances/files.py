@@ -10,7 +10,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from instances.bulk import plain_document, plain_requests
-from instances.jsonfile import (
+from instances.model import InfeasibleInstanceError, Instance, Request, as_record
+from support.jsonfile import (
     FileError,
     check_schema,
     describe,
@@ -19,7 +20,6 @@ from instances.jsonfile import (
     read_bytes,
     write_text,
 )
-from instances.model import InfeasibleInstanceError, Instance, Request, as_record
 
 SCHEMA = "kvopt.instance/1"
 SCHEMA_FILE = Path(__file__).with_name("instance.schema.json")

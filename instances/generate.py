@@ -11,15 +11,15 @@ import click
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from instances.command import Command, Options, argument, beginning, option
 from instances.families import families
 from instances.families.build import LAST_SEED, ranges
 from instances.files import format_instance
-from instances.jsonfile import write_text
 from instances.model import InfeasibleInstanceError, Instance
-from instances.outputs import OutputError, check_outputs
-from instances.telling import did_you_mean, find_name, unknown_name
-from instances.usage import UsageError, read_integer
+from support.command import Command, Options, argument, beginning, option
+from support.jsonfile import write_text
+from support.outputs import OutputError, check_outputs
+from support.text import did_you_mean, find_name, unknown_name
+from support.usage import UsageError, read_integer
 
 #: What is expected, by the first word of the type of pydantic's complaint.
 _NUMBERS = {"int": "an integer", "float": "a number"}

@@ -16,14 +16,14 @@ from functools import cache
 from pathlib import Path
 from typing import get_type_hints
 
-from instances.checkout import cache_folder
-from instances.command import Generated, generating
 from instances.files import InstanceFileError, format_instance
 from instances.generate import drawn_family
-from instances.jsonfile import write_text
 from instances.model import Instance
-from instances.progress import telling
 from instances.shape import Shape, shape
+from support.checkout import cache_folder
+from support.command import Generated, generating
+from support.jsonfile import write_text
+from support.progress import telling
 
 #: A row an instance.
 ROWS = Path(__file__).with_suffix(".csv")

@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from instances.command import Generated, generating
 from instances.families import (
     am1,
     am2,
@@ -37,8 +36,9 @@ from instances.files import SCHEMA_FILE, format_instance, instance_schema
 from instances.hand_made import hand_made_instances
 from instances.model import Instance
 from instances.named import FOLDER, SPOKEN_FOR
-from instances.progress import telling
 from instances.worst_cases import worst_case_instances
+from support.command import Generated, generating
+from support.progress import telling
 
 #: Parameters of the instances whose optimal schedules are planted, by name.
 _THREE_PARTITIONS: dict[str, dict[str, Any]] = {

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from instances.files import InstanceFileError
 from instances.ladder import ladder, rung_file
-from instances.progress import telling
-from instances.telling import did_you_mean, printable
+from support.progress import telling
+from support.text import did_you_mean, printable
 
 #: The library, a JSON file an instance.
 FOLDER = Path(__file__).parent

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from instances import Instance
-from instances.telling import counted
 from instances.time_unit import ROUNDS, TimeUnit
 from kvopt.best_bound import left, percent_left
 from kvopt.methods.knowledge import (
@@ -27,6 +26,7 @@ from kvopt.methods.knowledge import (
 from kvopt.methods.witness import is_own
 from kvopt.running.task import Finished
 from schedules.model import any_kept
+from support.text import counted
 
 #: The policy that all are compared with, where it was run: what runs in production.
 BASE = "vllm-v1"

@@ -6,10 +6,12 @@ import os
 import site
 from pathlib import Path
 
-from instances.checkout import CHECKOUT, ROOT
+from support.checkout import CHECKOUT, ROOT
 
 #: The packages that are installed.
-PACKAGES = ("claims", "formulations", "heuristics", "instances", "kvopt", "reports", "schedules")
+PACKAGES = (
+    "claims", "formulations", "heuristics", "instances", "kvopt", "reports", "schedules", "support",
+)  # fmt: skip
 #: In the folder from which a command is called.
 DEFAULT_STORE = Path("results") / "runs.sqlite"
 

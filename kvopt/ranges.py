@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from instances.usage import read_integer, read_positive
+from support.usage import read_integer, read_positive
 
 #: Time limit of a run where none is named, seconds.
 TIME_LIMIT = 60.0

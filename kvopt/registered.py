@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from instances import Instance
-from instances.jsonfile import read_bytes
 from instances.named import FOLDER
 from instances.time_unit import ROUNDS
 from schedules.evidence import STANDINGS
 from schedules.gap import gap
+from support.jsonfile import read_bytes
 
 
 @dataclass(frozen=True)

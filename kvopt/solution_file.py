@@ -20,9 +20,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from instances import Instance
-from instances.inputs import open_input
-from instances.jsonfile import FileError, read_bytes
 from schedules import Schedule, make_schedule
+from support.inputs import open_input
+from support.jsonfile import FileError, read_bytes
 
 _MODEL_NAME = re.compile(r"(?:NAME\s+|model name=)(\S+)_of_([0-9a-f]{64})\b")
 #: Bytes in which the name of a model stands; what follows may be gigabytes.

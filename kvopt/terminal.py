@@ -7,11 +7,11 @@ import time
 from collections.abc import Sequence
 from typing import IO
 
-from instances.progress import REWRITTEN_EVERY_SECONDS, TOLD_EVERY_SECONDS, StatusLine
-from instances.telling import wrapped
 from kvopt.methods.knowledge import shown_source
 from kvopt.running.state import RunState
 from kvopt.running.supervise import Snapshot
+from support.progress import REWRITTEN_EVERY_SECONDS, TOLD_EVERY_SECONDS, StatusLine
+from support.text import wrapped
 
 #: Seconds of compiling from which it is told of.
 COMPILING_FROM_SECONDS = 1.0

@@ -15,13 +15,7 @@ from typing import Any
 import click
 import pandas as pd
 
-from instances.command import CHECK_OPTION, QUIET_OPTION, Command, Options, option
-from instances.committed import regenerate
-from instances.outputs import OutputError
-from instances.progress import telling
-from instances.telling import counted
 from instances.time_unit import SECONDS, TimeUnit
-from instances.usage import complain
 from kvopt.store import StoreError
 from kvopt.store.export import ExportError, documents, read_rows
 from kvopt.store.files import store_files
@@ -58,6 +52,12 @@ from reports.tables.instances import instance_table
 from reports.tables.runs import run_table
 from reports.units import MARKS, Unit, units
 from reports.verdict import verdict
+from support.command import CHECK_OPTION, QUIET_OPTION, Command, Options, option
+from support.committed import regenerate
+from support.outputs import OutputError
+from support.progress import telling
+from support.text import counted
+from support.usage import complain
 
 TITLE = "kvopt: results"
 #: Instances with a page, and pictures after which no page gets any; one takes about half a second.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from instances.telling import counted
+from support.text import counted
 
 #: Share of the remaining methods' instances that they must have in common.
 LEAST_SHARED = 0.5

@@ -11,7 +11,6 @@ from functools import partial
 
 import pandas as pd
 
-from instances.telling import counted
 from instances.time_unit import TimeUnit, unit_of
 from kvopt.answer import Answer, MethodTotal, answer, is_base, percent, relative
 from kvopt.methods.knowledge import Knowledge, knowledge
@@ -19,6 +18,7 @@ from reports.interval import at_most, shares
 from reports.table import Column, Table, time_column
 from reports.units import Unit
 from schedules.evidence import bounds_hold
+from support.text import counted
 
 #: Lines of a ranking; of more methods the number is told.
 MOST_RANKED = 10

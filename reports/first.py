@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 from tabulate import tabulate
 
-from instances.telling import WIDTH, printable, wrapped
 from reports.compared import compared
 from reports.measured import measured
 from reports.references import contradictions, references
@@ -18,6 +17,7 @@ from reports.tables.leaderboard import adversarial_board, bounds_board, leaderbo
 from reports.tables.solvers import solver_table
 from reports.units import Unit, units
 from reports.verdict import WORDS, answers, verdict
+from support.text import WIDTH, printable, wrapped
 
 #: Columns that are shown however wide they are, and what a column without news has.
 _LEAST, _NOTHING = 2, (MISSING, "0", "")

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from instances.inputs import no_file
-from instances.jsonfile import TEMPORARY, write_text
-from instances.outputs import OutputError, check_folder
+from support.inputs import no_file
+from support.jsonfile import TEMPORARY, write_text
+from support.outputs import OutputError, check_folder
 
 #: The list of a folder's files: a line on what they are, then a path a line.
 MARKER = ".kvopt-report"
@@ -45,7 +45,7 @@ class Kind:
 
     @property
     def owned(self) -> tuple[str, ...]:
-        """What may be written below the folder, for :func:`instances.outputs.check_folder`."""
+        """What may be written below the folder, for :func:`support.outputs.check_folder`."""
         return (MARKER, *self.files, *(f"{folder}/" for folder in self.folders))
 
 
@@ -64,7 +64,7 @@ def check_place(
     Raises
     ------
     OutputError
-        If it holds anything else, or as :func:`instances.outputs.check_folder` says.
+        If it holds anything else, or as :func:`support.outputs.check_folder` says.
     """
     sources = list(inputs)
     _refuse_foreign(option, Path(folder), kind, sources)

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from instances.telling import counted, one_line
-from instances.usage import complain
 from kvopt.methods.fingerprint import fingerprint
 from kvopt.methods.grammar import MethodError, read_method
 from reports.readme import sentence_text
 from reports.verdict import Name, Sentence
+from support.text import counted, one_line
+from support.usage import complain
 
 _STATED = re.compile(r"^Stale: ([\d,]+|none) of ", re.MULTILINE)
 _DAY = re.compile(r"\d{4}-\d\d-\d\dT")

@@ -14,11 +14,11 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from instances.telling import glued
 from reports.pages.instance import InstancePage
 from reports.parts import Figure, Report
 from reports.svg_size import size_of
 from reports.table import Table
+from support.text import glued
 
 #: Lines of one table in a page.
 MOST_LINES = 500

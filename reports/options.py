@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from instances.command import option
-from instances.usage import read_integer
+from support.command import option
+from support.usage import read_integer
 
 #: Pictures of schedules on a page of the library; one takes about half a second.
 MOST_PICTURES = 40

@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-from instances.telling import counted
 from kvopt.methods.knowledge import OF_CLASSES, Lengths
 from kvopt.methods.knowledge import WORDS as KNOWS
 from kvopt.methods.witness import is_own
@@ -17,6 +16,7 @@ from reports.compared import compared
 from reports.interval import at_most, ratios, shares
 from reports.tables.solvers import solver_table
 from reports.units import Unit
+from support.text import counted
 
 #: The classes of policies: who is in a class, and what is told to each of its kinds.
 _CLASSES: tuple[tuple[str, tuple[Lengths, ...]], ...] = (

@@ -6,16 +6,16 @@ import sys
 
 import click
 
-from instances.command import Command, Options, argument
 from instances.files import read_instance
-from instances.jsonfile import FileError
 from instances.model import InfeasibleInstanceError
 from instances.named import find_instance, hides
-from instances.telling import one_line
-from instances.usage import complain
 from schedules.check import check_schedule
 from schedules.files import read_schedule
 from schedules.verdict import EXIT_CODES
+from support.command import Command, Options, argument
+from support.jsonfile import FileError
+from support.text import one_line
+from support.usage import complain
 
 
 @click.command(

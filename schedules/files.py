@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from instances.jsonfile import FileError, describe, file_schema, read_object, write_text
 from schedules.model import Schedule
+from support.jsonfile import FileError, describe, file_schema, read_object, write_text
 
 SCHEMA = "kvopt.schedule/1"
 SCHEMA_FILE = Path(__file__).with_name("schedule.schema.json")

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 from pydantic.dataclasses import dataclass
 
-from instances.jsonfile import describe
 from instances.model import Instance, Line
+from support.jsonfile import describe
 
 #: The closed list of outcomes of a run (docs/glossary.md).
 Status = Literal[

@@ -24,7 +24,6 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
-from instances.jsonfile import write_bytes
 from instances.model import Instance
 from instances.time_unit import NANOSECONDS, ROUNDS
 from schedules.counts import running_and_waiting
@@ -32,6 +31,7 @@ from schedules.gap import gap
 from schedules.metrics import Holding, MemoryProfile, holdings, memory_profile
 from schedules.model import Schedule
 from schedules.real_time.timeline import Ints, Timeline, timeline
+from support.jsonfile import write_bytes
 
 #: Up to this many requests each has a colour of its own; above, the colour is a quantity.
 FEW_REQUESTS = 12

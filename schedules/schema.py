@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import sys
 
-from instances.command import Generated, generating
 from schedules.files import SCHEMA_FILE, schedule_schema
+from support.command import Generated, generating
 
 
 def _generated() -> Generated:

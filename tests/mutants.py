@@ -30,9 +30,9 @@ from typing import Any
 
 import pytest
 
-from instances.compiling import kernel_folder
 from kvopt.methods.sources import read_source
 from kvopt.places import PACKAGES
+from support.compiling import kernel_folder
 from tests.mutated import ROOT, Mutant, drawn
 
 ROWS = ROOT / "tests" / "mutants.csv"

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 _TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 _STATIONS = re.compile(r'\b\w+\["([\w.]+)<br/>')
 #: Dotted names elsewhere in the text.
-_NAMES = re.compile(r"\b(?:instances|schedules|kvopt|reports)(?:\.\w+)+")
+_NAMES = re.compile(r"\b(?:instances|schedules|kvopt|reports|support)(?:\.\w+)+")
 
 
 def charts() -> list[list[str]]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from claims.ledger.model import FOLDER, papers
 from claims.ledger.render import errata_text, index_text, paper_text
-from instances.checkout import ROOT
-from instances.command import Generated, generating
+from support.checkout import ROOT
+from support.command import Generated, generating
 
 
 def texts() -> dict[Path, str]:

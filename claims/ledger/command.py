@@ -13,10 +13,10 @@ from tabulate import tabulate
 from claims.ledger.model import LETTERS, Verdict, papers, statements
 from claims.ledger.render import counts_table
 from claims.ledger.shown import Drawn, Shown, run_check
-from instances.command import Command, Options, argument, beginning, option
-from instances.progress import telling
-from instances.telling import find_name, unknown_name
-from instances.usage import UsageError
+from support.command import Command, Options, argument, beginning, option
+from support.progress import telling
+from support.text import find_name, unknown_name
+from support.usage import UsageError
 
 #: Most starts of a schedule that are printed.
 _STARTS = 24

@@ -9,12 +9,12 @@ import click
 
 from claims.worst_cases.page import figures, page_text
 from claims.worst_cases.search import worst
-from instances.checkout import require_checkout
-from instances.command import CHECK_OPTION, QUIET_OPTION, Command, Options, option
-from instances.committed import regenerate
-from instances.jsonfile import write_text
-from instances.usage import UsageError
 from instances.worst_cases import ROWS, read_rows, rows_text
+from support.checkout import require_checkout
+from support.command import CHECK_OPTION, QUIET_OPTION, Command, Options, option
+from support.committed import regenerate
+from support.jsonfile import write_text
+from support.usage import UsageError
 
 _PROGRAM = "python -m claims.worst_cases"
 FOLDER = Path(__file__).parent

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from instances.compiling import njit
+from support.compiling import njit
 
 #: Newton steps for one machine price, and the relative error at which they end.
 _STEPS, _ERROR = 60, 1e-10

@@ -10,7 +10,7 @@ from formulations.cp import _windows
 from formulations.cp.constraint_program import ConstraintProgram
 from formulations.valid.separation import separation
 from instances import Instance
-from instances.clock import look_at_the_clock
+from support.clock import look_at_the_clock
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model

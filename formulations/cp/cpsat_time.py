@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from formulations.cp._windows import StartRounds, start_windows
 from formulations.cp.constraint_program import ConstraintProgram
 from instances import Instance
-from instances.clock import look_at_the_clock
+from support.clock import look_at_the_clock
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model

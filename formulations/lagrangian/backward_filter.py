@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from instances.compiling import njit
+from support.compiling import njit
 
 #: Kept bases that are gone through before a tree is made of them, and those at a leaf of a tree.
 FEW, LEAF = 1024, 16

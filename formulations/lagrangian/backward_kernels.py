@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from instances.compiling import njit
+from support.compiling import njit
 
 #: Columns of what may complete: state at the peak, tokens of it, what it adds to a label, kind,
 #: how many may complete at a time, how many may run at a time.

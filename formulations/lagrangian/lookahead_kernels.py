@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.lagrangian.kernels import start_cost
-from instances.compiling import njit
+from support.compiling import njit
 
 
 @njit(inline="always")

@@ -10,7 +10,7 @@ from formulations.mip._parts import weighted
 from formulations.mip.integer_program import IntegerProgram, Model
 from formulations.valid.overflow import Overflow, Row, alike, overflows, separating_row
 from instances import Instance
-from instances.clock import look_at_the_clock
+from support.clock import look_at_the_clock
 
 #: Matrix entries that the rows of one overflow may have; beyond, times near it only have one.
 ENTRIES_UP_TO = 200_000

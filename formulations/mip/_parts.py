@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from instances.clock import look_at_the_clock
+from support.clock import look_at_the_clock
 
 
 def weighted(coefficients: Mapping[Any, float], variables: Any, *more: tuple[float, Any]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from instances.compiling import njit
+from support.compiling import njit
 
 _NONE = np.int64(1) << np.int64(61)
 #: For what an array has no room.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from instances.compiling import njit
+from support.compiling import njit
 
 #: Numbers that are compared before anything is asked of them.
 _GROUP = 64

@@ -6,7 +6,7 @@ import numpy as np
 
 from formulations.lagrangian.kernels import start_cost
 from formulations.search._sorting import ordered
-from instances.compiling import njit
+from support.compiling import njit
 
 _ONE = np.uint64(1)
 #: Hash tables have the states of a layer above its number, which is in their last place and grows

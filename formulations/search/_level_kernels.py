@@ -11,7 +11,7 @@ from formulations.search._backward_kernels import expand, longer, merge
 from formulations.search._backward_levels import ENOUGH, NARROW
 from formulations.search._dominance_kernels import among, measure
 from formulations.search._sorting import ordered
-from instances.compiling import njit
+from support.compiling import njit
 
 
 @njit(cache=True, nogil=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.search._backward_kernels import longer
-from instances.compiling import njit
+from support.compiling import njit
 
 _FAR = np.int64(1) << np.int64(61)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from instances.compiling import njit
+from support.compiling import njit
 
 
 @njit(cache=True, nogil=True)

@@ -14,7 +14,7 @@ from instances.batch_time.model import (
     BatchTime,
     BatchTimeError,
 )
-from instances.telling import printable
+from support.text import printable
 
 #: Decimal numbers in ASCII digits, of a length that costs nothing to read.
 _NUMBER = re.compile(r"[0-9]{1,20}(?:\.[0-9]{0,20})?(?:e[+-]?[0-9]{1,2})?", re.IGNORECASE)

@@ -11,8 +11,8 @@ from functools import cache
 from instances.batch_time import kinds
 from instances.batch_time.batch_time_kind import BatchTimeKind
 from instances.batch_time.model import BatchTime, BatchTimeError
-from instances.declared import declared
-from instances.telling import did_you_mean, find_name, printable, unknown_name
+from support.declared import declared
+from support.text import did_you_mean, find_name, printable, unknown_name
 
 #: What an instance with arrivals in seconds is run with unless another model is named.
 DEFAULT = "llama2-70b-2xa100"

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from instances.batch_time.model import BatchTimeError
-from instances.inputs import read_whole
-from instances.telling import printable
+from support.inputs import read_whole
+from support.text import printable
 
 OPTION = "--enable-logging-iteration-details"
 _ROUND = re.compile(

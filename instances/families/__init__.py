@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
 
-from instances.declared import declared
 from instances.model import Instance
+from support.declared import declared
 
 _HELPERS = frozenset({"build", "draws", "fitted"})
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
-from instances.command import Options, beginning, option, together
 from instances.model import MAX_SECONDS, MAX_TOKENS
-from instances.telling import one_line
 from instances.traces.formats import formats
 from instances.traces.options import SEED_ALONE, TraceOptionError, TraceOptions
-from instances.usage import read_integer, read_positive
+from support.command import Options, beginning, option, together
+from support.text import one_line
+from support.usage import read_integer, read_positive
 
 #: Where the parser keeps them, so that they stand in no other option's way.
 _PREFIX = "trace_"

@@ -7,15 +7,15 @@ from functools import partial
 
 import click
 
-from instances.command import Command, Options, argument, option
 from instances.files import InstanceFileError, format_instance
 from instances.generate import write_out
-from instances.outputs import OutputError, check_apart, check_outputs
-from instances.progress import telling
 from instances.traces.arguments import TRACE_OPTIONS, trace_options
 from instances.traces.formats import formats
 from instances.traces.reading import read_trace
-from instances.usage import UsageError
+from support.command import Command, Options, argument, option
+from support.outputs import OutputError, check_apart, check_outputs
+from support.progress import telling
+from support.usage import UsageError
 
 
 @click.command(

@@ -15,15 +15,15 @@ from pathlib import Path
 
 import click
 
-from instances.command import QUIET_OPTION, Command, Options, argument, option
-from instances.jsonfile import write_text
-from instances.outputs import OutputError, check_outputs
-from instances.progress import telling
-from instances.telling import one_line
 from instances.traces.reader import TokenCount
 from instances.traces.records import first_exchange
 from instances.traces.tokens import WORDS_NOTE, token_count
-from instances.usage import UsageError
+from support.command import QUIET_OPTION, Command, Options, argument, option
+from support.jsonfile import write_text
+from support.outputs import OutputError, check_outputs
+from support.progress import telling
+from support.text import one_line
+from support.usage import UsageError
 
 _COLUMN = "conversation"
 _BATCH = 1000

@@ -10,8 +10,8 @@ from typing import Any, TypedDict
 from instances.batch_time import NANOSECONDS
 from instances.families.build import LAST_SEED
 from instances.model import MAX_SECONDS, MAX_TOKENS
-from instances.telling import unknown_name
-from instances.usage import UsageError
+from support.text import unknown_name
+from support.usage import UsageError
 
 #: What is told of a seed where no arrivals are drawn.
 SEED_ALONE = "arrival_seed: goes with a rate, found none"

@@ -16,8 +16,6 @@ from instances.bulk import built_requests
 from instances.families.draws import Draws
 from instances.files import read_instance
 from instances.model import MAX_ARRIVAL, Instance
-from instances.progress import telling
-from instances.telling import counted, printable, unknown_name
 from instances.traces.formats import Format, formats
 from instances.traces.measured import Measured
 from instances.traces.options import TraceOptionError, TraceOptions, in_nanoseconds
@@ -27,6 +25,8 @@ from instances.traces.report import Reason, Skipped, TraceError, TraceReport
 from instances.traces.stream import TraceStream
 from instances.traces.table import header_of
 from instances.traces.tokens import WORDS_NOTE, token_count
+from support.progress import telling
+from support.text import counted, printable, unknown_name
 
 #: Most requests of an instance that is made of a trace; they take some gigabytes.
 MOST_REQUESTS = 10**7

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from instances.jsonfile import DuplicateKeyError, no_json, without_duplicates
-from instances.telling import printable
 from instances.traces.reader import Rows, TokenCount, make_rows
 from instances.traces.report import Reason
 from instances.traces.stream import LONGEST_ROW, LONGEST_TEXT, TraceStream
 from instances.traces.table import read_times
 from instances.traces.times import Unit
+from support.jsonfile import DuplicateKeyError, no_json, without_duplicates
+from support.text import printable
 
 #: Objects that are read at once.
 _STRETCH = 5_000

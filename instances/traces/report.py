@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from instances.files import InstanceFileError
-from instances.telling import counted
 from instances.traces.measured import Measured
+from support.text import counted
 
 
 class TraceError(InstanceFileError):

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from instances.inputs import open_input
-from instances.telling import printable
 from instances.traces.report import TraceError
+from support.inputs import open_input
+from support.text import printable
 
 #: Characters of the beginning by which a format is told.
 HEAD = 1 << 16

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from instances.telling import printable
 from instances.traces.reader import Rows, TokenCount, make_rows
 from instances.traces.report import Reason
 from instances.traces.stream import TraceStream
 from instances.traces.times import TimeError, Unit
+from support.text import printable
 
 #: Rows that are read at once.
 _STRETCH = 20_000

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from instances.inputs import read_whole
-from instances.telling import one_line
 from instances.traces.options import TraceOptionError
 from instances.traces.reader import TokenCount
+from support.inputs import read_whole
+from support.text import one_line
 
 #: What a report says where no tokenizer is named.
 WORDS_NOTE = "lengths are whitespace words, not tokens: --tokenizer counts tokens"

@@ -9,13 +9,7 @@ from pathlib import Path
 
 import click
 
-from instances.checkout import require_checkout
-from instances.command import EXIT_INTERRUPTED, Command, Options, option
-from instances.jsonfile import FileError, read_bytes
 from instances.named import FOLDER
-from instances.outputs import OutputError, check_folder
-from instances.progress import telling
-from instances.usage import UsageError, complain
 from kvopt.best_known.claims import Claims, collect, runs_by_instance
 from kvopt.best_known.entry import Entry, Registry, SolverReported
 from kvopt.best_known.files import (
@@ -35,6 +29,12 @@ from kvopt.methods.grammar import MethodError
 from kvopt.store import Store, StoreError
 from kvopt.store.files import store_files
 from schedules.evidence import STANDINGS
+from support.checkout import require_checkout
+from support.command import EXIT_INTERRUPTED, Command, Options, option
+from support.jsonfile import FileError, read_bytes
+from support.outputs import OutputError, check_folder
+from support.progress import telling
+from support.usage import UsageError, complain
 
 EXIT_OK = 0
 EXIT_FAULTS = 1

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from instances import Instance
-from instances.jsonfile import write_text
 from kvopt.best_known.claims import proof_of
 from kvopt.best_known.entry import Entry, Proof
 from kvopt.best_known.files import REGISTRY_FILE, RegistryError, format_registry, read_registry
@@ -20,6 +19,7 @@ from kvopt.methods.grammar import read_method
 from kvopt.methods.witness import engine_witness
 from kvopt.running.execute import execute
 from kvopt.running.task import Task
+from support.jsonfile import write_text
 
 
 def prove_again(

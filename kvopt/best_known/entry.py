@@ -15,10 +15,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, model_validator
 from pydantic.dataclasses import dataclass
 
-from instances.jsonfile import file_schema
 from instances.model import Line
 from schedules.evidence import CONSTRUCTION, VOLUMES, Standing
 from schedules.gap import gap
+from support.jsonfile import file_schema
 
 SCHEMA = "kvopt.best_known/2"
 

@@ -17,7 +17,6 @@ from formulations.lagrangian.certificate_file import (
     read_certificate,
 )
 from instances import Instance
-from instances.jsonfile import FileError, describe, read_bytes, read_object, write_together
 from instances.named import FOLDER as LIBRARY
 from kvopt.best_known.entry import (
     ENTRIES,
@@ -30,6 +29,7 @@ from kvopt.best_known.entry import (
 )
 from schedules import Schedule, make_schedule
 from schedules.files import schedule_document
+from support.jsonfile import FileError, describe, read_bytes, read_object, write_together
 
 CERTIFICATE_SCHEMA = "kvopt.certificate/1"
 #: Names of the files in the registry's folder.

@@ -26,11 +26,7 @@ from formulations.lagrangian.certificate_file import (
 )
 from formulations.lagrangian.tree import TreeError, TreeNode
 from instances import Instance
-from instances.checkout import require_checkout
-from instances.command import Command, Options, argument, option
-from instances.jsonfile import FileError, read_object, write_text
 from instances.named import FOLDER
-from instances.usage import UsageError, complain
 from kvopt.best_known.again import prove_again
 from kvopt.best_known.claims import Claims
 from kvopt.best_known.entry import Certified
@@ -42,6 +38,10 @@ from kvopt.best_known.side_by_side import KilledError
 from kvopt.best_known.verify import DamagedError
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.ranges import read_seconds
+from support.checkout import require_checkout
+from support.command import Command, Options, argument, option
+from support.jsonfile import FileError, read_object, write_text
+from support.usage import UsageError, complain
 
 EXIT_OK = 0
 EXIT_OPEN = 1

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from instances.jsonfile import FileError
 from kvopt.best_known.claims import Claims
 from kvopt.best_known.entry import SUBMITTED, Upper
 from kvopt.best_known.files import read_registry, schedule_of
@@ -21,6 +20,7 @@ from schedules import Schedule, check_schedule
 from schedules.files import read_schedule
 from schedules.model import KEEPS_TOKENS_NOTE
 from schedules.verdict import EXIT_CODES
+from support.jsonfile import FileError
 
 EXIT_BETTER, EXIT_NONE_BETTER, EXIT_CONTRADICTION = 0, 1, 5
 #: What solvers call their solution files, and ``--write-model`` its models.

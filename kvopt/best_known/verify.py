@@ -11,9 +11,7 @@ from types import MappingProxyType
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import Certificate, CertificateError
 from instances import Instance, InstanceFileError
-from instances.jsonfile import FileError, read_bytes
 from instances.named import FOLDER
-from instances.progress import telling
 from kvopt.best_known.entry import (
     NO_METHODS,
     Construction,
@@ -46,6 +44,8 @@ from kvopt.methods.witness import engine_witness, recorded_method, word_counts
 from schedules import Schedule, check_schedule
 from schedules.evidence import CONSTRUCTION
 from schedules.files import read_schedule
+from support.jsonfile import FileError, read_bytes
+from support.progress import telling
 
 
 class DamagedError(ValueError):

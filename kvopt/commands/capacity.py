@@ -10,9 +10,6 @@ import pandas as pd
 
 from instances import InfeasibleInstanceError, InstanceFileError
 from instances.batch_time import DEFAULT, read_batch_time
-from instances.command import Command, Options, refuse_suffixes
-from instances.outputs import OutputError
-from instances.usage import UsageError
 from kvopt.commands.capacity_arguments import OPTIONS
 from kvopt.commands.in_seconds import deploy
 from kvopt.commands.workload import (
@@ -28,6 +25,9 @@ from kvopt.running.batch_time import read_wish
 from kvopt.store import StoreError
 from kvopt.sweeps.capacity import HIGHEST, Probe, capacity, capacity_bound
 from kvopt.sweeps.inputs import Wishes
+from support.command import Command, Options, refuse_suffixes
+from support.outputs import OutputError
+from support.usage import UsageError
 
 EXIT_OK = 0
 EXIT_FAILED = 1

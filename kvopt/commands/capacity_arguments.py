@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from instances.command import option, together
 from instances.traces.arguments import TRACE_OPTIONS
 from kvopt.commands import completion
 from kvopt.commands.workload_arguments import INPUT, RUNS
 from schedules.real_time.slo import read_slo
+from support.command import option, together
 
 _DEFAULT_METHODS = "vllm-v1,las,swf"
 

@@ -15,11 +15,11 @@ import heuristics.policies
 from formulations.registry import formulations
 from heuristics.predictions import PREDICTIONS
 from instances.batch_time import batch_times
-from instances.command import beginning
 from instances.ladder import ladder
 from instances.named import library_files
 from kvopt.methods.engines import named_engines
 from kvopt.suites import suites
+from support.command import beginning
 
 
 def instances(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -61,8 +61,8 @@ def formulation_names(_: click.Context, __: click.Parameter, incomplete: str) ->
 
 
 def shown_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Propose what ``kvopt show`` shows: policies and formulations."""
-    return beginning(incomplete, [*policy_names(), *formulations()])
+    """Propose what ``kvopt show`` shows: policies, formulations and solvers."""
+    return beginning(incomplete, [*policy_names(), *formulations(), *named_engines()])
 
 
 def predictions(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:

@@ -15,14 +15,9 @@ import click
 
 from instances import Instance
 from instances.batch_time import DEFAULT, parse_batch_time
-from instances.command import Command, Options
-from instances.masking import mask_text, own_command
 from instances.named import hides
-from instances.outputs import OutputError, check_apart, check_outputs
-from instances.telling import counted
 from instances.traces import TraceReport
 from instances.traces.arguments import trace_options
-from instances.usage import complain
 from kvopt.best_bound import bound_runs
 from kvopt.best_known import RegistryError, known_values
 from kvopt.commands.evaluate_arguments import OPTIONS, judge_options
@@ -47,6 +42,11 @@ from kvopt.sweeps.plan import plan
 from kvopt.sweeps.progress import Display, counts
 from kvopt.terminal import summary
 from reports.folder import check_place
+from support.command import Command, Options
+from support.masking import mask_text, own_command
+from support.outputs import OutputError, check_apart, check_outputs
+from support.text import counted
+from support.usage import complain
 
 EXIT_OK = 0
 EXIT_FAILED = 1

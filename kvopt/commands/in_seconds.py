@@ -7,14 +7,14 @@ from pathlib import Path
 
 from instances import Instance
 from instances.batch_time import DEFAULT, BatchTime
-from instances.command import Options, option, together
 from instances.deployments import Deployment, DeploymentError, deployment
 from instances.traces.reading import is_trace
-from instances.usage import UsageError
 from kvopt.commands import completion
 from kvopt.ranges import read_count
 from kvopt.running.batch_time import InSecondsError, batch_time_of, read_wish, too_late
 from schedules.real_time.slo import read_slo
+from support.command import Options, option, together
+from support.usage import UsageError
 
 #: Lets a command take ``--batch-time``.
 BATCH_TIME_OPTION = option(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from instances.command import Command, Options, option
 from kvopt.best_known import RegistryError, known_values
 from kvopt.places import DEFAULT_STORE
 from kvopt.store import StoreError
 from kvopt.store.export import ExportError, read_rows
+from support.command import Command, Options, option
 
 #: The word after ``evaluate.py``; a folder of this name is ``./leaderboard``.
 NAME = "leaderboard"

@@ -15,7 +15,7 @@ import click
 import kvopt
 
 if TYPE_CHECKING:
-    from instances.command import Command
+    from support.command import Command
 
 #: Where each subcommand is, and what the help says of it.
 _SUBCOMMANDS = {
@@ -81,7 +81,7 @@ class _Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return a subcommand and its arguments, or refuse the name with the nearest ones."""
         if args[0] not in _SUBCOMMANDS and not ctx.resilient_parsing:
-            from instances.telling import did_you_mean
+            from support.text import did_you_mean
 
             near = did_you_mean(args[0], _SUBCOMMANDS) or " (see --help)"
             ctx.fail(f"{_EXPECTED}, found {args[0]!r}{near}")
@@ -133,10 +133,10 @@ def main(arguments: Sequence[str] | None = None, program: str = "kvopt", caller:
             return _tell(program, COMMANDS.get_help(context))
     if given == ["--version"]:
         return _tell(program, f"kvopt {kvopt.__version__}")
-    from instances.command import run
+    from support.command import run
 
     if not given or given[0].startswith("-"):
-        from instances.usage import complain
+        from support.usage import complain
 
         complain(program, f"{_EXPECTED}, found {given[0] if given else 'none'} (see --help)")
         return 2
@@ -147,7 +147,7 @@ def _tell(program: str, text: str) -> int:
     try:
         print(text, flush=True)
     except OSError:
-        from instances.streams import steadily
+        from support.streams import steadily
 
         # Says why, unless the reader has merely gone.
         return steadily(program, lambda: print(text) or 0)

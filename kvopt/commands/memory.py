@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from instances.command import Command, Options, option
 from instances.kv_memory import GB, GIB, KvMemory, on_the_published
-from instances.usage import UsageError, read_integer
 from kvopt.commands.in_seconds import DEPLOYMENT_OPTIONS, named_deployment
+from support.command import Command, Options, option
+from support.usage import UsageError, read_integer
 
 _SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(GB|GiB)?", re.ASCII)
 _NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)

@@ -10,7 +10,6 @@ from formulations.valid.volumes import volume_bound
 from heuristics.policy import AdvisedPolicy, ListPolicy, PlanPolicy
 from heuristics.registry import policies
 from instances import Instance
-from instances.telling import counted, wrapped
 from kvopt.answer import answer, totals
 from kvopt.best_bound import KnownBound, best_bound, coverage, of_run, told_bound
 from kvopt.commands.bound_beside import BoundBeside, Limits
@@ -26,6 +25,7 @@ from kvopt.sweeps.progress import Display
 from schedules.files import parse_schedule
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 from schedules.real_time.slo import Slo
+from support.text import counted, wrapped
 
 #: What a table is never without: what runs in production.
 _FIRST = "vllm-v1"

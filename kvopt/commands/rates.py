@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
-from instances.command import Command, Options, refuse_suffixes
-from instances.outputs import OutputError
-from instances.usage import UsageError, complain
 from kvopt.best_bound import coverage, percent_left
 from kvopt.commands.in_seconds import deploy
 from kvopt.commands.rates_arguments import OPTIONS
@@ -27,6 +24,9 @@ from kvopt.running.batch_time import read_wish
 from kvopt.store import StoreError
 from kvopt.sweeps.inputs import Wishes
 from kvopt.sweeps.rates import RatesError, of_methods, rate_sweep, read_rates
+from support.command import Command, Options, refuse_suffixes
+from support.outputs import OutputError
+from support.usage import UsageError, complain
 
 if TYPE_CHECKING:
     import pandas as pd

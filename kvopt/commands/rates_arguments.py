@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from instances.command import option, together
 from instances.traces.arguments import TRACE_OPTIONS
 from kvopt.commands import completion
 from kvopt.commands.in_seconds import SLO_OPTION
 from kvopt.commands.workload_arguments import INPUT, RUNS
 from kvopt.methods.grammar import OF_ANSWER
+from support.command import option, together
 
 OPTIONS = together(
     INPUT,

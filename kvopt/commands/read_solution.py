@@ -7,16 +7,16 @@ from collections.abc import Mapping
 import click
 
 from instances import Instance
-from instances.command import Command, Options, argument, option
 from instances.files import read_instance
-from instances.jsonfile import FileError
 from instances.model import InfeasibleInstanceError
 from instances.named import find_instance
-from instances.outputs import OutputError, check_outputs
 from kvopt.best_known.library import InstancesOf, WithLadder, library_by_hash
 from kvopt.solution_file import schedule_of_solution
 from schedules import check_schedule, write_schedule
 from schedules.verdict import EXIT_CODES
+from support.command import Command, Options, argument, option
+from support.jsonfile import FileError
+from support.outputs import OutputError, check_outputs
 
 
 @click.command(

@@ -6,10 +6,10 @@ import click
 
 from instances.batch_time import BatchTimeError, read_batch_time
 from instances.batch_time.vllm_log import read_log
-from instances.command import Command, Options, argument, option
-from instances.jsonfile import write_text
-from instances.outputs import OutputError, check_outputs
-from instances.telling import counted
+from support.command import Command, Options, argument, option
+from support.jsonfile import write_text
+from support.outputs import OutputError, check_outputs
+from support.text import counted
 
 
 @click.command(

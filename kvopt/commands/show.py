@@ -1,23 +1,27 @@
-"""``kvopt show NAME``: a policy beside the pseudocode of its paper, or a formulation's file."""
+"""``kvopt show NAME``: a policy and its pseudocode, a formulation, or a solver's constants."""
 
 from __future__ import annotations
 
 import shutil
 import sys
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from pathlib import Path
+from textwrap import wrap
 
 import click
 
 from formulations.registry import formulations
 from heuristics.reference import references
 from heuristics.registry import policies
-from instances.checkout import ROOT
-from instances.command import Command, Options, argument
-from instances.telling import find_name, unknown_name
-from instances.usage import UsageError
 from kvopt.commands import completion
+from kvopt.methods.constants import constants
+from kvopt.methods.engines import named_engines
+from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.sources import module_file, read_source
+from support.checkout import ROOT
+from support.command import Command, Options, argument
+from support.text import find_name, unknown_name
+from support.usage import UsageError
 
 #: Columns of a line of source.
 _LINE = 100
@@ -27,27 +31,33 @@ _BETWEEN = " | "
 @click.command(
     "kvopt show",
     cls=Command,
-    examples=("mc-sf", "ilp-sparse"),
+    examples=("mc-sf", "ilp-sparse", "search:layers"),
     codes="0 shown; 2 no such name",
 )
 @argument("name", metavar="NAME", shell_complete=completion.shown_names)
 def main(options: Options) -> int:
-    """Show a policy's file and the pseudocode of its paper, or a formulation's file.
+    """Show a policy and its paper's pseudocode, a formulation, or a solver's constants.
 
-    They stand side by side where the terminal is wide enough.  NAME is a policy or a formulation of
-    solve --list.
+    NAME is of solve --list, of a solver also with a formulation, as in search:layers.  Files stand
+    side by side where the terminal is wide enough.
     """
-    known = [*policies(), *formulations()]
-    name = find_name(options.name, known)
+    known = [*policies(), *formulations(), *named_engines()]
+    # Before a colon stands a solver, whose formulations have names of their own.
+    name = options.name if ":" in options.name else find_name(options.name, known)
     if name is None:
-        raise UsageError(unknown_name("policy or formulation", options.name, known))
+        raise UsageError(unknown_name("policy, formulation or solver", options.name, known))
     wide = sys.stdout.isatty() and shutil.get_terminal_size().columns >= 2 * _LINE + len(_BETWEEN)
-    print(show(name, beside=wide))
+    try:
+        print(show(name, beside=wide))
+    except MethodError as error:
+        raise UsageError(str(error)) from None
     return 0
 
 
 def show(name: str, *, beside: bool = False) -> str:
-    """Return the file of a policy or formulation, and of a policy also that of its pseudocode.
+    """Return the file of a policy or formulation, of a policy also that of its pseudocode.
+
+    Of a solver, alone or with a formulation, it is :func:`show_constants`.
 
     Parameters
     ----------
@@ -58,12 +68,14 @@ def show(name: str, *, beside: bool = False) -> str:
 
     Raises
     ------
-    KeyError
-        If there is neither a policy nor a formulation of that name.
+    MethodError
+        If there is nothing of that name.
     """
-    if name not in policies():
+    if name in formulations():
         files = map(_file, formulations()[name].modules)
         return "\n\n".join("\n".join(lines) for lines in files)
+    if name not in policies():
+        return show_constants(name)
     policy = _file(f"heuristics.policies.{name.replace('-', '_')}")
     if name not in references():
         return "\n".join([*policy, "", "# no pseudocode: see the docstring"])
@@ -72,6 +84,25 @@ def show(name: str, *, beside: bool = False) -> str:
         return "\n".join([*policy, "", *reference])
     rows = zip_longest(policy, reference, fillvalue="")
     return "\n".join(f"{left:<{_LINE}}{_BETWEEN}{right}".rstrip() for left, right in rows)
+
+
+def show_constants(method: str) -> str:
+    """Return the numbers that tune a solver, with their meanings, file by file.
+
+    Raises
+    ------
+    MethodError
+        If there is no such method.
+    """
+    lines = [f"# {method}: constants of the files that it can reach"]
+    for module, found in groupby(constants(read_method(method)), key=lambda each: each.module):
+        path = module_file(module)
+        assert path is not None
+        lines += ["", f"# {_where(path)}"]
+        for each in found:
+            lines += wrap(each.meaning, _LINE, initial_indent="# ", subsequent_indent="# ")
+            lines.append(each.text)
+    return "\n".join(lines)
 
 
 def _file(module: str) -> list[str]:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from instances.checkout import ROOT, require_checkout
-from instances.command import QUIET_OPTION, Command, Options, argument
-from instances.jsonfile import write_text
-from instances.outputs import OutputError
-from instances.usage import UsageError, complain
 from kvopt.best_known import RegistryError, known_values, read_registry
 from reports.options import MOST_PICTURES, count_option
+from support.checkout import ROOT, require_checkout
+from support.command import QUIET_OPTION, Command, Options, argument
+from support.jsonfile import write_text
+from support.outputs import OutputError
+from support.usage import UsageError, complain
 
 if TYPE_CHECKING:
     from reports.site import Results

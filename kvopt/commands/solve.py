@@ -18,13 +18,9 @@ from heuristics.policy import NotApplicableError
 from heuristics.predictions import predict
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from instances.batch_time import BatchTime
-from instances.command import EXIT_INTERRUPTED, Command, Options
-from instances.outputs import OutputError, check_apart
-from instances.telling import counted
 from instances.traces.arguments import trace_options
 from instances.traces.measured import Measured
 from instances.traces.reading import read_input
-from instances.usage import UsageError, complain
 from kvopt.best_bound import KnownBound
 from kvopt.commands.in_seconds import chosen_batch_time, deploy
 from kvopt.commands.solve_arguments import OPTIONS, judge_options, named_method, outputs_of
@@ -43,6 +39,10 @@ from kvopt.running.task import Finished, Task
 from kvopt.terminal import ProgressLines, summary
 from schedules.real_time.requests import write_requests
 from schedules.real_time.serving import measured_lines
+from support.command import EXIT_INTERRUPTED, Command, Options
+from support.outputs import OutputError, check_apart
+from support.text import counted
+from support.usage import UsageError, complain
 
 EXIT_OK = 0
 EXIT_BAD_INPUT = 2

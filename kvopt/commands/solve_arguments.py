@@ -6,11 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from instances.command import Options, argument, option, refuse_both, refuse_suffixes, together
 from instances.named import find_instance, hides
-from instances.outputs import check_apart, check_outputs
 from instances.traces.arguments import TRACE_OPTIONS
-from instances.usage import UsageError, complain
 from kvopt.commands import completion
 from kvopt.commands.in_seconds import SERVING_OPTIONS
 from kvopt.methods.engines import default_engine, named_engines
@@ -18,6 +15,9 @@ from kvopt.methods.grammar import every_policy, read_method, with_prediction
 from kvopt.methods.method import Method
 from kvopt.methods.options import read_formulation
 from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
+from support.command import Options, argument, option, refuse_both, refuse_suffixes, together
+from support.outputs import check_apart, check_outputs
+from support.usage import UsageError, complain
 
 #: What --solver takes; the rest of a method has options of its own.
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]+")

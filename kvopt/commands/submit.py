@@ -7,14 +7,7 @@ from pathlib import Path
 
 import click
 
-from instances.checkout import require_checkout
-from instances.command import Command, Options, argument, option
-from instances.jsonfile import FileError
 from instances.named import FOLDER
-from instances.outputs import OutputError, check_folder
-from instances.progress import telling
-from instances.telling import counted, one_line
-from instances.usage import UsageError, complain
 from kvopt.best_known.files import PROOFS, REGISTRY_FILE, SCHEMA_FILE, RegistryError
 from kvopt.best_known.library import LibraryInstance, WithLadder, library_by_hash
 from kvopt.best_known.submitted import (
@@ -28,6 +21,13 @@ from kvopt.best_known.submitted import (
 )
 from schedules import Schedule
 from schedules.verdict import EXIT_CODES
+from support.checkout import require_checkout
+from support.command import Command, Options, argument, option
+from support.jsonfile import FileError
+from support.outputs import OutputError, check_folder
+from support.progress import telling
+from support.text import counted, one_line
+from support.usage import UsageError, complain
 
 #: Of several files the first of these codes that one of them has.
 _WORST = (EXIT_CODES["infeasible"], EXIT_CODES["malformed"])

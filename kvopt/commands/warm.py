@@ -6,11 +6,11 @@ import sys
 
 import click
 
-from instances.command import Command, Options, option
-from instances.compiling import kernel_folder
-from instances.usage import complain
 from kvopt.running.compiled import UNITS, compile_first, missing_units
 from kvopt.terminal import CompilingLine
+from support.command import Command, Options, option
+from support.compiling import kernel_folder
+from support.usage import complain
 
 EXIT_NOT_KEPT = 4
 

@@ -8,21 +8,21 @@ from pathlib import Path
 
 from instances import Instance
 from instances.batch_time import DEFAULT, BatchTime, read_batch_time
-from instances.command import Options
 from instances.families import families
 from instances.generate import drawn_family
-from instances.jsonfile import write_text
-from instances.masking import mask_text
 from instances.named import find_instance, hides
-from instances.outputs import OutputError, check_apart, check_outputs
-from instances.telling import find_name
 from instances.traces.arguments import trace_options
 from instances.traces.reading import read_input
-from instances.usage import UsageError, complain
 from kvopt.places import DEFAULT_STORE
 from kvopt.running.batch_time import refuse_silent_default, whose
 from kvopt.store import StoreError
 from kvopt.store.files import store_files
+from support.command import Options
+from support.jsonfile import write_text
+from support.masking import mask_text
+from support.outputs import OutputError, check_apart, check_outputs
+from support.text import find_name
+from support.usage import UsageError, complain
 
 
 def tell_whose(instance: Instance, wished: BatchTime | None) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from instances.command import argument, option, together
 from instances.generate import SET_OPTION, family_seed
 from kvopt.commands import completion
 from kvopt.commands.in_seconds import BATCH_TIME_OPTION, DEPLOYMENT_OPTIONS
 from kvopt.places import DEFAULT_STORE
 from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds
+from support.command import argument, option, together
 
 INPUT = argument("input", metavar="INPUT", shell_complete=completion.instances)
 

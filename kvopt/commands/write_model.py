@@ -8,13 +8,13 @@ from tempfile import TemporaryDirectory
 
 from formulations.choice import default_formulation
 from instances import Instance
-from instances.command import Options
-from instances.jsonfile import TEMPORARY
 from kvopt.methods.method import Method
 from kvopt.methods.options import read_formulation
 from kvopt.running.execute import execute
 from kvopt.running.record import Record
 from kvopt.running.task import Task
+from support.command import Options
+from support.jsonfile import TEMPORARY
 
 
 class NotWrittenError(Exception):

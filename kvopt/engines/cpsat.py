@@ -8,10 +8,10 @@ from typing import Any
 import ortools
 from ortools.sat.python import cp_model
 
-from instances.clock import NotBuiltError, built_until
 from kvopt.engines.job import Job
 from kvopt.engines.parts.size import exact_as_floats, too_large
 from kvopt.running.events import Report
+from support.clock import NotBuiltError, built_until
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": "cp", "named": True, "default": True, "proof": "CP-SAT"}

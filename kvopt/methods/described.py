@@ -22,9 +22,9 @@ from typing import Any
 from formulations.registry import Option
 from heuristics.policy import Choice, Parameter, Values
 from heuristics.predictions import Prediction
-from instances.checkout import CHECKOUT, ROOT
 from kvopt.methods.options import Declared, Keyword
 from kvopt.places import python_path
+from support.checkout import CHECKOUT, ROOT
 
 #: Seconds that importing a file may take where it is asked what it is.  One that takes longer is
 #: a method without parameters, whose own limit counts.

@@ -36,7 +36,7 @@ from kvopt.methods.sources import (
 )
 from kvopt.running.batch_time import ENGINES
 
-__all__ = ["fingerprint", "import_closure", "proof_fingerprint", "versions"]
+__all__ = ["fingerprint", "import_closure", "proof_fingerprint", "reached", "versions"]
 
 #: Libraries whose version changes no schedule and no bound.
 _BESIDE = {"psutil", "pydantic", "matplotlib"}
@@ -80,7 +80,7 @@ def proof_fingerprint(method: Method) -> str:
     engine = engine_of(method.solver).module
     lines = [
         f"{name} {read_source(path).digest}"
-        for name, path in _reached(method).items()
+        for name, path in reached(method).items()
         if name.startswith(_PROVING)
     ]
     file = module_file(engine)
@@ -100,7 +100,7 @@ def versions(method: Method) -> dict[str, str]:
     none of its results either.
     """
     found = {"python": platform.python_version()}
-    for library in sorted(foreign(_reached(method).values(), method.folder) - _BESIDE):
+    for library in sorted(foreign(reached(method).values(), method.folder) - _BESIDE):
         version = _version(library)
         if version is not None:
             found[library] = version
@@ -109,10 +109,11 @@ def versions(method: Method) -> dict[str, str]:
 
 def _files(method: Method) -> dict[str, Path]:
     around = {module: module_file(module) for module in _AROUND}
-    return _reached(method) | {module: path for module, path in around.items() if path}
+    return reached(method) | {module: path for module, path in around.items() if path}
 
 
-def _reached(method: Method) -> dict[str, Path]:
+def reached(method: Method) -> dict[str, Path]:
+    """Return the files that a method can reach, by module; one's own file has no name."""
     if method.kind == "file":
         assert method.path is not None
         source = read_source(method.path)

@@ -30,9 +30,6 @@ from formulations.registry import formulations
 from heuristics.policy import NotApplicableError, Policy
 from heuristics.predictions import PREDICTIONS, Prediction
 from heuristics.registry import policies
-from instances.checkout import ROOT
-from instances.inputs import note
-from instances.telling import did_you_mean, find_name, unknown_name
 from kvopt.methods.described import Described, OwnCall, described, described_of
 from kvopt.methods.engines import default_engine, engine_of, named_engines
 from kvopt.methods.installed import installed_methods
@@ -48,6 +45,9 @@ from kvopt.methods.options import (
 from kvopt.methods.policy import PolicyCall
 from kvopt.methods.sources import is_python, read_source
 from kvopt.places import is_own_file, shown
+from support.checkout import ROOT
+from support.inputs import note
+from support.text import did_you_mean, find_name, unknown_name
 
 __all__ = [
     "MethodError",

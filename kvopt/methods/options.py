@@ -13,7 +13,7 @@ from typing import Any
 
 from formulations.registry import RELAXED, Formulation, Option, formulations
 from heuristics.policy import Choice, Parameter
-from instances.telling import did_you_mean, find_name, unknown_name
+from support.text import did_you_mean, find_name, unknown_name
 
 #: Numbers in ASCII digits; more passes float(): underscores, other alphabets, infinities.
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?", re.IGNORECASE)

@@ -42,7 +42,6 @@ from formulations.registry import Option
 from heuristics.policy import AdvisedPolicy, NotApplicableError, Policy, RankError
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import AdviceError
-from instances.telling import one_line
 from kvopt.methods.described import Described
 from kvopt.methods.method import Method
 from kvopt.methods.options import LARGEST_KEYWORD, Declared, Keyword, read_values
@@ -50,6 +49,7 @@ from kvopt.methods.policy import PolicyCall
 from kvopt.running.events import Report
 from kvopt.running.task import Task
 from schedules import Schedule
+from support.text import one_line
 
 #: What ``solve`` is given where it asks for it by name.
 _GIVEN = frozenset({"instance", "report", "seconds", "seed", "threads", "batch_time"})

@@ -23,12 +23,12 @@ from typing import BinaryIO
 
 from instances import Instance
 from instances.files import format_instance
-from instances.jsonfile import parse_object
-from instances.telling import one_line
 from kvopt.methods.own import OwnMethodError, Sender
 from kvopt.running.events import Report
 from kvopt.running.task import Task
 from schedules.files import SCHEMA, parse_schedule
+from support.jsonfile import parse_object
+from support.text import one_line
 
 
 def load_program(path: Path) -> Callable[[Task, Report], None]:

@@ -15,10 +15,10 @@ from functools import cache, lru_cache
 from pathlib import Path
 from threading import Lock
 
-from instances.checkout import ROOT
-from instances.inputs import read_whole
-from instances.jsonfile import write_bytes
 from kvopt.places import is_own
+from support.checkout import ROOT
+from support.inputs import read_whole
+from support.jsonfile import write_bytes
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from kvopt.methods.sources import import_closure, module_file, read_source
 from schedules.evidence import CERTIFICATE, Argument, Witness
 
 #: What every model is told and judged by: the instance, and the checker of schedules.
-TRUSTED = ("instances", "schedules")
+TRUSTED = ("instances", "schedules", "support")
 #: What evaluates each kind, and its argument.
 _CERTIFIERS = {
     "volumes": ("formulations.valid.volumes", Argument.AREA),

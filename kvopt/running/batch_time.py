@@ -12,10 +12,10 @@ from instances.batch_time import (
     parse_batch_time,
     read_batch_time,
 )
-from instances.telling import one_line
 from instances.traces import TraceReport
-from instances.usage import UsageError
 from kvopt.methods.method import Method
+from support.text import one_line
+from support.usage import UsageError
 
 #: Engines that know seconds.
 ENGINES = ("auto", "bound")

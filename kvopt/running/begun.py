@@ -14,8 +14,8 @@ import sys
 import threading
 import time
 
-from instances.checkout import CHECKOUT, ROOT
 from kvopt.places import python_path
+from support.checkout import CHECKOUT, ROOT
 
 #: The module that carries out tasks.
 WORKER = "kvopt.running.worker"

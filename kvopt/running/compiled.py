@@ -1,6 +1,6 @@
 """Compiled kernels, by unit: made once on a machine, before the clock of the run that needs them.
 
-numba keeps what it has compiled in the user's cache folder (``instances.compiling``).  A mark there
+numba keeps what it has compiled in the user's cache folder (``support.compiling``).  A mark there
 names the files of one unit's kernels, of these sources, this numba and this processor.  Without it,
 or where a file is gone or torn, a process of its own makes them first; units are made side by side,
 one on each core.  Of several runs that want the same unit one compiles, and the others wait for
@@ -24,7 +24,10 @@ from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 
-from instances.compiling import (
+from kvopt.methods.sources import reachable, read_source
+from kvopt.places import python_path
+from kvopt.running.provenance import usable_cores
+from support.compiling import (
     CLOCK,
     at_each_kernel,
     compilers,
@@ -33,10 +36,7 @@ from instances.compiling import (
     kernel_folders,
     kernels,
 )
-from instances.jsonfile import write_text
-from kvopt.methods.sources import reachable, read_source
-from kvopt.places import python_path
-from kvopt.running.provenance import usable_cores
+from support.jsonfile import write_text
 
 #: The module of each unit, whose ``compile_kernels`` runs all that it compiles.
 UNITS = {
@@ -88,7 +88,7 @@ _AFTER = {
     "layers": "dominance",
 }
 #: What the sources of kernels import: the compiler, or what marks them for it.
-_COMPILERS = {"instances.compiling.njit", "heuristics.compiled"}
+_COMPILERS = {"support.compiling.njit", "heuristics.compiled"}
 #: Seconds after which nobody waits any longer for another that compiles; it takes a minute.
 _WAIT_SECONDS = 600.0
 
@@ -227,7 +227,7 @@ def _sources(module: str) -> list[str]:
     kernels = {
         each: path
         for each, path in reachable([module]).items()
-        if _COMPILERS & read_source(path).imports or each == "instances.compiling"
+        if _COMPILERS & read_source(path).imports or each == "support.compiling"
     }
     return [f"{each} {read_source(path).digest}" for each, path in sorted(kernels.items())]
 

@@ -17,7 +17,6 @@ from heuristics import admission, real_time
 from heuristics.compiled import pays
 from heuristics.policy import AdvisedPolicy, Policy
 from instances.batch_time import parse_batch_time
-from instances.compiling import CLOCK
 from kvopt.engines.start import run_engine
 from kvopt.methods.engines import engine_of
 from kvopt.methods.method import Method
@@ -29,6 +28,7 @@ from kvopt.running.compiled import UNITS, compile_first, missing_units
 from kvopt.running.events import Report
 from kvopt.running.first_answer import FirstAnswer, report_quick_bounds
 from kvopt.running.task import Task
+from support.compiling import CLOCK
 
 Run = Callable[[Task, Report], None]
 #: What models load late, by half a second; a run that bounds and policies settle does without.

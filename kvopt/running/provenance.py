@@ -13,8 +13,8 @@ from typing import Any
 
 import psutil
 
-from instances.checkout import CHECKOUT, ROOT
-from instances.masking import own_command
+from support.checkout import CHECKOUT, ROOT
+from support.masking import own_command
 
 
 def provenance(**of_run: Any) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import Any
 
 from instances.batch_time import parse_batch_time
 from instances.files import instance_document
-from instances.telling import one_line
 from kvopt.methods.engines import proofs
 from kvopt.methods.knowledge import knowledge_of
 from kvopt.methods.method import Method
@@ -21,6 +20,7 @@ from schedules import make_schedule
 from schedules.files import schedule_document
 from schedules.real_time.serving import beyond, serving
 from schedules.real_time.timeline import timeline
+from support.text import one_line
 
 
 def faulty(task: Task, fault: str, status: str, started: float) -> Finished:

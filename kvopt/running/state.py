@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from formulations.valid.volumes import volume_bound
 from instances import Instance
-from instances.telling import one_line
 from kvopt.methods.engines import proofs
 from kvopt.running.batch_time import bounds_kept_tokens
 from kvopt.running.events import (
@@ -39,6 +38,7 @@ from schedules import Schedule, Status, check_schedule, make_schedule
 from schedules.evidence import AT_ONCE, CERTIFICATE, CONTRADICTED, VOLUMES, own_contradiction
 from schedules.gap import gap
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE, better
+from support.text import one_line
 
 #: Notes and refusals that are kept of a run, and entries of each trace; methods send any number.
 _MOST_TOLD, _MOST_TRACED = 20, 10_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from instances.telling import one_line
+from support.text import one_line
 
 
 def where_and_what(error: BaseException) -> str:

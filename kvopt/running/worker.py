@@ -26,7 +26,6 @@ from typing import NoReturn
 from heuristics.policy import NotApplicableError
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import AdviceError
-from instances.compiling import CLOCK
 from kvopt.methods.grammar import method_of_document
 from kvopt.methods.method import Method
 from kvopt.methods.own import OwnMethodError
@@ -36,6 +35,7 @@ from kvopt.running.limits import LEAST_SHARE, share
 from kvopt.running.preparing import prepare
 from kvopt.running.task import Task
 from kvopt.running.telling import where_and_what
+from support.compiling import CLOCK
 
 
 def main() -> None:

@@ -20,9 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from formulations.valid.volumes import volume_bound
 from instances import InfeasibleInstanceError, Instance
-from instances.checkout import cache_folder
 from instances.files import parse_instance
-from instances.jsonfile import write_text
 from kvopt.methods.sources import reachable, read_source
 from kvopt.methods.witness import word_counts
 from kvopt.running.record import PROVED
@@ -30,6 +28,8 @@ from kvopt.running.stated_optimum import evaluated
 from schedules import check_schedule
 from schedules.evidence import COMPUTED, VOLUMES, believed, names_proof
 from schedules.files import parse_schedule
+from support.checkout import cache_folder
+from support.jsonfile import write_text
 
 if TYPE_CHECKING:
     import pandas as pd

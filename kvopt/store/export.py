@@ -14,11 +14,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from instances.inputs import read_whole
-from instances.jsonfile import write_bytes
-from instances.telling import one_line
 from kvopt.running.record import PROVED, Column, columns
 from kvopt.store.store import LARGEST, Store, checked
+from support.inputs import read_whole
+from support.jsonfile import write_bytes
+from support.text import one_line
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from instances.masking import HIDDEN, is_no_path, mask_location, mask_url
+from support.masking import HIDDEN, is_no_path, mask_location, mask_url
 
 _EXPECTED = "expected a file or postgresql://user@host/database"
 _POSTGRESQL = ("postgresql", "postgres", "postgresql+psycopg")
@@ -43,7 +43,7 @@ def read_location(location: str | Path) -> URL:
 
 
 def told_location(location: str | Path) -> str:
-    """Return where a store is as it can be shown; see :func:`instances.masking.mask_location`."""
+    """Return where a store is as it can be shown; see :func:`support.masking.mask_location`."""
     text = str(location)
     try:
         read_location(text)

@@ -19,8 +19,6 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from instances.masking import mask_url
-from instances.telling import one_line
 from kvopt.running.record import PROVED, Column, columns
 from kvopt.running.task import Finished
 from kvopt.store.location import StoreError, hide_secrets, read_location
@@ -28,6 +26,8 @@ from kvopt.store.readonly import open_readonly
 from kvopt.store.schema import prepare
 from kvopt.store.tables import INSTANCES, PROOFS, RUNS
 from schedules.files import ScheduleFileError, parse_schedule
+from support.masking import mask_url
+from support.text import one_line
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,12 +10,12 @@ from pydantic import ValidationError
 
 from instances import InfeasibleInstanceError, Instance
 from instances.families import families
-from instances.jsonfile import FileError
 from instances.ladder import Rung, drawn_rung
 from instances.rates import at_rate
-from instances.telling import one_line
 from instances.traces import TraceOptions, TraceReport
 from instances.traces.reading import is_instance_file, read_input
+from support.jsonfile import FileError
+from support.text import one_line
 
 Value = bool | int | float | str
 #: Hears what was read of a trace, and what was skipped; may refuse it by an error that

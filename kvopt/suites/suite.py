@@ -19,11 +19,9 @@ from instances import Instance
 from instances.batch_time import BatchTime, BatchTimeError, parse_batch_time
 from instances.families import families
 from instances.families.build import check_ranges
-from instances.inputs import read_whole
 from instances.ladder import ladder
 from instances.named import FOLDER as LIBRARY
 from instances.named import may_be_instance, rungs
-from instances.telling import did_you_mean, one_line, unknown_name
 from instances.traces import TraceOptions
 from instances.traces.reading import is_instance_file
 from kvopt.methods.grammar import read_methods
@@ -40,6 +38,8 @@ from kvopt.suites.sources import (
     file_source,
     trace_source,
 )
+from support.inputs import read_whole
+from support.text import did_you_mean, one_line, unknown_name
 
 FOLDER = Path(__file__).parent
 

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from instances.telling import one_line
 from kvopt.running.record import FAILED
 from kvopt.running.task import Task
 from kvopt.store import Store
 from kvopt.sweeps.contradictions import RunSummary
 from kvopt.sweeps.progress import counts
+from support.text import one_line
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ import time
 from collections import Counter
 from typing import IO
 
-from instances.progress import REWRITTEN_EVERY_SECONDS, TOLD_FROM_SECONDS, StatusLine
-from instances.telling import WIDTH, printable
 from kvopt.methods.knowledge import shown_method
 from kvopt.running.record import Record
 from kvopt.running.supervise import Snapshot
 from kvopt.running.task import Task
+from support.progress import REWRITTEN_EVERY_SECONDS, TOLD_FROM_SECONDS, StatusLine
+from support.text import WIDTH, printable
 
 #: Seconds between two lines where there is no terminal, after the first.
 EVERY_SECONDS = 10.0

@@ -19,9 +19,6 @@ import seaborn as sns
 from matplotlib.axes import Axes
 
 from formulations.registry import RELAXED
-from instances.command import CHECK_OPTION, Command, Options
-from instances.committed import regenerate
-from instances.jsonfile import write_text
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.store.export import ExportError
 from kvopt.store.export import read_rows as stored_rows
@@ -31,6 +28,9 @@ from reports.figures.style import drawing
 from reports.freshness import stale_rows, to_be_stated, told
 from reports.markdown import pipe_table
 from reports.metrics.shifted_mean import shifted_geometric_mean
+from support.command import CHECK_OPTION, Command, Options
+from support.committed import regenerate
+from support.jsonfile import write_text
 
 FOLDER = Path(__file__).parent
 ROWS = FOLDER / "rows.csv"

@@ -10,11 +10,11 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.colors import PowerNorm
 
-from instances.telling import counted
 from reports.figures.spots import Caption, Drawn
 from reports.figures.style import INK, Drawing, drawing, short_name
 from reports.interval import shares
 from reports.series import is_adversarial
+from support.text import counted
 
 #: Lines and columns of the overview; more are in the table.
 MOST_METHODS, MOST_FAMILIES = 40, 24

@@ -8,11 +8,6 @@ from pathlib import Path
 import click
 import pandas as pd
 
-from instances.command import CHECK_OPTION, QUIET_OPTION, Command, Options, option
-from instances.committed import regenerate
-from instances.outputs import OutputError
-from instances.telling import counted
-from instances.usage import UsageError
 from kvopt.best_known import RegistryError, known_values, read_registry
 from kvopt.best_known.entry import Registry
 from kvopt.best_known.verify import stale_proofs
@@ -27,6 +22,11 @@ from reports.options import MOST_PICTURES, count_option
 from reports.readme import sentence_text
 from reports.table import Cell
 from reports.tables.library import library_table
+from support.command import CHECK_OPTION, QUIET_OPTION, Command, Options, option
+from support.committed import regenerate
+from support.outputs import OutputError
+from support.text import counted
+from support.usage import UsageError
 
 FOLDER = Path(__file__).parent
 _PROGRAM = "python -m reports.library"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
-from instances.telling import counted
 from kvopt.best_known.entry import Proof, Registry, Value
 from reports.freshness import origin, staleness
 from reports.nightly.rows import typed
 from reports.table import Table
 from reports.tables.library import CLASSES
 from reports.verdict import Name, Sentence
+from support.text import counted
 
 #: What is told of a run; the registry knows nothing of machines.
 _TOLD = ("git_commit", "finished_utc", "total_seconds", "solver", "cpu", "cores", "python")

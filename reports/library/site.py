@@ -10,7 +10,6 @@ import pandas as pd
 
 from instances.files import format_instance, instance_document
 from instances.named import FOLDER as INSTANCES
-from instances.progress import telling
 from kvopt.best_known.entry import Registry
 from kvopt.best_known.files import proof_file
 from kvopt.best_known.library import LibraryInstance, WithLadder, library_by_hash
@@ -27,6 +26,7 @@ from reports.rows import prepare
 from reports.slugs import slugs
 from reports.table import Column, Table
 from reports.tables.library import library_table
+from support.progress import telling
 
 SITE = Kind(
     name="library",

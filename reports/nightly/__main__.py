@@ -9,11 +9,6 @@ from pathlib import Path
 import click
 import pandas as pd
 
-from instances.checkout import require_checkout
-from instances.command import CHECK_OPTION, Command, Options, option
-from instances.committed import regenerate
-from instances.outputs import OutputError
-from instances.usage import UsageError
 from kvopt.best_known import RegistryError, known_values
 from kvopt.methods.grammar import MethodError
 from kvopt.store import Store, StoreError
@@ -26,6 +21,11 @@ from reports.freshness import stale_rows, to_be_stated
 from reports.nightly.compare import Comparison, compare
 from reports.nightly.page import comparison_text, texts
 from reports.nightly.rows import RowsError, nightly_rows, read_rows, rows_text
+from support.checkout import require_checkout
+from support.command import CHECK_OPTION, Command, Options, option
+from support.committed import regenerate
+from support.outputs import OutputError
+from support.usage import UsageError
 
 FOLDER = Path(__file__).parent
 ROWS = "rows.csv"

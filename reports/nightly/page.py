@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pandas as pd
 
-from instances.telling import counted
 from reports.build import BestKnown, make_report
 from reports.freshness import stale_rows, told
 from reports.markdown import table_text
@@ -13,6 +12,7 @@ from reports.nightly.rows import TIMING
 from reports.parts import Report
 from reports.readme import figure_text, table_page, verdict_text
 from reports.table import Table
+from support.text import counted
 
 #: Lines of each list that are shown; the counts are always whole.
 MOST_LINES = 200

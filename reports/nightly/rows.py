@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from instances.inputs import read_whole
 from kvopt.running.record import columns
 from kvopt.suites import Suite
+from support.inputs import read_whole
 
 _DECLARED = {column.name: column for column in columns()}
 _TOGETHER = {name: column for name, column in _DECLARED.items() if not column.apart}

@@ -7,10 +7,6 @@ from pathlib import Path
 
 import click
 
-from instances.checkout import require_checkout
-from instances.command import CHECK_OPTION, Command, Options, option
-from instances.jsonfile import write_text
-from instances.usage import UsageError
 from reports.other_simulators import page
 from reports.other_simulators.blis import run_blis
 from reports.other_simulators.outcome import ServedRequest, SimulatorError
@@ -31,6 +27,10 @@ from reports.other_simulators.scenarios import (
 )
 from reports.other_simulators.steps import all_steps, read_steps, write_steps
 from reports.other_simulators.vidur import run_vidur
+from support.checkout import require_checkout
+from support.command import CHECK_OPTION, Command, Options, option
+from support.jsonfile import write_text
+from support.usage import UsageError
 
 PAGE = FOLDER / "README.md"
 _PROGRAM = "python -m reports.other_simulators"

@@ -6,9 +6,9 @@ import csv
 import io
 from collections.abc import Mapping
 
-from instances.jsonfile import write_text
 from reports.other_simulators.outcome import ServedRequest, SimulatorError
 from reports.other_simulators.scenarios import FOLDER, SCENARIOS
+from support.jsonfile import write_text
 
 ROWS = FOLDER / "rows"
 _COLUMNS = ("scenario", "request", "first_token_ns", "completion_ns", "evictions")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from instances.families import families
-from instances.jsonfile import write_text
+from support.jsonfile import write_text
 
 FOLDER = Path(__file__).parent
 TRACES = FOLDER / "traces"

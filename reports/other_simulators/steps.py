@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.jsonfile import write_text
 from reports.other_simulators.bridge import TURNED, simulate, turned
 from reports.other_simulators.outcome import ServedRequest, SimulatorError
 from reports.other_simulators.rows import ROWS, ServedRequests
 from reports.other_simulators.scenarios import KVOPT, SCENARIOS, Row, Scenario, read_trace
+from support.jsonfile import write_text
 
 FILE = ROWS / "steps.csv"
 

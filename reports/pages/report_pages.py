@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from instances.progress import telling
 from reports.figures.bounds import BOUNDS_NOTE, bounds_figure
 from reports.pages.instance import InstancePage, make_page
 from reports.pages.picture import Documents, Losing, Picture, draw_pictures, no_picture
@@ -18,6 +17,7 @@ from reports.slugs import slugs
 from reports.table import WORST_ON, Table
 from reports.verdict import Sentence
 from schedules.gap import gaps
+from support.progress import telling
 
 #: Policies of one page whose schedules are drawn below the best one.
 MOST_LOSING = 6

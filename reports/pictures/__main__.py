@@ -11,13 +11,13 @@ from pathlib import Path
 
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
-from instances.command import Generated, generating
 from instances.files import read_instance
 from instances.named import find_instance
 from kvopt.best_known import known_values
 from reports.pages.picture import svg_of
 from schedules.files import read_schedule
 from schedules.picture import pair_picture
+from support.command import Generated, generating
 
 FOLDER = Path(__file__).parent
 INSTANCE, POLICY = "example_3_1", "mc-sf"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from instances.telling import counted
 from reports.boards import Board, boards, outside, standings
 from reports.interval import interval_text, share_text
 from reports.metrics.shifted_mean import SHIFT_SECONDS, shifted_geometric_mean
 from reports.table import WORST_ON, Column, Table
 from schedules.gap import gaps
+from support.text import counted
 
 _RULE = (
     "Rule: ranked by the mean gap to the best known schedule, (TEL − UB) / TEL, over the "

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from instances.jsonfile import write_bytes
 from instances.model import Instance
 from schedules.real_time.serving import MILLISECOND, good, tpots
 from schedules.real_time.slo import Slo
 from schedules.real_time.timeline import Timeline
+from support.jsonfile import write_bytes
 
 if TYPE_CHECKING:
     import pandas as pd

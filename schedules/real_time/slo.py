@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 
 from instances.batch_time import NANOSECONDS
-from instances.telling import printable
+from support.text import printable
 
 _FORM = "ttft:SECONDS,tpot:SECONDS,e2el:SECONDS, one of them at least (500ms is 0.5)"
 _PART = re.compile(

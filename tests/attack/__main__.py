@@ -21,7 +21,7 @@ from pathlib import Path
 
 import click
 
-from instances.command import Command, Options, option
+from support.command import Command, Options, option
 from tests.attack.attempt import ENGINE, Crew, attempt
 from tests.attack.choices import switches
 from tests.attack.rows import Rows, RowsError

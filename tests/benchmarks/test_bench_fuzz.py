@@ -29,7 +29,6 @@ from formulations.lagrangian.certificate_file import certificate_document
 from instances import Instance, read_instance
 from instances.files import instance_document
 from instances.named import FOLDER
-from instances.usage import complain
 from kvopt.best_known import __main__ as best_known
 from kvopt.best_known.entry import ENTRIES
 from kvopt.best_known.files import format_registry, read_certificate_file
@@ -43,6 +42,7 @@ from reports.references import contradictions, references
 from reports.rows import prepare
 from schedules import check_command, read_schedule
 from schedules.files import schedule_document
+from support.usage import complain
 from tests.mutations import VALUES, damaged_bytes, damaged_document, damaged_json, draws
 from tests.reports.synthetic import record
 

@@ -10,11 +10,11 @@ import pytest
 
 from instances import Instance, Request, read_instance
 from instances import library as library_module
-from instances.committed import regenerate
 from instances.files import SCHEMA_FILE, format_instance, instance_schema
 from instances.library import library, texts
 from instances.named import FOLDER
 from schedules.schema import main as schedule_schema_main
+from support.committed import regenerate
 from tests.oracles.brute_force import brute_force_optimum
 
 LIBRARY = dict(library())

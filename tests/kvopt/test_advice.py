@@ -10,9 +10,9 @@ import pytest
 
 from formulations.mip import lp_bucketed
 from instances import Instance, Request
-from instances.checkout import ROOT
 from kvopt.methods.grammar import read_method
 from kvopt.running.task import Task
+from support.checkout import ROOT
 
 #: Of 114 rounds for the double volume; buckets of two rounds, with 55 columns for each request.
 MIXED = Instance(

@@ -17,10 +17,10 @@ import kvopt.commands.rates
 import kvopt.commands.solve
 import reports.build
 import schedules.check_command
-from instances.command import Command
-from instances.usage import read_integer
 from kvopt.places import PACKAGES
 from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
+from support.command import Command
+from support.usage import read_integer
 from tests.docs.pages import ROOT
 from tests.kvopt.sweep_tools import write_small
 

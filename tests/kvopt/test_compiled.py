@@ -17,8 +17,6 @@ import pytest
 import kvopt
 from heuristics import admission
 from instances import Instance, Request
-from instances import compiling as keeping
-from instances.checkout import ROOT
 from kvopt.listening import Progress
 from kvopt.methods.grammar import read_method
 from kvopt.places import PACKAGES
@@ -28,6 +26,8 @@ from kvopt.running.state import RunState
 from kvopt.running.supervise import Snapshot
 from kvopt.running.task import Task
 from kvopt.terminal import CompilingLine
+from support import compiling as keeping
+from support.checkout import ROOT
 
 #: The area bound is 10, the optimum 12: nothing ends a search before its time.
 OPEN = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
@@ -238,7 +238,7 @@ def test_a_torn_file_is_dropped_before_the_clock(
 def test_a_kernel_reads_the_fields_of_today(tmp_path: Path) -> None:
     """Of a named tuple, too, whose class is another one in another file."""
     (tmp_path / "kernels.py").write_text(
-        "from instances.compiling import njit\n"
+        "from support.compiling import njit\n"
         "@njit(cache=True)\n"
         "def first(pairs):\n"
         "    return pairs[0].a\n"

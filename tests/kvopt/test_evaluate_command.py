@@ -15,13 +15,13 @@ import kvopt.commands.evaluate as evaluate_module
 import kvopt.executors.dask
 import kvopt.methods.fingerprint
 from instances import Instance, Request, write_instance
-from instances.command import EXIT_INTERRUPTED
 from kvopt.commands.evaluate import main
 from kvopt.executors.local import LocalExecutor
 from kvopt.running.record import PROVED
 from kvopt.store.export import read_rows
 from kvopt.sweeps.contradictions import RunSummary
 from kvopt.sweeps.failures import Failure
+from support.command import EXIT_INTERRUPTED
 from tests.kvopt.sweep_tools import ROOT, Evaluate, write_small
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies")

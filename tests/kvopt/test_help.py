@@ -33,11 +33,11 @@ import reports.other_simulators.__main__
 import reports.pictures.__main__
 import schedules.schema
 import tests.attack.__main__
-from instances import masking
-from instances.command import Command
 from kvopt.commands.completion import policy_names
 from kvopt.commands.leaderboard import leaderboard
 from kvopt.commands.main import COMMANDS, main, subcommand
+from support import masking
+from support.command import Command
 from tests.commands import run_command
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,7 +80,7 @@ def test_every_module_with_a_command_is_here() -> None:
 
 def _module(command: Command) -> str:
     function: Any = command.callback
-    if function.__module__ == "instances.command":  # made by ``generating``
+    if function.__module__ == "support.command":  # made by ``generating``
         function = function.__closure__[0].cell_contents
     return str(function.__module__)
 

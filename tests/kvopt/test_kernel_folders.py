@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from instances.checkout import ROOT
 from kvopt.running import compiled
+from support.checkout import ROOT
 from tests.kvopt.conftest import DISK_BYTES
 
 #: Has a kernel compiled or loaded, and prints how often it was loaded and how many files are kept.
 PROGRAM = """
 import sys
 from pathlib import Path
-from instances import compiling
+from support import compiling
 if len(sys.argv) > 1:
     named, said = Path(sys.argv[1]), sys.argv[2] == "writable"
     found = compiling.is_writable
@@ -32,7 +32,7 @@ print(sum(one.stats.cache_hits.values()), len(compiling.kept_files()))
 def home(tmp_path: Path) -> Path:
     """A folder with a program, its kernel, and a temporary folder."""
     (tmp_path / "kernel.py").write_text(
-        "from instances.compiling import njit\n@njit(cache=True)\ndef one():\n    return 1\n"
+        "from support.compiling import njit\n@njit(cache=True)\ndef one():\n    return 1\n"
     )
     (tmp_path / "program.py").write_text(PROGRAM)
     (tmp_path / "tmp").mkdir()
@@ -89,7 +89,7 @@ def test_a_mark_in_a_folder_that_is_read_only_counts(
 ) -> None:
     """Nothing is compiled again beside it."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("instances.compiling.is_writable", lambda folder: folder != tmp_path)
+    monkeypatch.setattr("support.compiling.is_writable", lambda folder: folder != tmp_path)
     assert compiled.missing_units(["queues"]) == ["queues"]
     (tmp_path / compiled._mark("queues")).write_text("{}")
     assert compiled.missing_units(["queues"]) == []

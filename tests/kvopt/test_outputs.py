@@ -16,10 +16,10 @@ import kvopt.commands.evaluate
 import kvopt.commands.rates
 import kvopt.commands.solve
 import reports.build
-from instances.outputs import OutputError
 from kvopt.commands.solve_arguments import judge_options, named_method
 from kvopt.store import Store
 from kvopt.store.files import store_files
+from support.outputs import OutputError
 from tests.instances.traces.cases import BY_NAME
 from tests.kvopt.sweep_tools import write_small
 

@@ -10,8 +10,8 @@ import time
 import pytest
 
 from formulations.bounds import rates
-from instances.checkout import ROOT
 from kvopt.engines import in_seconds
+from support.checkout import ROOT
 from tests.tiers import a_few
 
 #: Prepares a method and runs it; prints which libraries came late.

@@ -1,6 +1,8 @@
-"""``kvopt show``: a policy with its pseudocode, a formulation, and names that there are not."""
+"""``kvopt show``: a policy, a formulation, a solver's constants, and names that there are not."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 
@@ -8,7 +10,8 @@ from formulations.registry import formulations
 from heuristics.reference import references
 from heuristics.registry import policies
 from kvopt.commands.main import main
-from kvopt.commands.show import show
+from kvopt.commands.show import show, show_constants
+from kvopt.methods.engines import named_engines
 
 
 @pytest.mark.parametrize("name", [*policies(), *formulations()])
@@ -55,7 +58,35 @@ def test_an_unknown_name_is_one_line(capsys: pytest.CaptureFixture[str]) -> None
     assert said.out == ""
     assert said.err.count("\n") == 1
     assert said.err.startswith(
-        "kvopt show: unknown policy or formulation 'mc-sff'; did you mean mc-sf"
+        "kvopt show: unknown policy, formulation or solver 'mc-sff'; did you mean mc-sf"
     )
     assert main(["show"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_constants_of_a_solver(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each under its file, with the comment above it; a name of another file is not there."""
+    assert main(["show", "search:layers"]) == 0
+    shown = capsys.readouterr().out
+    own = shown.partition("# formulations/search/_backward_levels.py\n")[2].partition("\n\n")[0]
+    assert "at most and at least.\nCHUNK, LEAST_CHUNK = (4000, 64)\n" in own
+    assert "_FAR" not in shown
+    assert "formulations/cp" not in shown
+    assert main(["show", "cpsat:cpsat"]) == 0
+    assert "# formulations/cp/cpsat.py\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", named_engines())
+def test_every_solver_has_constants(name: str) -> None:
+    """All that its rows' digest covers, so at least one file of the engines or formulations."""
+    assert re.search(
+        r"^# (formulations|heuristics|kvopt/engines)/\S+\n", show_constants(name), re.M
+    )
+
+
+def test_a_solver_of_an_unknown_formulation_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 2."""
+    assert main(["show", "search:nosuch"]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert said.err.startswith("kvopt show: unknown formulation 'nosuch'")

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 import reports.build
-from instances.command import Command
 from kvopt.best_known import __main__ as best_known
 from kvopt.commands import evaluate
 from kvopt.store import Store, StoreError, store
 from kvopt.store.export import read_rows
 from reports.nightly import __main__ as nightly
+from support.command import Command
 from tests.commands import run_command
 from tests.kvopt.test_postgres import RECORD, RUN, named
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-import instances.jsonfile
 import kvopt.best_known.__main__
+import support.jsonfile
 from instances import Instance, Request
 from instances.ladder import ladder
 from kvopt.best_known.library import LibraryInstance, WithLadder
@@ -257,4 +257,4 @@ def test_an_empty_folder_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> Non
     """A folder without a schedule is most likely the wrong one."""
     assert _submit("registry") == 2
     assert "expected schedules in the folder, found none" in capsys.readouterr().err
-    assert instances.jsonfile.TEMPORARY not in "".join(os.listdir("registry"))
+    assert support.jsonfile.TEMPORARY not in "".join(os.listdir("registry"))

@@ -14,17 +14,17 @@ from pathlib import Path
 
 import pytest
 
-import instances.progress
 import kvopt.terminal
+import support.progress
 from instances import Instance, Request
 from instances.named import FOLDER
-from instances.progress import showing, telling
 from kvopt.best_known.files import read_registry
 from kvopt.best_known.verify import faults
 from kvopt.running.state import RunState
 from kvopt.running.supervise import Snapshot
 from kvopt.terminal import ProgressLines
 from schedules import make_schedule
+from support.progress import showing, telling
 from tests.kvopt.conftest import ROOT
 
 #: One fits at a time, so TEL is 1 + 2 + 3 = 6 at best.
@@ -52,7 +52,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
     """The clock of what is printed."""
     found = _Clock()
     monkeypatch.setattr(kvopt.terminal, "time", found)
-    monkeypatch.setattr(instances.progress, "time", found)
+    monkeypatch.setattr(support.progress, "time", found)
     return found
 
 
@@ -179,9 +179,9 @@ def test_a_long_trace_on_a_real_terminal_and_in_a_real_pipe(tmp_path: Path) -> N
     trace = tmp_path / "long.csv"
     trace.write_text(f"num_prefill_tokens,num_decode_tokens\n{rows}")
     program = (
-        "import instances.progress, sys\n"
-        "instances.progress.TOLD_FROM_SECONDS = 0.0\n"
-        "instances.progress.REWRITTEN_EVERY_SECONDS = 0.0\n"
+        "import support.progress, sys\n"
+        "support.progress.TOLD_FROM_SECONDS = 0.0\n"
+        "support.progress.REWRITTEN_EVERY_SECONDS = 0.0\n"
         "from instances.traces.convert import main\n"
         "sys.exit(main())\n"
     )
@@ -219,7 +219,7 @@ def test_a_check_of_the_registry_says_how_far_it_is(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """On standard error; of an empty library every entry is a fault, which takes no time."""
-    monkeypatch.setattr(instances.progress, "TOLD_FROM_SECONDS", 0.0)
+    monkeypatch.setattr(support.progress, "TOLD_FROM_SECONDS", 0.0)
     registry = read_registry(FOLDER)
     assert registry is not None
     with showing(sys.stderr):

@@ -216,8 +216,8 @@ def test_both_commands_say_how_far_a_report_is(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """On standard error, unless they are to be quiet; tables first, then pages."""
-    monkeypatch.setattr("instances.progress.TOLD_FROM_SECONDS", 0.0)
-    monkeypatch.setattr("instances.progress.TOLD_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr("support.progress.TOLD_FROM_SECONDS", 0.0)
+    monkeypatch.setattr("support.progress.TOLD_EVERY_SECONDS", 0.0)
     location = ["--store", str(store)]
     build = (main, [*location, "--out", str(tmp_path / "one")])
     evaluated = (evaluate.main, [*location, "--report", str(tmp_path / "two")])

@@ -9,10 +9,10 @@ import pytest
 
 import reports.build
 import reports.nightly.__main__ as nightly
-from instances.outputs import OutputError
 from kvopt.store import Store
 from reports.build import build_report
 from reports.folder import MARKER, REPORT, check_place, list_text, write_files
+from support.outputs import OutputError
 from tests.reports.synthetic import frame
 
 ROOT = Path(__file__).resolve().parents[2]

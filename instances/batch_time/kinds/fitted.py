@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from instances.batch_time.batch_time_kind import BatchTimeKind
 from instances.batch_time.kinds.linear import linear
 from instances.batch_time.model import MOST_PICOSECONDS, BatchTime, BatchTimeError, Range
-from instances.inputs import read_whole
-from instances.telling import printable
+from support.inputs import read_whole
+from support.text import printable
 
 _NAME = "fitted"
 _NEEDED = ("prefill", "decode", "kv", "seconds")

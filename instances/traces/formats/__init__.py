@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
 
-from instances.declared import declared
 from instances.traces.reader import Reader
+from support.declared import declared
 
 
 @dataclass(frozen=True)

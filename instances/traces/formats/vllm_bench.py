@@ -25,7 +25,6 @@ import numpy as np
 
 from instances.batch_time import NANOSECONDS
 from instances.model import MAX_SECONDS
-from instances.telling import printable
 from instances.traces.measured import Measured
 from instances.traces.numbers import whole
 from instances.traces.reader import Reader, Rows, TokenCount, make_rows
@@ -34,6 +33,7 @@ from instances.traces.report import Reason
 from instances.traces.stream import TraceStream
 from instances.traces.table import read_times
 from instances.traces.times import SECONDS
+from support.text import printable
 
 _PROMPTS, _OUTPUTS, _STARTS, _ERRORS = "input_lens", "output_lens", "start_times", "errors"
 _TTFTS, _ITLS = "ttfts", "itls"

@@ -13,11 +13,11 @@ from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from formulations.mip._coarse import add_separating_rows, coarse_size, coarsen, unit_of
 from formulations.valid.windows import Windows, start_windows
-from instances.clock import NotBuiltError, built_until
 from kvopt.engines.job import Job
 from kvopt.engines.parts.size import too_large
 from kvopt.engines.parts.tolerances import COVERED, largest_activity, largest_number
 from kvopt.running.events import Report
+from support.clock import NotBuiltError, built_until
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from instances.telling import did_you_mean, find_name, unknown_name
 from kvopt.methods.grammar import MethodError, read_method
+from support.text import did_you_mean, find_name, unknown_name
 from tests.kvopt.conftest import Command
 
 TYPOS = [

@@ -12,13 +12,13 @@ from formulations.registry import Option, formulations
 from heuristics.policy import Choice, Parameter
 from heuristics.predictions import PREDICTIONS
 from heuristics.registry import policies
-from instances.command import Options
 from kvopt.commands.solve import main
 from kvopt.commands.solve_arguments import judge_options, named_method
 from kvopt.methods.engines import engines, named_engines
 from kvopt.methods.grammar import MethodError, every_policy, read_method, read_methods
 from kvopt.suites import read_suite
 from kvopt.sweeps.plan import plan
+from support.command import Options
 
 Drawn = st.SearchStrategy[str]
 

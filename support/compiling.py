@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from instances.checkout import cache_folder
+from support.checkout import cache_folder
 
 
 class _Clock:

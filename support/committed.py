@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from instances.checkout import require_checkout
-from instances.jsonfile import write_text
-from instances.usage import complain
+from support.checkout import require_checkout
+from support.jsonfile import write_text
+from support.usage import complain
 
 
 def regenerate(

@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from instances.committed import regenerate
-from instances.masking import called
-from instances.progress import showing
-from instances.streams import steadily
-from instances.telling import did_you_mean
-from instances.usage import UsageError, complain
+from support.committed import regenerate
+from support.masking import called
+from support.progress import showing
+from support.streams import steadily
+from support.text import did_you_mean
+from support.usage import UsageError, complain
 
 EXIT_BAD_USAGE = 2
 EXIT_INTERRUPTED = 130

@@ -10,12 +10,12 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 
 import reports.build
-from instances.command import Command
-from instances.masking import mask_command, mask_text, mask_url
 from kvopt.best_known import __main__ as best_known
 from kvopt.commands import evaluate
 from kvopt.store import Store, StoreError
 from kvopt.store.location import told_location
+from support.command import Command
+from support.masking import mask_command, mask_text, mask_url
 from tests.commands import run_command
 
 #: Stores with the password "hid den" or a part of it, well and badly written.

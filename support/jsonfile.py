@@ -16,8 +16,8 @@ from typing import Any, NoReturn
 
 from pydantic import TypeAdapter, ValidationError
 
-from instances.inputs import is_stream, no_file, read_whole
-from instances.telling import did_you_mean, printable
+from support.inputs import is_stream, no_file, read_whole
+from support.text import did_you_mean, printable
 
 #: How the names of files begin that are still being written.
 TEMPORARY = ".kvopt-"

@@ -8,14 +8,11 @@ from pathlib import Path
 
 import pytest
 
-import instances.inputs
 import instances.traces.reading
 import instances.traces.stream
 import schedules.check_command
 from instances.batch_time import BatchTimeError, read_batch_time
 from instances.files import read_instance
-from instances.inputs import TooLargeError, files_read, no_file, read_whole, taking_note
-from instances.streams import steadily
 from instances.traces import TraceOptions
 from instances.traces.reading import read_trace
 from instances.traces.report import TraceError
@@ -24,6 +21,8 @@ from kvopt.store.export import ExportError, read_rows
 from kvopt.suites import SuiteError, read_suite
 from reports.nightly.rows import read_rows as committed_rows
 from schedules.files import ScheduleFileError, read_schedule
+from support.inputs import TooLargeError, files_read, no_file, read_whole, taking_note
+from support.streams import steadily
 from tests.instances.traces.cases import BY_NAME
 
 #: More than any file that is read as a whole, and next to nothing on the disk.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from instances.telling import counted, wrapped
+from support.text import counted, wrapped
 
 
 @pytest.mark.parametrize(

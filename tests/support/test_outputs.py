@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from instances.jsonfile import write_bytes, write_text
-from instances.outputs import OutputError, check_apart, check_folder, check_outputs, same_file
+from support.jsonfile import write_bytes, write_text
+from support.outputs import OutputError, check_apart, check_folder, check_outputs, same_file
 
 ROOT = Path(__file__).parents[2]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import sys
 
-from instances.masking import mask_text
-from instances.telling import one_line
+from support.masking import mask_text
+from support.text import one_line
 
 
 class UsageError(Exception):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from instances.usage import UsageError
+from support.usage import UsageError
 
 #: The folder that holds the packages: of the checkout, or ``site-packages``.
 ROOT = Path(__file__).resolve().parents[1]

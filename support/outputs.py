@@ -9,8 +9,8 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from instances.inputs import files_read
-from instances.jsonfile import TEMPORARY, no_output
+from support.inputs import files_read
+from support.jsonfile import TEMPORARY, no_output
 
 _URL = re.compile(r"\s*[A-Za-z][\w+.-]+:/")
 
@@ -48,7 +48,7 @@ def check_apart(
 ) -> None:
     """Refuse an output that is an input or another output, by whatever name or link.
 
-    Inputs are those given and all that the command has read so far (``instances.inputs``), so this
+    Inputs are those given and all that the command has read so far (``support.inputs``), so this
     is asked again when everything has been read and nothing has been written.
 
     Raises

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from instances.inputs import taking_note
+from support.inputs import taking_note
 
 _FAILED = 2
 
@@ -84,7 +84,7 @@ def steady_streams() -> None:
 def steadily(program: str, run: Callable[[], int]) -> int:
     """Run a command with steady streams; return its exit code.
 
-    Files that it reads are taken note of (``instances.inputs``).  Where memory does not suffice, or
+    Files that it reads are taken note of (``support.inputs``).  Where memory does not suffice, or
     standard output could not be written to its end, which a reader that has merely gone is no case
     of, one line says why, and the code is 2 in place of 0.
     """

@@ -1,0 +1,65 @@
+"""The numbers that tune a method: module constants of what it can reach, read from its sources."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from pathlib import Path
+
+from kvopt.methods.fingerprint import reached
+from kvopt.methods.method import Method
+from kvopt.methods.sources import parse_file
+
+#: Where they stand: elsewhere a number changes no schedule and no bound.
+_FOLDERS = ("formulations.", "heuristics.", "kvopt.engines.")
+_ARITHMETIC = (
+    ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Constant, ast.Tuple, ast.Load,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Constants:
+    """One assignment of numbers to names, as its module has it, and the comment above it."""
+
+    module: str
+    text: str
+    meaning: str
+
+
+def constants(method: Method) -> tuple[Constants, ...]:
+    """Return the public constants of a method's modules, by module; nothing is imported.
+
+    A row pins them: its digest covers all these files.
+
+    Raises
+    ------
+    OSError, SyntaxError
+        If a file of the method cannot be read or is not Python.
+    """
+    return tuple(
+        Constants(module, ast.unparse(node), _above(path, node.lineno - 1))
+        for module, path in sorted(reached(method).items())
+        if module.startswith(_FOLDERS)
+        for node in parse_file(path).body
+        if isinstance(node, ast.Assign) and _are_numbers(node)
+    )
+
+
+def _are_numbers(node: ast.Assign) -> bool:
+    names = {each.id for each in ast.walk(node.targets[0]) if isinstance(each, ast.Name)}
+    pieces = list(ast.walk(node.value))
+    values = [each.value for each in pieces if isinstance(each, ast.Constant)]
+    return (
+        all(name.isupper() and name[0] != "_" for name in names)
+        and all(isinstance(each, _ARITHMETIC) for each in pieces)
+        and all(isinstance(value, int | float) for value in values)
+    )
+
+
+def _above(path: Path, line: int) -> str:
+    """Return the comment that ends above a line, as one line."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    first = line
+    while first and lines[first - 1].startswith("#:"):
+        first -= 1
+    return " ".join(each.removeprefix("#:").strip() for each in lines[first:line])

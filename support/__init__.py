@@ -1,0 +1,1 @@
+"""What all folders use and what knows nothing of the problem: files, JSON, commands, compiling."""
