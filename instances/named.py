@@ -102,7 +102,8 @@ def find_instances(name: str) -> list[Path]:
         return [each for each in inside if each.is_file() and may_be_instance(each)]
     if path.exists():
         return [path]
-    found = sorted(Path(each) for each in glob.glob(name, recursive=True))
+    # Of a folder that is not there "folder/**" finds the folder itself.
+    found = sorted(each for each in map(Path, glob.glob(name, recursive=True)) if each.exists())
     if found:
         return found
     below = _below(path)

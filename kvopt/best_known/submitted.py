@@ -58,7 +58,10 @@ def judge(
             continue
         found = known.get(schedule.instance_sha256)
         if found is None:
-            told = f"{path}: {schedule.instance!r}: the library has no instance of its hash"
+            why = "the library has no instance of its hash"
+            if schedule.clock is not None:
+                why = "a schedule in seconds, and the registry has instances in rounds only"
+            told = f"{path}: {schedule.instance!r}: {why}"
             yield Judged(told, EXIT_CODES["malformed"])
             continue
         told = f"{path}: {found.instance.name}: "

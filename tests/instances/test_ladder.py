@@ -151,7 +151,8 @@ def test_the_ladder_is_a_folder_to_a_command(caches: Path, monkeypatch: pytest.M
     ]
     assert find_instances("ladder/nothing*") == find_instances("*_n5_seed0") == []
     monkeypatch.setattr(instances.named, "rung_file", Path)
-    assert find_instances("ladder") == [Path(name) for name in ladder()]
+    whole = [Path(name) for name in ladder()]
+    assert find_instances("ladder") == find_instances("ladder/**") == whole
     for name in ("ladder", "ladder/am1_n5_*"):
         with pytest.raises(InstanceFileError, match="found neither"):
             find_instance(name)
