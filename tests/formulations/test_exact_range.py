@@ -76,7 +76,7 @@ def _cost(
 
 
 @given(values=st.lists(INT64, max_size=40))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_exact_sum_is_the_sum(values: list[int]) -> None:
     """Sums of any 64-bit integers are those of Python's."""
     assert exact_sum(np.array(values, dtype=np.int64)) == sum(values)
@@ -90,7 +90,7 @@ def test_denominators_are_the_largest_that_fit() -> None:
 
 
 @given(instance=huge(), prices=PRICES)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_memory_prices_are_evaluated_exactly(instance: Instance, prices: list[float]) -> None:
     """Whatever the sizes, the bound is what Python's integers say, and at least Σ o."""
     found = certify_prices(instance, prices)
@@ -107,7 +107,7 @@ def test_memory_prices_are_evaluated_exactly(instance: Instance, prices: list[fl
 
 
 @given(instance=huge(), prices=PRICES)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_priced_starts_are_exact(instance: Instance, prices: list[float]) -> None:
     """Every cost and the bound, with window groups, are those of Python's integers."""
     groups = window_groups(instance)
@@ -153,7 +153,7 @@ def _windows(
     widest=st.sampled_from((1, 3, 100)),
     data=st.data(),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_bounds_of_states_are_exact(
     instance: Instance, prices: list[float], tel: int, widest: int, data: st.DataObject
 ) -> None:

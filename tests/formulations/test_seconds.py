@@ -198,6 +198,7 @@ def test_prices_of_windows_are_where_the_search_begins(monkeypatch: pytest.Monke
     assert found.sources["rates"] > found.sources["parts"] >= found.sources["alone"]
 
 
+@pytest.mark.slow("waits")
 def test_the_search_goes_on_while_there_is_time() -> None:
     """Beyond its two levels it goes on with more knots, and ends where these gain nothing."""
     instance, model = _instance([(0, 3, 4)] * 3, 14), _model((10**10, 10**9, 0, 10**9, 0))

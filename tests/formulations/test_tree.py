@@ -64,7 +64,7 @@ def _drawn_tree(draw: st.DrawFn, instance: Instance, value: int, node: Node) -> 
     ]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data(), instance=_small_instances(), above=st.integers(-3, 6))
 def test_no_tree_exceeds_the_optimum(data: st.DataObject, instance: Instance, above: int) -> None:
     """Whatever its branches and prices and whatever it claims, it proves at most OPT."""

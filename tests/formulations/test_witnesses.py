@@ -11,8 +11,8 @@ import pytest
 from formulations.registry import formulations
 
 ROOT = Path(__file__).resolve().parents[2]
-#: What every engine is told and judged by: the instance and the checked schedule.
-SHARED = ("instances", "schedules")
+#: What every engine is told and judged by, and what knows nothing of the problem.
+SHARED = ("instances", "schedules", "support")
 
 #: Pairs whose agreement makes a best-known value ``opt``: a CP model and an integer program.
 PAIRS = [

@@ -36,7 +36,7 @@ def _fits(
     spare=st.integers(0, 30),
     rounds=st.integers(0, 14),
 )
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=600, deadline=None)
 def test_the_first_round_is_that_of_trying_all(
     active: list[tuple[int, int, int]], prompt: int, length: int, spare: int, rounds: int
 ) -> None:

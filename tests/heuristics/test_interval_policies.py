@@ -21,6 +21,7 @@ from schedules import Schedule, check_schedule, make_schedule
 from tests.heuristics.twins import intervals_of
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instances, predicted, with_intervals
+from tests.tiers import spread
 
 INTERVAL_POLICIES = ("a-max", "a-min", "a-ell", "a-switch")
 
@@ -219,7 +220,7 @@ TWO_POINT = [
 ]
 
 
-@pytest.mark.parametrize(("lower", "upper", "share"), TWO_POINT)
+@pytest.mark.parametrize(("lower", "upper", "share"), spread(TWO_POINT, 5))
 def test_theorem_6(lower: int, upper: int, share: float) -> None:
     """C Theorem 6 at M = 1000: A_min with ties drawn anew stays below (3 − α)/2 + u/M."""
     instance = two_point.generate(
@@ -240,7 +241,7 @@ def test_theorem_6_fails_with_one_permutation() -> None:
     assert mean_ratio("a-min", instance, range(2), ties="fresh") < 1.25
 
 
-@pytest.mark.parametrize(("lower", "upper", "share"), TWO_POINT)
+@pytest.mark.parametrize(("lower", "upper", "share"), spread(TWO_POINT, 5))
 def test_theorem_7(lower: int, upper: int, share: float) -> None:
     """C Theorem 7 at M = 400: A_ℓ stays below 1 + α/(2(1 − α)) or 1 + 2α², plus u/M."""
     # The theorem counts whole batches as a fluid; a smaller M makes more of the same requests.

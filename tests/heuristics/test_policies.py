@@ -22,7 +22,7 @@ ALL = sorted(policies())
 
 @pytest.mark.parametrize("name", ALL)
 @given(instance=instances(max_requests=12), seed=st.integers(0, 5))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_schedule_passes_the_checker(name: str, instance: Instance, seed: int) -> None:
     """The independent checker accepts every schedule, each request served once."""
     schedule = run(name, instance, seed)
@@ -49,7 +49,7 @@ def test_the_seed_changes_nothing_unless_declared(name: str, instance: Instance)
 
 @pytest.mark.parametrize("name", [name for name in ALL if not policies()[name].offline])
 @given(instance=instances(max_requests=8))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_never_looks_at_the_future(name: str, instance: Instance) -> None:
     """Changing what has not arrived yet leaves everything that began before as it was."""
     cut = max(int(request.arrival) for request in instance.requests)

@@ -61,7 +61,7 @@ def test_every_model_is_drawn() -> None:
 
 @pytest.mark.parametrize("name", sorted(VALUES))
 @given(data=st.data(), instance=instances(), seed=st.integers(0, 5))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_intervals_hold_the_output(
     name: str, data: st.DataObject, instance: Instance, seed: int
 ) -> None:
@@ -183,7 +183,7 @@ def test_own_intervals_without_a_model() -> None:
 
 @pytest.mark.parametrize("name", BLIND)
 @given(data=st.data(), instance=instances(max_requests=7), seed=st.integers(0, 3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_equal_predictions_equal_decisions(
     name: str, data: st.DataObject, instance: Instance, seed: int
 ) -> None:

@@ -36,8 +36,9 @@ from tests.oracles.real_time_serving import (
 )
 from tests.tiers import a_few
 
-#: Seeds of every policy; and fewer where the transcription goes through all subsets.
-CASES = 120
+#: Seeds of every policy, of which the first are quick; fewer where the transcription goes through
+#: all subsets.
+FIRST, CASES = 40, 120
 SERVING_CASES = 500
 UNIT_CASES = 40
 FEWER = {"sorted-f-exact": 50, "sorted-f-amin": 50, "sorted-f-dp": 60}
@@ -59,7 +60,7 @@ MODELS = tuple(
 UNIT = MODELS[0]
 #: Decided by little sums of work, so more of them are drawn.
 PREEMPTIVE = ("srpt", "srpt-predicted", "las")
-MORE = [(name, 800) for name in PREEMPTIVE]
+MORE = [(name, 800 if name in PREEMPTIVE else FEWER.get(name, CASES)) for name in ONLINE]
 
 
 def drawn(seed: int) -> tuple[Instance, BatchTime, np.random.Generator]:
@@ -221,7 +222,7 @@ def assert_equal(instance: Instance, schedule: Schedule, expected: Literal) -> N
 
 @pytest.mark.parametrize(
     ("name", "cases"),
-    a_few([*((name, FEWER.get(name, CASES)) for name in ONLINE), *MORE], len(ONLINE)),
+    a_few([*((name, FIRST) for name in ONLINE), *MORE], len(ONLINE)),
 )
 def test_a_policy_in_real_time_equals_its_transcription(name: str, cases: int) -> None:
     """Second by second, whatever the batch time: starts, evictions, gaps, and all times."""

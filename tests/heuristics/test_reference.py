@@ -72,7 +72,7 @@ LISTS = [name for name in references() if isinstance(policies()[name], ListPolic
 
 @pytest.mark.parametrize("name", LISTS)
 @given(data=st.data(), seed=st.integers(0, 20))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_an_order_equals_its_transcription(name: str, data: st.DataObject, seed: int) -> None:
     """Skipping rounds in which nothing can change loses nothing against round by round."""
     _equals_its_twin(name, data, seed)
@@ -80,7 +80,7 @@ def test_an_order_equals_its_transcription(name: str, data: st.DataObject, seed:
 
 @pytest.mark.parametrize("name", sorted(set(references()) - set(LISTS)))
 @given(data=st.data(), seed=st.integers(0, 20))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_a_policy_equals_its_transcription(name: str, data: st.DataObject, seed: int) -> None:
     """Heaps, tables and skipped rounds change neither starts nor attempts nor kept tokens."""
     _equals_its_twin(name, data, seed)

@@ -433,7 +433,7 @@ def _reads_or_says_why(path: Path) -> None:
     assert message.startswith(f"{path}: ") or isinstance(refusal, InfeasibleInstanceError)
 
 
-@settings(_IN_TMP, max_examples=400)
+@settings(_IN_TMP, max_examples=150)
 @given(text=damaged_documents())
 def test_damaged_structures_read_or_say_why(tmp_path: Path, text: str) -> None:
     """Whatever stands in whatever field, the file reads or one line says why not."""
@@ -442,7 +442,7 @@ def test_damaged_structures_read_or_say_why(tmp_path: Path, text: str) -> None:
     _reads_or_says_why(path)
 
 
-@settings(_IN_TMP, max_examples=400)
+@settings(_IN_TMP, max_examples=150)
 @given(data=st.data())
 def test_damaged_bytes_read_or_say_why(tmp_path: Path, data: st.DataObject) -> None:
     """Whatever bytes are cut out of or put into a file, it reads or one line says why not."""

@@ -390,7 +390,7 @@ def schedules(draw: st.DrawFn) -> tuple[Instance, Schedule]:
     return instance, make_schedule(instance, starts, "random", attempts=attempts)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(schedules())
 def test_the_verdict_is_the_one_of_brute_force(drawn: tuple[Instance, Schedule]) -> None:
     """Verdict, first violating time, tokens and ids equal those found by adding up every token."""
