@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Any
 
 import pandas as pd
@@ -21,6 +22,19 @@ def _registry() -> dict[str, dict[str, Any]]:
     return known_values()
 
 
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows that are the same where they are one object: every finding of a part gets that."""
+
+    frame: pd.DataFrame
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Rows) and self.frame is other.frame
+
+    def __hash__(self) -> int:
+        return id(self.frame)
+
+
 def against_optimum(rows: pd.DataFrame, method: str) -> pd.DataFrame:
     """Return what is known of a method's runs against OPT, one line a run with a schedule.
 
@@ -33,6 +47,12 @@ def against_optimum(rows: pd.DataFrame, method: str) -> pd.DataFrame:
         Columns instance, family, n, tel, upper, lower (rounds), low and high (the ends of TEL/OPT),
         and known (bool: OPT is).  Runs on instances without a bound are left out.
     """
+    return _against_optimum(_Rows(rows), method).copy()
+
+
+@lru_cache(maxsize=4)
+def _against_optimum(kept: _Rows, method: str) -> pd.DataFrame:
+    rows = kept.frame
     if rows.empty:
         return pd.DataFrame(columns=["instance", "family", "n", "tel", "upper", "lower", *_ADDED])
     prepared = prepare(rows.assign(key=[str(place) for place in range(len(rows))]))

@@ -42,13 +42,14 @@ def main(options: Options) -> int:
     side by side where the terminal is wide enough.
     """
     known = [*policies(), *formulations(), *named_engines()]
-    # Before a colon stands a solver, whose formulations have names of their own.
-    name = options.name if ":" in options.name else find_name(options.name, known)
+    # What stands before a colon is a solver, with a formulation behind it.
+    alone, colon, _ = options.name.partition(":")
+    name = find_name(alone, [*named_engines()] if colon else known)
     if name is None:
         raise UsageError(unknown_name("policy, formulation or solver", options.name, known))
     wide = sys.stdout.isatty() and shutil.get_terminal_size().columns >= 2 * _LINE + len(_BETWEEN)
     try:
-        print(show(name, beside=wide))
+        print(show(options.name if colon else name, beside=wide))
     except MethodError as error:
         raise UsageError(str(error)) from None
     return 0
@@ -94,8 +95,9 @@ def show_constants(method: str) -> str:
     MethodError
         If there is no such method.
     """
-    lines = [f"# {method}: constants of the files that it can reach"]
-    for module, found in groupby(constants(read_method(method)), key=lambda each: each.module):
+    read = read_method(method)
+    lines = [f"# {read.text}: constants of the files that it can reach"]
+    for module, found in groupby(constants(read), key=lambda each: each.module):
         path = module_file(module)
         assert path is not None
         lines += ["", f"# {_where(path)}"]

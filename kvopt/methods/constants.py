@@ -12,8 +12,10 @@ from kvopt.methods.sources import parse_file
 
 #: Where they stand: elsewhere a number changes no schedule and no bound.
 _FOLDERS = ("formulations.", "heuristics.", "kvopt.engines.")
-_ARITHMETIC = (
+#: What a number is written with: arithmetic, other constants, and calls as of Fraction.
+_WRITTEN = (
     ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Constant, ast.Tuple, ast.Load,
+    ast.Name, ast.Attribute, ast.Call, ast.keyword,
 )  # fmt: skip
 
 
@@ -51,7 +53,8 @@ def _are_numbers(node: ast.Assign) -> bool:
     values = [each.value for each in pieces if isinstance(each, ast.Constant)]
     return (
         all(name.isupper() and name[0] != "_" for name in names)
-        and all(isinstance(each, _ARITHMETIC) for each in pieces)
+        and all(isinstance(each, _WRITTEN) for each in pieces)
+        and values != []
         and all(isinstance(value, int | float) for value in values)
     )
 

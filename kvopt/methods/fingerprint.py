@@ -2,7 +2,8 @@
 
 The digest covers every file of the project that the method can reach: its own, those that these
 import, and those that a registry finds for it by name.  So an edit reruns what it can change and
-nothing else.  Of the sweep's machinery only what calls the method and judges it is part of it.
+nothing else.  Of the sweep's machinery only what calls the method and judges it is part of it, and
+of ``support`` only what a result can depend on.
 """
 
 from __future__ import annotations
@@ -52,6 +53,9 @@ _AROUND = (
     "formulations.valid.loads",
     "formulations.valid.volumes",
 )
+#: Of what knows nothing of the problem, what a result can depend on: when time is over, and how
+#: kernels are compiled.
+_SUPPORTING = {"support.clock", "support.compiling"}
 #: What a proof rests on beside the checker.
 _PROVING = ("formulations.", "kvopt.engines.")
 #: Run every policy.
@@ -109,7 +113,12 @@ def versions(method: Method) -> dict[str, str]:
 
 def _files(method: Method) -> dict[str, Path]:
     around = {module: module_file(module) for module in _AROUND}
-    return reached(method) | {module: path for module, path in around.items() if path}
+    found = reached(method) | {module: path for module, path in around.items() if path}
+    return {
+        module: path
+        for module, path in found.items()
+        if module.partition(".")[0] != "support" or module in _SUPPORTING
+    }
 
 
 def reached(method: Method) -> dict[str, Path]:

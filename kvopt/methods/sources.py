@@ -69,11 +69,14 @@ def reachable(modules: Iterable[str], folder: Path | None = None) -> dict[str, P
         Where modules are looked for that the project does not have.
     """
     found: dict[str, Path] = {}
-    waiting = list(modules)
+    waiting, seen = list(modules), set[str]()
     while waiting:
         module = waiting.pop()
+        if module in seen:
+            continue
+        seen.add(module)
         path = module_file(module, folder)
-        if module in found or path is None:
+        if path is None:
             continue
         found[module] = path
         waiting += read_source(path).imports

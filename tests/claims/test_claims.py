@@ -658,7 +658,7 @@ def test_other_settings_do_not_count() -> None:
 def test_a_page_says_when_its_rows_were_run() -> None:
     """Days, commits, CPU and hours, of the rows; nothing without any."""
     page = pages()["w-table-4"]
-    rows = read_rows(command.rows_file(page)).assign(seconds=1800.0)
+    rows = read_rows(command.rows_file(page)).assign(seconds=1800.0, cpu="")
     judged = page.judged(rows)
     hours = len(rows) / 2
     text = page_text(page, rows, judged)

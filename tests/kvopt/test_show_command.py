@@ -72,6 +72,8 @@ def test_the_constants_of_a_solver(capsys: pytest.CaptureFixture[str]) -> None:
     assert "at most and at least.\nCHUNK, LEAST_CHUNK = (4000, 64)\n" in own
     assert "_FAR" not in shown
     assert "formulations/cp" not in shown
+    assert main(["show", "bound:bound-patterns"]) == 0
+    assert "\nFAR = 1 << BITS\n" in capsys.readouterr().out
     assert main(["show", "cpsat:cpsat"]) == 0
     assert "# formulations/cp/cpsat.py\n" in capsys.readouterr().out
 
@@ -84,9 +86,20 @@ def test_every_solver_has_constants(name: str) -> None:
     )
 
 
-def test_a_solver_of_an_unknown_formulation_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit code 2."""
-    assert main(["show", "search:nosuch"]) == 2
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("search:nosuch", "unknown formulation 'nosuch'"),
+        ("svf:layers", "unknown policy, formulation or solver 'svf:layers'"),
+        ("file:mine.py", "unknown policy, formulation or solver 'file:mine.py'"),
+        (":", "unknown policy, formulation or solver ':'"),
+    ],
+)
+def test_no_solver_before_a_colon_is_one_line(
+    name: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nor one with an unknown formulation: exit code 2; a file of one's own is no solver."""
+    assert main(["show", name]) == 2
     said = capsys.readouterr()
     assert (said.out, said.err.count("\n")) == ("", 1)
-    assert said.err.startswith("kvopt show: unknown formulation 'nosuch'")
+    assert said.err.startswith(f"kvopt show: {told}")

@@ -35,7 +35,7 @@ METHODS += ("bound:bound-dual", "search")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the sources, which are read once."""
     copy = tmp_path_factory.mktemp("project")
-    for folder in ("instances", "schedules", "formulations", "heuristics", "kvopt"):
+    for folder in ("support", "instances", "schedules", "formulations", "heuristics", "kvopt"):
         ignored = shutil.ignore_patterns("*.json", "__pycache__")
         shutil.copytree(ROOT / folder, copy / folder, ignore=ignored)
     return copy
@@ -96,6 +96,8 @@ def project(sources: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             ("kvopt/store/store.py", set()),
             ("kvopt/executors/local.py", set()),
             ("heuristics/reference/mc_sf.py", set()),
+            ("support/text.py", set()),
+            ("support/compiling.py", set(METHODS)),
         ],
         3,
     ),
