@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -260,6 +261,27 @@ def last_time(rules: Rules) -> int:
     return last
 
 
+class _Shares:
+    """Bytes that threads share: what they have taken and may still take is never more than all."""
+
+    def __init__(self, free: float, threads: int) -> None:
+        self._left, self._threads = max(free, 0.0), threads
+        self._reserved, self._lock = 0, Lock()
+
+    def reserve(self) -> int:
+        """Return how much a thread may take now."""
+        with self._lock:
+            share = int(min(self._left / self._threads, self._left - self._reserved))
+            self._reserved += max(share, 0)
+            return max(share, 0)
+
+    def settle(self, share: int, taken: int) -> None:
+        """Give back a share of which so much was taken."""
+        with self._lock:
+            self._reserved -= share
+            self._left -= taken
+
+
 def _step(
     t: int, level: Level, ways: _Ways, free: float, arcs: _Arcs | None
 ) -> tuple[Level, int, int] | str:
@@ -273,16 +295,15 @@ def _step(
     bases = len(level[1])
     parts = threads if pool is not None and bases >= 2 * LEAST_CHUNK else 1
     cuts = _cuts(bases, parts)
-    sizes, taken = (ways.base_bytes(level[0].shape[1]), LISTED_BYTES), [0]
+    sizes = (ways.base_bytes(level[0].shape[1]), LISTED_BYTES)
+    shares = _Shares(free, parts)
 
     def expanded(low: int, high: int) -> Any:
-        # A share of what is free now.  What others under way still take of theirs is not free, but
-        # is not known: of k threads they may take (2 − 1/k) times as much as they should.
-        most = int(max(free - sum(taken), 0)) // parts
         if ways.limits.out_of_time():
             return None
-        found = kernels.expand(t, level, low, high, rules, sizes, most)
-        taken.append(sizes[0] * len(found[2]) + sizes[1] * len(found[3]))
+        share = shares.reserve()
+        found = kernels.expand(t, level, low, high, rules, sizes, share)
+        shares.settle(share, sizes[0] * len(found[2]) + sizes[1] * len(found[3]))
         return found
 
     run = map if pool is None or parts == 1 else pool.map

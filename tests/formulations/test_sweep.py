@@ -26,7 +26,7 @@ from formulations.lagrangian.certificate_file import (
 from formulations.lagrangian.states import PriceTable
 from formulations.search import _backward_levels, _backward_tables
 from formulations.search import backward as sweep_module
-from formulations.search._backward_levels import Limits, sweep
+from formulations.search._backward_levels import Limits, _Shares, sweep
 from formulations.search._backward_paths import priced, split
 from formulations.search._backward_tables import Network, TooLargeError, network, rules
 from formulations.search.backward import Options, Step, search
@@ -276,6 +276,29 @@ def test_limits_end_a_sweep_without_a_claim() -> None:
         assert ended == any(step.starts for step in steps)
         assert all(step.bound <= optimum for step in steps)
         assert not ended or limits.memory_bytes > 2_000
+
+
+@given(
+    free=st.floats(-5.0, 1e6),
+    threads=st.integers(1, 5),
+    moves=st.lists(st.floats(0.0, 1.0), max_size=60),
+)
+@settings(max_examples=60, deadline=None)
+def test_threads_never_share_more_than_there_is(
+    free: float, threads: int, moves: list[float]
+) -> None:
+    """Whoever begins and ends when: what is taken and what still may be is at most all."""
+    shares, under_way, taken = _Shares(free, threads), list[int](), 0
+    for move in moves:
+        if len(under_way) == threads or (under_way and move < 0.4):
+            share = under_way.pop(int(move * 7) % len(under_way))
+            used = int(move * share)
+            shares.settle(share, used)
+            taken += used
+        else:
+            under_way.append(shares.reserve())
+        assert taken + sum(under_way) <= max(free, 0)
+    assert _Shares(100.0, 4).reserve() == 25
 
 
 def test_the_last_window_comes_early_or_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

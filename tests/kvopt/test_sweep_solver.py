@@ -261,3 +261,11 @@ def test_prices_go_on_while_they_gain(
     proving._settled(job, Report(lambda _: None), best, Pricing())  # type: ignore[arg-type]
     expected = 100 * getattr(proving, share)
     assert expected < clock.now <= expected + 100 * proving.TURN + 1e-6
+
+
+def test_prices_that_meet_the_known_schedule_leave_nothing_to_ascend() -> None:
+    """Two requests that arrive apart and wait for nothing: their outputs are a bound already."""
+    instance = Instance("apart", 1000, (Request(0, 7, 499, 1), Request(1, 2, 999, 1)))
+    ways = [f"sweep(patterns={word},exact=no,multipliers=yes)" for word in ("no", "yes")]
+    for answer in solve_batch([(instance, way) for way in ways]):
+        assert (answer.tel, answer.bound) == (2, 2)

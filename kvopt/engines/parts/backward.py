@@ -221,7 +221,8 @@ class _Windows:
         best.hear(job)
         _report_prices(self._report, best, under.bound, table)
         limits = Limits(job.threads, self._bytes, lambda: job.left() <= 0)
-        if turn.ascends and not self._has_ascended:
+        # Of a value that the prices reach by themselves no window is left to ascend in.
+        if turn.ascends and not self._has_ascended and best.bound < best.tel:
             self._ascend(under, table, limits)
         if best.bound >= best.tel:
             return True
