@@ -17,7 +17,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    # Imported on first use: what starts a process needs a file of this package, and no validation.
+    # Imported on first use: some files of this package need no validation, which is slow to load.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from instances import files
