@@ -262,7 +262,11 @@ def last_time(rules: Rules) -> int:
 
 
 class _Shares:
-    """Bytes that threads share: what they have taken and may still take is never more than all."""
+    """Bytes that threads share: what they have taken and may still take is never more than all.
+
+    But for one base each, since a thread counts a base once it is made.  The process takes up to
+    1.5 times as much, with arrays that are put together; ``MEMORY_SHARE`` leaves room for it.
+    """
 
     def __init__(self, free: float, threads: int) -> None:
         self._left, self._threads = max(free, 0.0), threads

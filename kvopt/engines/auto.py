@@ -43,7 +43,7 @@ from schedules import check_schedule, make_schedule
 ENGINE = {"solves": None, "named": True}
 #: Requests up to which the bidirectional search begins alone, for so many seconds: often it ends
 #: before other processes could have begun.
-ALONE_UP_TO, ALONE_SECONDS = 12, 6.0
+ALONE_UP_TO, ALONE_SECONDS = 12, 20.0
 #: Requests up to which it comes before sweeps backwards.
 BIDIRECTIONAL_UP_TO = 24
 #: Tokens of memory up to which sweeps go on with multipliers on requests: where bases are compared,

@@ -46,16 +46,16 @@ PATTERN_KNOTS, PATTERN_GRIDS = 40, 3
 #: to turn.
 COMPLETION_FROM, FIRST_SECONDS, LONGER = 0.5, 0.1, 2.0
 #: Width of the first pass with completion bounds, share of the time left that the next one is
-#: expected to take, by what it is wider at most, and below what the next one is as wide as memory
-#: allows: one that loses no state often takes no longer.
+#: expected to take, by what it is wider at most, and below what the next one is so wide, then as
+#: wide as memory allows: one that loses no state often takes no longer.
 FIRST_WIDTH, NEXT_SHARE, MOST_GROWTH, LEAST_GROWTH = 5_000, 0.1, 60.0, 4.0
-WIDEST = 1 << 30
-#: With multipliers on states first: seconds that these take, times n², and share of the time until
-#: the value at some multipliers on requests is known exactly.
-STATES_SECONDS, STATES_SHARE = 0.004, 0.95
-#: Evaluations of the first turn then, share of the gap that a turn has to gain to be followed by
-#: another at once, and what passes take of one that does not.
-EVALUATIONS, GAIN, PASSES_SHARE = 8, 0.05, 0.4
+WIDE, WIDEST = 3_000_000, 1 << 30
+#: Share of the time that there is until the value at some multipliers on requests is known exactly,
+#: and evaluations that the first turn has time for then.
+KNOWN_SHARE, EVALUATIONS = 0.95, 4
+#: With multipliers on states first: seconds that these take, times n², share of the gap that a turn
+#: has to gain to be followed by another at once, and what passes take of one that does not.
+STATES_SECONDS, GAIN, PASSES_SHARE = 0.004, 0.05, 0.4
 #: Share of a turn, and of all time left before the last passes, for a better schedule, where nobody
 #: else looks for one.
 LOOK_SHARE, LAST_LOOK = 0.2, 0.1
@@ -262,10 +262,10 @@ class _Passes:
 
     def _take_turns(self, ascent: Ascent) -> None:
         """Raise the bound, and run passes within the last multipliers' bounds, in turns."""
-        seconds, share = FIRST_SECONDS * len(self._job.instance), 1.0
-        if self._by_states:
-            ascent.run(STATES_SHARE * self._job.left(), until_known=True)
-            seconds, share = max(seconds, EVALUATIONS * ascent.took), PASSES_SHARE
+        # An evaluation that the end of a turn cuts short is lost, so one is made to the end first.
+        ascent.run(KNOWN_SHARE * self._job.left(), until_known=True)
+        seconds = max(FIRST_SECONDS * len(self._job.instance), EVALUATIONS * ascent.took)
+        share = PASSES_SHARE if self._by_states else 1.0
         while self._job.left() > 0 and not self._best.complete:
             self._look(ascent, LOOK_SHARE * seconds)
             before = ascent.bound
@@ -301,7 +301,10 @@ class _Passes:
                 break
             now = time.monotonic()
             growth = NEXT_SHARE * (end - now) / max(now - began, 1e-3)
-            width = int(width * min(growth, MOST_GROWTH)) if growth > LEAST_GROWTH else WIDEST
+            if growth > LEAST_GROWTH:
+                width = int(width * min(growth, MOST_GROWTH))
+            else:
+                width = WIDE if width < WIDE else WIDEST
 
     def _look(self, ascent: Ascent, seconds: float) -> None:
         """Look for a better schedule, where nobody else does."""

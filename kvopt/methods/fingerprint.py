@@ -3,7 +3,7 @@
 The digest covers every file of the project that the method can reach: its own, those that these
 import, and those that a registry finds for it by name.  So an edit reruns what it can change and
 nothing else.  Of the sweep's machinery only what calls the method and judges it is part of it, and
-of ``support`` only what a result can depend on.
+of ``support`` only what a result of kvopt's own methods can depend on.
 """
 
 from __future__ import annotations
@@ -114,6 +114,9 @@ def versions(method: Method) -> dict[str, str]:
 def _files(method: Method) -> dict[str, Path]:
     around = {module: module_file(module) for module in _AROUND}
     found = reached(method) | {module: path for module, path in around.items() if path}
+    if method.kind == "file":
+        # It may use anything, and how a program's answer is read decides what it is.
+        return found
     return {
         module: path
         for module, path in found.items()

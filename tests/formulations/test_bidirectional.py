@@ -174,7 +174,7 @@ from kvopt.running.events import BoundProved, Report, ScheduleFound
 from tests.formulations.relaxed import random_instance
 
 engine.COMPLETION_FROM = -1.0
-engine.FIRST_WIDTH, engine.NEXT_SHARE = int(sys.argv[1]), float(sys.argv[2])
+engine.FIRST_WIDTH, engine.NEXT_SHARE, engine.WIDE = int(sys.argv[1]), float(sys.argv[2]), 2
 passes, widths = engine._Passes._search, []
 
 def search(self, own, **means):
@@ -205,8 +205,8 @@ _WIDEST = 1 << 30
 @pytest.mark.parametrize("draws", a_few((14, 40), 1))
 @pytest.mark.parametrize(
     ("first", "share", "second"),
-    [(5_000, 0.1, None), (1, 0.1, range(2, _WIDEST)), (1, 0.0, [_WIDEST])],
-    ids=["first pass proves it", "one in between", "as wide as memory allows"],
+    [(5_000, 0.1, None), (1, 0.1, range(2, _WIDEST)), (1, 0.0, [2])],
+    ids=["first pass proves it", "one in between", "wide, then as memory allows"],
 )
 def test_both_directions_find_the_optimum(
     first: int, share: float, second: Sequence[int] | None, draws: int
@@ -228,6 +228,7 @@ def test_both_directions_find_the_optimum(
         assert widths[:1] in ([], [first])
         assert second is None or all(width in second for width in widths[1:2])
         assert second is not None or not widths[1:]
+        assert share > 0 or widths[2:] in ([], [_WIDEST])
     assert sum(len(each[-1]) > (second is not None) for each in lines) >= draws // 13
 
 

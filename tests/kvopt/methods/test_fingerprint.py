@@ -135,6 +135,28 @@ def test_a_file_with_its_neighbours(tmp_path: Path) -> None:
     assert fingerprint(method) != before
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "support"),
+    [
+        ("mine.py", "from support.text import plural\n", "support/text.py"),
+        # How the answer of a program is read decides what its schedule is.
+        ("mine", "#!/bin/sh\necho '[0]'\n", "support/jsonfile.py"),
+    ],
+)
+def test_what_supports_a_file_counts(
+    project: Path, tmp_path: Path, name: str, text: str, support: str
+) -> None:
+    """A method of one's own may use what kvopt's own methods have for messages alone."""
+    own = tmp_path / name
+    own.write_text(text)
+    own.chmod(0o755)
+    method = read_method(f"file:{own}")
+    before = fingerprint(method)
+    path = project / support
+    path.write_text(path.read_text() + "\nADDED = 1\n")
+    assert fingerprint(method) != before
+
+
 def test_versions_are_of_what_is_imported() -> None:
     """A new CP-SAT reruns CP-SAT, not the policies; names of libraries, not of the project."""
     found = {text: set(versions(read_method(text))) for text in METHODS}
