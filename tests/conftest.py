@@ -13,7 +13,7 @@ from tests.tiers import unknown_kinds
 
 # As in the processes of runs (``kvopt.running.process``), before any linear algebra is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# Tests start thousands of processes; each would compile all sources and analyse them anew.
+# Tests start thousands of processes; each would compile all sources anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 

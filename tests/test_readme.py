@@ -67,6 +67,8 @@ def test_every_instance_of_the_readme_is_found_from_any_folder(
             assert named == "trace.csv"  # written by the page
         elif words[1] == "read-solution":
             assert named == "am1_00.mps"  # written by the line above
+        elif words[1] == "submit":
+            assert f"--out {named}" in README
         elif named == LEADERBOARD:
             assert program == "python evaluate.py"
         elif not named.startswith("--") and words[1] != "generate":

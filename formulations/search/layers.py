@@ -122,13 +122,13 @@ def search(
     memory_bytes: float = 2e9,
     threads: int = 1,
     known: Callable[[], tuple[int, list[int]] | None] = lambda: None,
+    proved: int = 0,
 ) -> None:
     """Search in passes of growing width and report each; ends when one pass proves the optimum.
 
-    ``known`` returns TEL and starts of a schedule found elsewhere, which a pass takes where it is
-    better.  ``completion`` are bounds of every schedule below the TEL of the incumbent (P15).
-    Rounds go up to the last start of ``windows``.  No pass is so wide that its layers may need more
-    than ``memory_bytes``.
+    ``known`` returns TEL and starts of a schedule found elsewhere.  A pass ends once it can prove
+    no more than ``proved`` (rounds).  ``completion`` are bounds of every schedule below the known
+    TEL (P15).  Starts are at most the last of ``windows``; layers take ``memory_bytes`` at most.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def search(
             )  # fmt: skip
             shared = pool if threads > 1 else None
             run = _Pass(tables, rules, (best, best_starts), reach, compared, shared)
-            found = run.to(last, out_of_time, known)
+            found = run.to(last, out_of_time, known, proved)
             if found is not None:
                 on_pass(found)
             if found is None or found.complete:
@@ -225,6 +225,7 @@ class _Pass:
         last: int,
         out_of_time: Callable[[], bool],
         known: Callable[[], tuple[int, list[int]] | None],
+        proved: int,
     ) -> Pass | None:
         """Return what is found over the rounds 0..last; None if time runs out."""
         for array in self._layers[0]:
@@ -236,13 +237,16 @@ class _Pass:
             if following is None:
                 return None
             count, total = following, total + following
-            if count == 0:
+            if count == 0 or self._bound() <= proved:
                 break
-        tel = bound = int(self._best[0])
-        if self._lost[0] < NONE:
-            bound = min(bound, -(-int(self._lost[0]) // self._tables[1][-1]))
+        tel, bound = int(self._best[0]), self._bound()
         starts = self._best_starts.tolist()
         return Pass(tel, starts, bound, self._rules.width, total, bound == tel)
+
+    def _bound(self) -> int:
+        """Return what the pass proves if it loses no more states."""
+        tel, lost = int(self._best[0]), int(self._lost[0])
+        return min(tel, -(-lost // self._tables[1][-1])) if lost < NONE else tel
 
     def _take(self, known: tuple[int, list[int]] | None) -> None:
         """Take a schedule that is better, unless its starts are too large to be kept."""

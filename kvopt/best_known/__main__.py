@@ -13,9 +13,8 @@ from instances.named import FOLDER
 from kvopt.best_known.claims import Claims, collect, runs_by_instance
 from kvopt.best_known.entry import Entry, Registry, SolverReported
 from kvopt.best_known.files import (
-    PROOFS,
+    OWNED,
     REGISTRY_FILE,
-    SCHEMA_FILE,
     RegistryError,
     format_registry,
     read_registry,
@@ -83,8 +82,7 @@ def _merge_and_verify(options: Options) -> _Verdict:
     if options.store is not None and not options.check:
         if options.folder == FOLDER:
             require_checkout("--check writes nothing, --folder names another folder")
-        owned = (REGISTRY_FILE, SCHEMA_FILE, f"{PROOFS}/")
-        check_folder("--folder", options.folder, owned, store_files(options.store))
+        check_folder("--folder", options.folder, OWNED, store_files(options.store))
     known = WithLadder(library_by_hash())
     proved: dict[str, Known] = {}
     if options.store is not None:

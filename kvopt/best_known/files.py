@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from formulations.lagrangian.certificate_file import (
     Certificate,
@@ -29,13 +29,23 @@ from kvopt.best_known.entry import (
 )
 from schedules import Schedule, make_schedule
 from schedules.files import schedule_document
-from support.jsonfile import FileError, describe, read_bytes, read_object, write_together
+from support.jsonfile import (
+    FileError,
+    describe,
+    file_schema,
+    read_bytes,
+    read_object,
+    write_together,
+)
 
 CERTIFICATE_SCHEMA = "kvopt.certificate/1"
 #: Names of the files in the registry's folder.
 REGISTRY_FILE = "best_known.json"
 SCHEMA_FILE = "best_known.schema.json"
+CERTIFICATE_SCHEMA_FILE = "best_known.certificate.schema.json"
 PROOFS = "best_known"
+#: All of them, as its commands may write them.
+OWNED = (REGISTRY_FILE, SCHEMA_FILE, CERTIFICATE_SCHEMA_FILE, f"{PROOFS}/")
 
 
 class RegistryError(ValueError):
@@ -87,9 +97,14 @@ def format_registry(entries: Iterable[Entry]) -> str:
     return json.dumps(document | {"instances": shown}, indent=1, ensure_ascii=False) + "\n"
 
 
-def format_schema() -> str:
-    """Return the text of the registry's JSON Schema."""
-    return json.dumps(registry_schema(), indent=1) + "\n"
+def format_schemas() -> dict[str, str]:
+    """Return the texts of the JSON Schemas, of the registry and of certificates, by their files."""
+    certificate = file_schema(TypeAdapter(Certificate), CERTIFICATE_SCHEMA)
+    of = {"instance": {"type": "string"}, "instance_sha256": {"type": "string"}}
+    certificate["properties"] = of | certificate["properties"]
+    certificate["required"].append("instance_sha256")
+    schemas = {SCHEMA_FILE: registry_schema(), CERTIFICATE_SCHEMA_FILE: certificate}
+    return {file: json.dumps(schema, indent=1) + "\n" for file, schema in schemas.items()}
 
 
 def format_schedule(instance: Instance, starts: Sequence[int], upper: Upper) -> str:
@@ -188,7 +203,7 @@ def left_over(folder: Path, names: Iterable[str]) -> list[str]:
     proofs = {
         PROOFS + "/" + each(name) for name in names for each in (schedule_path, certificate_path)
     }
-    used = {REGISTRY_FILE, SCHEMA_FILE, *proofs}
+    used = {*OWNED, *proofs}
     folders = {PROOFS} | {os.path.dirname(each) for each in proofs}
     found = [(each.path, each) for each in os.scandir(folder) if each.name.startswith(PROOFS)]
     extra = []

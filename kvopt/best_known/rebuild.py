@@ -9,12 +9,11 @@ from kvopt.best_known.entry import Entry
 from kvopt.best_known.files import (
     PROOFS,
     REGISTRY_FILE,
-    SCHEMA_FILE,
     certificate_path,
     format_certificate,
     format_registry,
     format_schedule,
-    format_schema,
+    format_schemas,
     read_registry,
     schedule_path,
     write_files,
@@ -68,7 +67,7 @@ def write_all(
     by_hash = {entry.sha256: entry for entry in beside}
     by_hash |= {each.entry.sha256: each.entry for each in merged}
     entries = [by_hash[sha] for sha in known if sha in by_hash]
-    texts = {REGISTRY_FILE: format_registry(entries), SCHEMA_FILE: format_schema()}
+    texts = {REGISTRY_FILE: format_registry(entries)} | format_schemas()
     for each in merged:
         instance, upper = known[each.entry.sha256].instance, each.entry.upper
         proofs = {

@@ -23,13 +23,12 @@ from kvopt.best_known.entry import (
 )
 from kvopt.best_known.files import (
     REGISTRY_FILE,
-    SCHEMA_FILE,
     RegistryError,
     certificate_path,
     format_certificate,
     format_registry,
     format_schedule,
-    format_schema,
+    format_schemas,
     left_over,
     proof_file,
     read_certificate_file,
@@ -70,7 +69,7 @@ def faults(
     proved
         What was proved before by this process: its certificates are not evaluated again.
     """
-    for file, text in ((SCHEMA_FILE, format_schema()), (REGISTRY_FILE, _text_of(registry))):
+    for file, text in (format_schemas() | {REGISTRY_FILE: _text_of(registry)}).items():
         if not _holds(folder / file, text):
             yield f"{file}: stale or missing"
     for entry, read in read_each(registry.instances, known, folder, "entries verified", proved):

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from instances.named import FOLDER
-from kvopt.best_known.files import PROOFS, REGISTRY_FILE, SCHEMA_FILE, RegistryError
+from kvopt.best_known.files import OWNED, PROOFS, REGISTRY_FILE, RegistryError
 from kvopt.best_known.library import LibraryInstance, WithLadder, library_by_hash
 from kvopt.best_known.submitted import (
     EXIT_BETTER,
@@ -56,8 +56,7 @@ def main(options: Options) -> int:
     if not options.check:
         if options.folder == FOLDER:
             require_checkout("--check writes nothing, --folder names another folder")
-        owned = (REGISTRY_FILE, SCHEMA_FILE, f"{PROOFS}/")
-        check_folder("--folder", options.folder, owned)
+        check_folder("--folder", options.folder, OWNED)
     known = WithLadder(library_by_hash())
     better: dict[str, Schedule] = {}
     codes = set()

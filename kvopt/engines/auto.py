@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import math
 import time
@@ -41,11 +42,10 @@ from schedules import check_schedule, make_schedule
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": None, "named": True}
-#: Requests up to which the bidirectional search begins alone, for so many seconds: often it ends
-#: before other processes could have begun.
-ALONE_UP_TO, ALONE_SECONDS = 12, 20.0
-#: Requests up to which it comes before sweeps backwards.
+#: Requests up to which the bidirectional search works alone, since it often ends before other
+#: processes would be of use; and up to which it does where patterns are many, for so many seconds.
 BIDIRECTIONAL_UP_TO = 24
+ALONE_UP_TO, ALONE_SECONDS = 12, 20.0
 #: Tokens of memory up to which sweeps go on with multipliers on requests: where bases are compared,
 #: the tokens held at a time take 8 bits up to here, and 16 beyond.
 MULTIPLIERS_UP_TO = 127
@@ -79,9 +79,9 @@ _SCHEDULES = ("improve", "repair")
 def solve(job: Job, report: Report) -> None:
     """Solve an instance with what suits its size; all stop when bound and schedule meet.
 
-    The search over counts solves a tiny one here and now, before a process could have begun; of
-    few requests the bidirectional search has the first seconds.
-    Local search on priority lists runs beside, by size: sweeps backwards under prices of patterns
+    The search over counts solves a tiny one here and now, and the bidirectional search one of up to
+    24 requests, with no process beside it.  Otherwise local search on priority lists runs beside,
+    by the size of the largest part between idle gaps: sweeps backwards under prices of patterns
     wherever these are few, else the relaxation with window groups (medium) or the bound from prices
     on a time grid (large).  Up to 24 requests the bidirectional search comes first, or the search
     forwards where patterns are many; up to 63 it follows the prices of patterns.  What is left open
@@ -128,10 +128,10 @@ class _Team:
             self._behind = math.inf
 
     def run(self) -> None:
-        if not self._state.closed and len(self._job.instance) <= ALONE_UP_TO:
+        if not self._state.closed:
             self._search_alone()
-        if self._state.closed:
-            self._end("finished")
+        if self._state.closed or self._share() >= 1:
+            self._end("finished" if self._state.closed else "time_limit")
             return
         outcomes = run_team(
             [self._task(self._first), self._task(self._improve)],
@@ -144,8 +144,6 @@ class _Team:
         for outcome in outcomes:
             if outcome.ending in ("memory_limit", "crashed"):
                 self._state.end(outcome)
-        for note in self._state.notes:
-            self._report.note(note)
         heaviest = max(outcomes, key=lambda outcome: outcome.peak_memory)
         # One that was stopped because nothing was left to be proved has finished.
         ending = heaviest.ending if heaviest.ending != "stopped" else "finished"
@@ -153,18 +151,30 @@ class _Team:
         self._end(ending)
 
     def _end(self, ending: Ending) -> None:
+        for note in self._state.notes:
+            self._report.note(note)
         told = self._done
         # The engine's own seconds are those of one of several, so they are left out.
         solver = told.solver or (self._job.solver if self._job.asked else "")
         self._report.done(solver, told.nodes, told.outcome, ending=ending)
 
     def _search_alone(self) -> None:
-        """Search for a moment in this process."""
-        until = min(self._job.deadline, time.monotonic() + ALONE_SECONDS)
+        """Search in this process, where requests are few."""
+        now, until, most = time.monotonic(), self._job.deadline, BIDIRECTIONAL_UP_TO
+        if self._first.text != _BIDIRECTIONAL:
+            until, most = min(until, now + ALONE_SECONDS), ALONE_UP_TO
+        if len(self._job.instance) > most:
+            return
+        if self._asked:
+            until = now + ENGINE_FROM * (until - now)
         task = replace(self._task(_read(_BIDIRECTIONAL)), deadline=until)
         engine = importlib.import_module(engine_of("search").module)
         told = self._report.through(lambda event: (self._take(event, task), None)[1])
-        run_engine(engine, task.method, task, told)
+        with contextlib.suppress(MemoryError):  # what follows takes less
+            run_engine(engine, task.method, task, told)
+        if time.monotonic() < until:
+            # It has given up.
+            self._first = self._following.pop(task.method.text, self._first)
 
     def _task(self, method: Method, more_seed: int = 0) -> Task:
         job, found = self._job, self._state.schedule

@@ -47,18 +47,22 @@ PATTERN_KNOTS, PATTERN_GRIDS = 40, 3
 COMPLETION_FROM, FIRST_SECONDS, LONGER = 0.5, 0.1, 2.0
 #: Width of the first pass with completion bounds, share of the time left that the next one is
 #: expected to take, by what it is wider at most, and below what the next one is so wide, then as
-#: wide as memory allows: one that loses no state often takes no longer.
+#: wide as memory allows: one that loses no state often takes no longer, and the tables of the last
+#: one take a second to touch.
 FIRST_WIDTH, NEXT_SHARE, MOST_GROWTH, LEAST_GROWTH = 5_000, 0.1, 60.0, 4.0
 WIDE, WIDEST = 3_000_000, 1 << 30
 #: Share of the time that there is until the value at some multipliers on requests is known exactly,
 #: and evaluations that the first turn has time for then.
 KNOWN_SHARE, EVALUATIONS = 0.95, 4
-#: With multipliers on states first: seconds that these take, times n², share of the gap that a turn
-#: has to gain to be followed by another at once, and what passes take of one that does not.
-STATES_SECONDS, GAIN, PASSES_SHARE = 0.004, 0.05, 0.4
-#: Share of a turn, and of all time left before the last passes, for a better schedule, where nobody
-#: else looks for one.
-LOOK_SHARE, LAST_LOOK = 0.2, 0.1
+#: How much longer than a turn passes may take after it, share of it for a better schedule, where
+#: nobody else looks for one, and seconds for a first one, times n³.
+FEW_PASSES, FEW_LOOKS, LOOK_SECONDS = 1.5, 0.1, 1e-4
+#: With multipliers on states first: the same two, and the share of all time left for a schedule
+#: before the last passes; at most as much for the first one above.
+STATES_PASSES, STATES_LOOKS, LAST_LOOK = 0.4, 0.2, 0.1
+#: There, seconds that these multipliers take, times n², and share of the gap that a turn has to
+#: gain to be followed by another at once.
+STATES_SECONDS, GAIN = 0.004, 0.05
 #: Share of the memory that may be used, for the layers of the search.
 MEMORY_SHARE = 0.5
 
@@ -114,6 +118,11 @@ def solve(job: Job, report: Report) -> None:
     if len(instance) > formulation.requests_up_to:
         report.note(f"search takes up to {formulation.requests_up_to} requests")
         return
+    chosen = job.options.get("options") or layers.Options()
+    if isinstance(chosen, bidirectional.Options):
+        chosen = layers.Options(prices=not chosen.states)
+        if chosen.prices:
+            job = _looked(job, report)
     windows = start_windows(instance, job.upper_bound)
     size = formulation.size(instance, windows)
     if reason := too_large(size, job.memory_limit, formulation.entry_bytes):
@@ -125,9 +134,6 @@ def solve(job: Job, report: Report) -> None:
     if not formulation.widths:
         backward.solve(job, report)
         return
-    chosen = job.options.get("options") or layers.Options()
-    if isinstance(chosen, bidirectional.Options):
-        chosen = layers.Options(prices=not chosen.states)
     groups = window_groups(instance) if chosen.groups and chosen.prices else []
     prices = None
     if chosen.prices:
@@ -146,6 +152,14 @@ def solve(job: Job, report: Report) -> None:
     )
     report.bound(value=costs.bound, source="prices", certificate=certificate)
     _Passes(job, report, windows, groups, costs, chosen).run()
+
+
+def _looked(job: Job, report: Report) -> Job:
+    """Return the job from a better schedule, which narrows its windows."""
+    best = backward.Best(0, job.upper_bound, np.array(job.warm_start, dtype=np.int64))
+    seconds = min(LOOK_SECONDS * len(job.instance) ** 3, LAST_LOOK * job.left())
+    backward.improve(job, report, best, seconds, job.seed)
+    return replace(job, warm_start=best.starts.tolist(), upper_bound=best.tel)
 
 
 class _Passes:
@@ -265,9 +279,11 @@ class _Passes:
         # An evaluation that the end of a turn cuts short is lost, so one is made to the end first.
         ascent.run(KNOWN_SHARE * self._job.left(), until_known=True)
         seconds = max(FIRST_SECONDS * len(self._job.instance), EVALUATIONS * ascent.took)
-        share = PASSES_SHARE if self._by_states else 1.0
+        passes, looks = FEW_PASSES, FEW_LOOKS
+        if self._by_states:
+            passes, looks = STATES_PASSES, STATES_LOOKS
         while self._job.left() > 0 and not self._best.complete:
-            self._look(ascent, LOOK_SHARE * seconds)
+            self._look(ascent, looks * seconds)
             before = ascent.bound
             if ascent.run(min(seconds, self._job.left())):
                 self._proved()
@@ -276,15 +292,16 @@ class _Passes:
             if self._by_states and gained and not ascent.ended:
                 seconds *= LONGER
                 continue
-            most = share * seconds
+            most = passes * seconds
             if ascent.ended:
                 # The passes that follow are the last ones, and each round more makes them longer.
                 most = math.inf
-                self._look(ascent, LAST_LOOK * self._job.left())
+                if self._by_states:
+                    self._look(ascent, LAST_LOOK * self._job.left())
             began = time.monotonic()
             completion = ascent.completion_bounds(max(self._windows.latest), most)
             if completion is not None:
-                self._pass_by_pass(completion, began + most)
+                self._pass_by_pass(ascent, completion, began + most)
             self._hear(ascent)
             if ascent.bound >= self._best.tel:
                 self._proved()
@@ -292,23 +309,26 @@ class _Passes:
                 break
             seconds *= LONGER
 
-    def _pass_by_pass(self, completion: CompletionBounds, end: float) -> None:
+    def _pass_by_pass(self, ascent: Ascent, completion: CompletionBounds, end: float) -> None:
         """Run ever wider passes until one proves the optimum, or memory or time are at an end."""
         width, end = FIRST_WIDTH, min(end, self._job.deadline)
         while (began := time.monotonic()) < end:
-            self._search((width,), completion=completion, end=end)
+            self._search((width,), completion=completion, end=end, proved=ascent.bound)
             if self._best.complete or self._best.width != width:
                 break
+            ascent.bound = max(ascent.bound, self._best.bound)
             now = time.monotonic()
             growth = NEXT_SHARE * (end - now) / max(now - began, 1e-3)
             if growth > LEAST_GROWTH:
                 width = int(width * min(growth, MOST_GROWTH))
-            else:
+            elif ascent.ended or end - now > LEAST_GROWTH * (now - began):
                 width = WIDE if width < WIDE else WIDEST
+            else:
+                break
 
     def _look(self, ascent: Ascent, seconds: float) -> None:
         """Look for a better schedule, where nobody else does."""
-        if self._by_states and self._job.beside() is None:
+        if self._job.beside() is None:
             self._improve(min(seconds, self._job.left()))
         self._hear(ascent)
 
@@ -348,6 +368,7 @@ class _Passes:
         patterns: PatternPrices | None = None,
         completion: CompletionBounds | None = None,
         end: float = math.inf,
+        proved: int = 0,
     ) -> None:
         end = min(end, self._job.deadline)
         self._job.formulation.search(
@@ -365,6 +386,7 @@ class _Passes:
             memory_bytes=self._memory_bytes,
             threads=self._job.threads,
             known=self._known,
+            proved=proved,
         )
 
     def _take(self, found: Pass) -> None:

@@ -3,7 +3,8 @@
 The digest covers every file of the project that the method can reach: its own, those that these
 import, and those that a registry finds for it by name.  So an edit reruns what it can change and
 nothing else.  Of the sweep's machinery only what calls the method and judges it is part of it, and
-of ``support`` only what a result of kvopt's own methods can depend on.
+of ``support`` only what a result of kvopt's own methods can depend on.  What reads these sources is
+none of it: another digest of the same sources would be seen in every row.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ _AROUND = (
 #: Of what knows nothing of the problem, what a result can depend on: when time is over, and how
 #: kernels are compiled.
 _SUPPORTING = {"support.clock", "support.compiling"}
+#: Reads sources, which decides no result.
+_READING = "kvopt.methods.sources"
 #: What a proof rests on beside the checker.
 _PROVING = ("formulations.", "kvopt.engines.")
 #: Run every policy.
@@ -120,7 +123,7 @@ def _files(method: Method) -> dict[str, Path]:
     return {
         module: path
         for module, path in found.items()
-        if module.partition(".")[0] != "support" or module in _SUPPORTING
+        if module in _SUPPORTING or (module.partition(".")[0] != "support" and module != _READING)
     }
 
 

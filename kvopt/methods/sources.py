@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import hashlib
-import importlib.util
 import json
 import re
 import sys
@@ -14,11 +13,11 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from kvopt.places import is_own
-from support.checkout import ROOT
+from support.checkout import ROOT, cache_folder
 from support.inputs import read_whole
-from support.jsonfile import write_bytes
 
 
 @dataclass(frozen=True)
@@ -129,6 +128,8 @@ def read_source(path: Path) -> Source:
 _LARGEST = 10**8
 #: Under these conditions an import does nothing: for type checkers only, or where run as a command.
 _NOT_IMPORTED = re.compile(r"(\w+\.)?TYPE_CHECKING|__name__ == '__main__'")
+#: What a source has beside its digest.
+_SETS = ("imports", "words", "names")
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 #: CPython 3.11 counts the depth of all threads that parse as one (its issue 106905).
 _PARSING = Lock()
@@ -144,11 +145,21 @@ def parse_file(path: Path) -> ast.Module:
     SyntaxError
         If it is not Python.
     """
+    return _parsed(_content(path), path)
+
+
+def _content(path: Path) -> bytes:
     try:
-        source = read_whole(path, _LARGEST)
+        return read_whole(path, _LARGEST)
+    except ValueError as error:  # too large
+        raise SyntaxError(str(error)) from None
+
+
+def _parsed(content: bytes, path: Path) -> ast.Module:
+    try:
         with _PARSING:
-            return ast.parse(source, filename=path.name)
-    except ValueError as error:  # a NUL byte, or too large
+            return ast.parse(content, filename=path.name)
+    except ValueError as error:  # a NUL byte
         raise SyntaxError(str(error)) from None
 
 
@@ -157,44 +168,48 @@ def _read(path: Path, changed: int, size: int) -> Source:
     """Return what a file says, for one of the project's as it was kept for the same bytes."""
     del changed, size
     if not is_python(path):
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        return Source(content, frozenset(), frozenset())
-    kept = _kept_in(path)
-    if kept is None:
-        return _analyse(path)
-    key = hashlib.sha256(_reader() + path.read_bytes()).hexdigest()
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        stored = json.loads(kept.read_bytes())
-        if stored["key"] == key:
-            sets = (frozenset(stored[name]) for name in ("imports", "words", "names"))
-            return Source(stored["digest"], *sets)
-    source = _analyse(path)
-    found = {name: sorted(getattr(source, name)) for name in ("imports", "words", "names")}
-    document = {"key": key, "digest": source.digest, **found}
-    with contextlib.suppress(OSError):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(kept, json.dumps(document).encode())
-    return source
+        return Source(hashlib.sha256(path.read_bytes()).hexdigest(), frozenset(), frozenset())
+    content = _content(path)
+    return _kept(content, path) if path.is_relative_to(ROOT) else _analyse(content, path)
 
 
-def _kept_in(path: Path) -> Path | None:
-    """Return where what one of the project's files says is kept: where Python keeps it compiled.
+def _kept(content: bytes, path: Path) -> Source:
+    """Return what a file of the project says, from the user's cache folder where it is there.
 
     Reading all files that a method reaches takes a second otherwise, in every process.
     """
-    if sys.dont_write_bytecode or not path.is_relative_to(ROOT):
-        return None
-    return Path(importlib.util.cache_from_source(str(path))).with_suffix(".source")
+    key = hashlib.sha256(_reader() + content).hexdigest()
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RuntimeError):
+        return _stored(json.loads((cache_folder("sources") / key).read_bytes()))
+    source = _analyse(content, path)
+    document = {"digest": source.digest} | {name: sorted(getattr(source, name)) for name in _SETS}
+    with contextlib.suppress(OSError, RuntimeError):
+        folder = cache_folder("sources")
+        folder.mkdir(parents=True, exist_ok=True)
+        # Not waited for until it is on the disk, a thousand times: what is torn is read past.
+        (folder / key).write_text(json.dumps(document), encoding="ascii")
+    return source
+
+
+def _stored(document: dict[str, Any]) -> Source:
+    """Return what a document says, or raise."""
+    sets = [document[name] for name in _SETS]
+    words = [document["digest"], *(word for each in sets for word in each)]
+    if not all(isinstance(each, list) for each in sets):
+        raise TypeError("expected lists")
+    if not all(isinstance(word, str) for word in words):
+        raise TypeError("expected text")
+    return Source(document["digest"], *map(frozenset, sets))
 
 
 @cache
 def _reader() -> bytes:
-    """Return what this file is: what it finds in others may change with it."""
-    return Path(__file__).read_bytes()
+    """Return what this file and Python are: what is found in others may change with them."""
+    return sys.version.encode() + Path(__file__).read_bytes()
 
 
-def _analyse(path: Path) -> Source:
-    tree = parse_file(path)
+def _analyse(content: bytes, path: Path) -> Source:
+    tree = _parsed(content, path)
     imports: set[str] = set()
     words: set[str] = set()
     waiting: list[ast.AST] = [tree]

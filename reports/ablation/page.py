@@ -19,7 +19,6 @@ import seaborn as sns
 from matplotlib.axes import Axes
 
 from formulations.registry import RELAXED
-from kvopt.methods.grammar import MethodError, read_method
 from kvopt.store.export import ExportError
 from kvopt.store.export import read_rows as stored_rows
 from kvopt.suites import read_suite
@@ -38,8 +37,6 @@ PAGE = FOLDER / "ABLATION.md"
 #: What was measured once and left out: its code is not in the project any more.
 TRIED = FOLDER / "tried.csv"
 _PROGRAM = "python -m reports.ablation.page"
-#: Commits whose rows were measured on a machine that did other work as well.
-_BESIDE_OTHER_WORK = ["da082eb613e063c34d5652ea4a35f964c657c71b"]
 _SECTION_OF_SWITCHES = SWITCHES.replace(" ", "-")
 #: What one run is told by, beside its method.
 _RUN = ["section", "instance_sha256", "time_limit", "threads"]
@@ -62,20 +59,7 @@ percent: 100 would be a proof.  The LP bound of an integer program is that of it
 solved in a run of its own; that of a search is the first bound of its Lagrangian multipliers.
 Seconds are wall clock, imports and model building included; runs without a proof count with their
 limit.  Means of seconds are shifted geometric means (shift 1 s).  A run on a shared machine shows
-ratios, not seconds; a few draws show a direction, not a law.  The project's targets and how far
-they are met: [`TARGETS.md`](TARGETS.md).
-"""
-
-_EARLIER = """\
-{count} of the {total} rows were measured by an earlier runner and converted to the store's
-columns.  Columns that it did not record are empty (traces, sources, versions of libraries), its
-clock ran from the start of the process, and the LP bound of an integer program is in the program's
-own row.
-"""
-
-_SWEEPS = """\
-The rows of `sweep` were measured beside other work (load 5 to 9 on the two cores): their seconds
-are too long, and only roughly comparable with each other.
+ratios, not seconds; a few draws show a direction, not a law.
 """
 
 _SWITCHES_INTRODUCTION = """\
@@ -128,8 +112,6 @@ def read_rows(location: Path) -> pd.DataFrame:
     }
     if not rows["section"].isin([section.name for section in sections]).any():
         raise ExportError(f"{location}: expected rows of the suite ablation, found none")
-    # Of options that have another name now, too.
-    rows = rows.assign(method=rows["method"].map(_canonical))
     told = pd.Series(list(zip(rows["section"], rows["method"], strict=True)), index=rows.index)
     rows = rows.assign(place=told.map(places))[told.isin(list(places))]
     rows = rows.sort_values(["place", "instance", "finished_utc"], kind="stable")
@@ -146,14 +128,6 @@ def read_rows(location: Path) -> pd.DataFrame:
     rows["lp_share"] = 100 * rows["lp_bound"] / best.loc[rows.index]
     rows["group"] = rows["section"].map(_titles(rows))
     return rows.reset_index(drop=True)
-
-
-def _canonical(method: str) -> str:
-    """Return a method's text as it is written now; as it stands if nothing reads it any more."""
-    try:
-        return read_method(method, planned=True).text
-    except MethodError:
-        return method
 
 
 def _with_relaxations(rows: pd.DataFrame) -> pd.DataFrame:
@@ -186,13 +160,9 @@ def _titles(rows: pd.DataFrame) -> dict[str, str]:
     return titles
 
 
-def page(rows: pd.DataFrame, stale: int) -> str:
-    """Return the page as Markdown, which calls that many rows stale."""
-    parts = [_TITLE, told(rows, stale), _INTRODUCTION]
-    # Whatever evaluate.py runs has a digest of its sources.
-    earlier = int(rows["code"].eq("").sum())
-    if earlier:
-        parts.append(_EARLIER.format(count=earlier, total=len(rows)))
+def page(rows: pd.DataFrame, origin: str) -> str:
+    """Return the page as Markdown; ``origin`` says of what its rows are."""
+    parts = [_TITLE, origin, _INTRODUCTION]
     switched = rows["group"].str.startswith(SWITCHES)
     for group, in_group in rows[~switched].groupby("group", sort=False):
         proofs = str(group).startswith("proofs")
@@ -210,8 +180,6 @@ def page(rows: pd.DataFrame, stale: int) -> str:
         parts.append("![Factor of seconds by switch](switches.svg)\n")
         for group, in_group in rows[switched].groupby("group", sort=False):
             parts.append(f"### {str(group).capitalize()}\n")
-            if in_group["git_commit"].isin(_BESIDE_OTHER_WORK).any():
-                parts.append(_SWEEPS)
             parts.append(_markdown(_switch_lines(in_group)))
     parts.append(_TRIED_INTRODUCTION)
     left_out = tried()
@@ -433,10 +401,12 @@ def _factors(axes: Axes, title: str, in_group: pd.DataFrame) -> None:
 def main(options: Options) -> int:
     """Build the ablation page from its rows."""
     rows = read_rows(ROWS)
-    stale = stale_rows(rows)
+    # The runs of relaxations, too, which are in the rows of their programs.
+    runs = stored_rows(ROWS)
+    stale = stale_rows(runs)
     if options.check:
-        stale = to_be_stated(_PROGRAM, PAGE, len(rows), stale)
-    code = regenerate(_PROGRAM, {PAGE: page(rows, stale)}, [], check=options.check)
+        stale = to_be_stated(_PROGRAM, PAGE, len(runs), stale)
+    code = regenerate(_PROGRAM, {PAGE: page(rows, told(runs, stale))}, [], check=options.check)
     # Pictures depend on the drawing library's version: only the page, with the numbers, is checked.
     for name, content in {} if options.check else pictures(rows).items():
         write_text(FOLDER / name, content)

@@ -15,6 +15,7 @@ from claims.page import pages
 from claims.rows import read_rows as claims_rows
 from formulations.bounds.seconds import SMALL_SHARE, WINDOWS
 from formulations.valid.loads import not_covered
+from heuristics.predictions import PREDICTIONS
 from instances import Instance, Request, read_instance
 from instances.batch_time import parse_batch_time
 from instances.deployments import (
@@ -39,6 +40,7 @@ from kvopt.places import PACKAGES
 from kvopt.running.compiled import UNITS
 from kvopt.suites import read_suite
 from kvopt.sweeps.plan import plan
+from reports import html, markdown
 from reports.nightly.rows import read_rows
 from reports.pages.report_pages import MOST_LOSING
 from tests.docs.pages import PAGES, ROOT, shown
@@ -262,7 +264,7 @@ def changes() -> list[str]:
         f"memory and batch time of {len(MODELS)} open models on {_WORDS[len(GPUS)]} GPUs",
         f"for {_WORDS[len({row.policy for row in worst})]} policies the largest ratio to the "
         f"optimum over all instances of up to {_WORDS[max(row.n for row in worst)]} requests",
-        f"E17 to E{items} are new",
+        f"The errata, E1 to E{items}",
         f"Continuous integration on {versions}",
     ]
 
@@ -277,6 +279,20 @@ def test_the_version_is_one() -> None:
     assert first in ("Unreleased", package["version"])
 
 
+def limits() -> list[str]:
+    """How long tables of a page are."""
+    return [f"tables up to {html.MOST_LINES} lines, Markdown up to {markdown.MOST_LINES}"]
+
+
+def intervals() -> list[str]:
+    """Every prediction with its parameters, a row each."""
+    return [
+        f"| `{name}{'(' + ', '.join(keys) + ')' if keys else ''}` |"
+        for name, each in PREDICTIONS.items()
+        for keys in [[parameter.name for parameter in each.parameters]]
+    ]
+
+
 #: The functions that return what a page says, with its figures computed.
 COMPUTED: tuple[tuple[str, Callable[[], list[str]]], ...] = (
     ("CHANGELOG.md", changes),
@@ -288,6 +304,8 @@ COMPUTED: tuple[tuple[str, Callable[[], list[str]]], ...] = (
     ("docs/bounds_in_seconds.md", windows),
     ("docs/claims.md", experiments),
     ("docs/formats.md", folders),
+    ("docs/policies.md", intervals),
+    ("reports/METHOD.md", limits),
     ("docs/formats.md", on_ladder),
     ("docs/index.md", systems),
     ("docs/pages.md", losing),

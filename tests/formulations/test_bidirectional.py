@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -160,9 +161,36 @@ def test_a_pass_with_completion_bounds_keeps_the_optimum(
         assert states[1] <= states[2], seed
 
 
+def test_a_pass_ends_once_it_can_prove_no_more() -> None:
+    """Whatever is proved already: its bound holds, and is the same where that is more."""
+    ended = 0
+    for seed in range(60):
+        instance, *_ = _drawn(seed, 6)
+        optimum = brute_force_optimum(instance)
+        known = run_policy(policies()["fcfs"], instance)
+        windows = start_windows(instance, known.tel)
+        costs = certified_costs(instance, [], None, windows.latest)
+        incumbent = (known.tel, list(known.starts))
+        found: list[Pass] = []
+        for proved in range(optimum + 1):
+            search(
+                instance, windows, [], costs, incumbent, found.append, widths=(2,), proved=proved
+            )  # fmt: skip
+        for proved, each in enumerate(found):
+            assert each.bound <= optimum <= each.tel, seed
+            assert each.complete == (each.bound == each.tel), seed
+            assert each.states <= found[0].states, seed
+            if each.bound > proved:
+                assert each == found[0], seed
+            ended += each.states < found[0].states
+        assert len(found) == optimum + 1
+    assert ended > 100
+
+
 #: The engine with multipliers from the first pass on: a line an instance, of the least TEL, the
-#: best bound that it tells, and the widths of its passes.  Told are the first width, and the part
-#: of the time that one pass in between may take.
+#: best bound that it tells, the most that was proved before a pass, and the widths of its passes.
+#: Told are the first width, and the part of the time that one pass in between may take; or 0, and
+#: all is drawn that decides when multipliers, a better schedule and passes have their turn.
 _MEET = """
 import json, random, sys, time
 from heuristics.registry import policies
@@ -173,31 +201,53 @@ from kvopt.engines.job import Job
 from kvopt.running.events import BoundProved, Report, ScheduleFound
 from tests.formulations.relaxed import random_instance
 
-engine.COMPLETION_FROM = -1.0
+engine.COMPLETION_FROM, engine.LOOK_SECONDS, engine.FEW_LOOKS = -1.0, 0.0, 0.0
+# Turns too short for multipliers to prove it, and as long for passes as they want.
+engine.FIRST_SECONDS, engine.EVALUATIONS, engine.FEW_PASSES = 1e-6, 0, 1e7
 engine.FIRST_WIDTH, engine.NEXT_SHARE, engine.WIDE = int(sys.argv[1]), float(sys.argv[2]), 2
-passes, widths = engine._Passes._search, []
+passes, widths, proved = engine._Passes._search, [], [0]
 
 def search(self, own, **means):
     if "completion" in means:
         widths.extend(own)
+        proved.append(means["proved"])
     passes(self, own, **means)
 
 engine._Passes._search = search
 for seed in range(2000, 2000 + int(sys.argv[3])):
     instance = random_instance(random.Random(seed))
     known = run_policy(policies()["fcfs"], instance)
+    if sys.argv[1] == "0":
+        rng = random.Random(seed)
+        engine.FIRST_WIDTH, engine.NEXT_SHARE = rng.randint(1, 6), rng.choice((0.0, 0.1))
+        engine.FIRST_SECONDS, engine.EVALUATIONS = rng.choice((1e-6, 1e-5, 1e-4)), 0
+        engine.FEW_PASSES, engine.LOOK_SECONDS = rng.choice((1.5, 500.0)), rng.choice((0.0, 1e-4))
     events = []
     job = Job(
         instance, "search", bidirectional.FORMULATION, False, time.monotonic() + 60, 1, 0,
-        list(known.starts), known.tel,
+        list(known.starts), known.tel, options={"options": bidirectional.Options()},
     )
     widths.clear()
+    del proved[1:]
     engine.solve(job, Report(events.append))
     after = int((instance.outputs - instance.arrivals).sum())
     tels = [sum(each.starts) + after for each in events if isinstance(each, ScheduleFound)]
     bounds = [each.value for each in events if isinstance(each, BoundProved)]
-    print(json.dumps([seed, min([known.tel, *tels]), max(bounds), widths]))
+    print(json.dumps([seed, min([known.tel, *tels]), max(bounds), max(proved), widths]))
 """
+
+
+def _met(first: int, share: float, draws: int) -> list[list[Any]]:
+    """Return what the engine tells of each draw."""
+    told = subprocess.run(
+        [sys.executable, "-c", _MEET, str(first), str(share), str(draws)],
+        check=True, capture_output=True, text=True, cwd=ROOT,
+    )  # fmt: skip
+    lines = [json.loads(line) for line in told.stdout.splitlines()]
+    assert len(lines) == draws
+    return lines
+
+
 #: Wider than any pass of a test.
 _WIDEST = 1 << 30
 
@@ -215,13 +265,8 @@ def test_both_directions_find_the_optimum(
 
     How wide the one in between is depends on what the first one took.
     """
-    told = subprocess.run(
-        [sys.executable, "-c", _MEET, str(first), str(share), str(draws)],
-        check=True, capture_output=True, text=True, cwd=ROOT,
-    )  # fmt: skip
-    lines = [json.loads(line) for line in told.stdout.splitlines()]
-    assert len(lines) == draws
-    for seed, tel, bound, widths in lines:
+    lines = _met(first, share, draws)
+    for seed, tel, bound, _, widths in lines:
         optimum = brute_force_optimum(random_instance(random.Random(seed)))
         assert (tel, bound) == (optimum, optimum), seed
         assert widths == sorted(set(widths))
@@ -229,7 +274,18 @@ def test_both_directions_find_the_optimum(
         assert second is None or all(width in second for width in widths[1:2])
         assert second is not None or not widths[1:]
         assert share > 0 or widths[2:] in ([], [_WIDEST])
-    assert sum(len(each[-1]) > (second is not None) for each in lines) >= draws // 13
+    assert sum(len(each[-1]) > (second is not None) for each in lines) > draws // 4
+
+
+def test_whatever_has_its_turn_the_optimum_is_found() -> None:
+    """Nothing is proved above it, and no pass is told that more is."""
+    draws = 60
+    lines = _met(0, 0.0, draws)
+    for seed, tel, bound, proved, _ in lines:
+        optimum = brute_force_optimum(random_instance(random.Random(seed)))
+        assert (tel, bound) == (optimum, optimum), seed
+        assert proved <= optimum, seed
+    assert sum(bool(widths) for *_, widths in lines) > draws // 10
 
 
 #: A sweep of which each base leaves far more bases than it has members, with a window far too wide:

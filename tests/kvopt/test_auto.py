@@ -28,6 +28,7 @@ from kvopt.methods.grammar import read_method
 from kvopt.methods.witness import engine_witness, search_witness
 from kvopt.running.events import BoundProved, Done, Event, Itself, Report, ScheduleFound, read_event
 from kvopt.running.execute import InterruptedRunError, execute
+from kvopt.running.process import Outcome
 from kvopt.running.supervise import Snapshot
 from kvopt.running.task import Finished, Task
 from schedules import check_schedule, make_schedule
@@ -83,7 +84,7 @@ def test_tiny_instances_are_counted_at_once(path: Path, monkeypatch: pytest.Monk
 
 #: What ``auto`` does by itself: a team of processes is an error.
 _ALONE = """
-import time
+import sys, time
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances.families import am2
@@ -92,8 +93,7 @@ from kvopt.engines.job import Job
 from kvopt.running.events import Report, event_line
 
 auto.run_team = None
-auto.ALONE_SECONDS = 60.0
-instance = am2.generate(seed=3, n=10)
+instance = am2.generate(seed=3, n=int(sys.argv[1]))
 schedule = run_policy(policies()["svf"], instance)
 starts = list(schedule.starts)
 job = Job(instance, "auto", None, False, time.monotonic() + 60, 1, 0, starts, schedule.tel)
@@ -101,12 +101,13 @@ auto.solve(job, Report(lambda event: print(event_line(event), end="")))
 """
 
 
-def test_few_requests_are_searched_alone_first() -> None:
+@pytest.mark.parametrize("n", [10, 14])
+def test_few_requests_are_searched_alone(n: int) -> None:
     """An optimum that the bidirectional search proves needs no process beside."""
-    instance = am2.generate(seed=3, n=10)
+    instance = am2.generate(seed=3, n=n)
     assert not counting.ends_at_once(instance)
     told = subprocess.run(
-        [sys.executable, "-c", _ALONE], check=True, capture_output=True, text=True
+        [sys.executable, "-c", _ALONE, str(n)], check=True, capture_output=True, text=True
     )
     events = [read_event(line.encode()) for line in told.stdout.splitlines()]
     bound = max(event.value for event in events if isinstance(event, BoundProved))
@@ -116,6 +117,56 @@ def test_few_requests_are_searched_alone_first() -> None:
     assert found.tel == bound
     assert isinstance(events[-1], Done)
     assert events[-1].outcome == "optimal"
+
+
+@pytest.mark.parametrize(
+    ("asked", "ends", "first"),
+    [
+        (None, "gives up", "search:sweep"),
+        (None, "no memory", "search:sweep"),
+        (None, "no time", ""),
+        ("cpsat", "gives up", "search:sweep"),
+        ("cpsat", "no time", "search:bidirectional"),
+    ],
+)
+def test_others_follow_the_search_alone(
+    asked: str | None, ends: str, first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sweeps where it gives up; itself again where the engine that is asked for has its turn.
+
+    Nobody once all the time is over.
+    """
+    instance = am1.generate(seed=0, n=13)
+    schedule = run_policy(policies()["svf"], instance)
+    given: list[Task] = []
+    team: list[Task] = []
+
+    def search(engine: object, method: object, task: Task, report: object) -> None:
+        del engine, method, report
+        given.append(task)
+        if ends == "no memory":
+            raise MemoryError
+        if ends == "no time":
+            assert task.deadline is not None
+            time.sleep(max(task.deadline - time.monotonic(), 0))
+
+    def run_team(tasks: list[Task], *_: object, **__: object) -> list[Outcome]:
+        team.extend(tasks)
+        return [Outcome("stopped", "", 1.0, 1)]
+
+    monkeypatch.setattr(auto, "run_engine", search)
+    monkeypatch.setattr(auto, "run_team", run_team)
+    seconds = 2 if ends == "no time" and not asked else 10
+    began = time.monotonic()
+    job = Job(
+        instance, "auto", None, False, began + seconds, 1, 0, list(schedule.starts), schedule.tel,
+        asked=read_method(asked) if asked else None,
+    )  # fmt: skip
+    auto.solve(job, Report(lambda _: None))
+    assert [task.method.text for task in given] == ["search:bidirectional"]
+    assert given[0].deadline is not None
+    assert given[0].deadline < began + 5 if asked else given[0].deadline == job.deadline
+    assert [task.method.text for task in team] == ([first, "improve"] if first else [])
 
 
 def test_others_are_not_counted() -> None:

@@ -18,6 +18,7 @@ from formulations.lagrangian import backward_levels
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import (
     Certificate,
+    CertificateError,
     certificate_document,
     read_certificate,
 )
@@ -25,6 +26,7 @@ from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
 from instances.files import instance_document
 from instances.ladder import Rung, ladder
+from instances.named import FOLDER
 from kvopt.best_known import __main__ as command
 from kvopt.best_known import again, claims, known_values, prove, read_registry, verify
 from kvopt.best_known.claims import Claims
@@ -356,9 +358,39 @@ def test_no_tree_for_what_is_not_the_optimum(
 
 def test_the_file_is_valid_by_its_schema(proved: Sweep) -> None:
     """An independent reader of JSON Schema accepts what is written."""
-    schema = json.loads((proved.folder / "best_known.schema.json").read_text())
+    jsonschema.validate(
+        json.loads(proved.path.read_text()), _checked(proved.folder / "best_known.schema.json")
+    )
+
+
+def _checked(file: Path) -> dict[str, object]:
+    schema: dict[str, object] = json.loads(file.read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.validate(json.loads(proved.path.read_text()), schema)
+    return schema
+
+
+def test_certificates_are_valid_by_their_schema() -> None:
+    """The smallest of each kind that the library has; what the reader refuses is not."""
+    schema = _checked(FOLDER / "best_known.certificate.schema.json")
+    by_kind: dict[str, dict[str, object]] = {}
+    for file in sorted((FOLDER / "best_known" / "bounds").rglob("*.json"), key=_size):
+        if _size(file) < 200_000:
+            document = json.loads(file.read_text())
+            by_kind.setdefault(document["kind"], document)
+    assert len(by_kind) >= 5, "too few kinds to be a test"
+    naming = ("schema", "instance", "instance_sha256")
+    for document in by_kind.values():
+        jsonschema.validate(document, schema)
+        for wrong in ({"more": 1}, {"value": -1}, {"denominator": 0}, {"memory": [0.5]}):
+            with pytest.raises(jsonschema.ValidationError):
+                jsonschema.validate(document | wrong, schema)
+            kept = {key: document[key] for key in document if key not in naming}
+            with pytest.raises(CertificateError):
+                read_certificate(kept | wrong)
+
+
+def _size(file: Path) -> int:
+    return file.stat().st_size
 
 
 def test_the_same_runs_again_change_nothing(proved: Sweep) -> None:
@@ -824,11 +856,14 @@ def test_a_file_left_over_is_named(proved: Sweep, capsys: pytest.CaptureFixture[
     assert "best_known/schedules/old.json: no entry refers to it" in capsys.readouterr().err
 
 
-def test_a_stale_schema_is_named(proved: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
-    """The JSON Schema belongs to the registry."""
-    (proved.folder / "best_known.schema.json").write_text("{}")
+@pytest.mark.parametrize("file", ["best_known.schema.json", "best_known.certificate.schema.json"])
+def test_a_stale_schema_is_named(
+    proved: Sweep, capsys: pytest.CaptureFixture[str], file: str
+) -> None:
+    """The JSON Schemas belong to the registry."""
+    (proved.folder / file).write_text("{}")
     assert proved.check() == 1
-    assert "best_known.schema.json: stale" in capsys.readouterr().err
+    assert f"{file}: stale" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

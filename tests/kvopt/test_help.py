@@ -101,6 +101,23 @@ def test_a_help_is_one_screen(name: str, columns: int, monkeypatch: pytest.Monke
     assert not re.search(r"\b(told|witness|storeys|sweep over)\b", shown.stdout)
 
 
+def test_the_exit_codes_of_every_command_are_on_one_page() -> None:
+    """Those that its --help names, but for 130, which all have."""
+    page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    lines = page.partition("## Exit codes\n")[2].partition("\n## ")[0].splitlines()
+    cells = [line.split(" | ", 1) for line in lines if line.startswith("| `")]
+    listed = {name: codes for names, codes in cells for name in re.findall(r"`([^`]+)`", names)}
+    for name, command in {**_SUBCOMMANDS, "evaluate.py leaderboard": leaderboard}.items():
+        shown = run_command(command, "--help", program=name).stdout.partition("Exit codes:")[2]
+        codes = listed[name]
+        if codes.startswith("as `"):
+            codes = listed[codes.split("`")[1]]
+        there = re.findall(r"(?:^|[;.] )(\d+) ", codes)
+        assert there == [
+            code for code in re.findall(r"(?:^|; )(\d+) ", " ".join(shown.split())) if code != "130"
+        ], name
+
+
 @pytest.mark.parametrize("name", _ALL)
 def test_ctrl_c_ends_every_command_alike(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """One line and 130, whatever it was doing."""

@@ -15,6 +15,7 @@ from kvopt.methods import options
 from kvopt.methods.options import format_formulation, read_formulation
 from kvopt.running.record import Record
 from kvopt.store.export import export_rows
+from kvopt.store.export import read_rows as stored_rows
 from kvopt.suites import SuiteError, load, read_suite
 from kvopt.suites.suite import SWITCHES
 from reports.ablation import page
@@ -198,16 +199,6 @@ def test_the_last_row_of_a_run_counts(write: Callable[..., Path]) -> None:
     assert _cells(folder, "| `")["`cpsat`"][:4] == ["1", "100.0", "1", "3.00"]
 
 
-def test_rows_of_the_earlier_runner_are_told(write: Callable[..., Path]) -> None:
-    """Rows without a digest of their sources were not run by evaluate.py."""
-    folder = write(*PLAIN, _row("proofs-8", "b", "highs:ilp", code=""))
-    page.main([])
-    assert "1 of the 4 rows were measured by" in (folder / "ABLATION.md").read_text("utf-8")
-    folder = write(*PLAIN)
-    page.main([])
-    assert "rows were measured by" not in (folder / "ABLATION.md").read_text("utf-8")
-
-
 def test_figures_are_drawn(write: Callable[..., Path]) -> None:
     """Both pictures are SVG files, the same ones whenever they are drawn from the same rows."""
     folder = write(*PLAIN)
@@ -285,19 +276,18 @@ def test_an_option_that_is_gained_is_in_the_suite(monkeypatch: pytest.MonkeyPatc
     assert methods[-1].text == "search:layers(newest=no)"
 
 
-def test_the_committed_rows_are_runs_of_the_suite() -> None:
-    """Every row's instance is one that its section draws, by name and hash."""
-    rows = page.read_rows(page.ROWS)
-    drawn = {
-        (section.name, loaded.name, loaded.instance.sha256)
+def test_the_committed_rows_are_the_runs_of_the_suite() -> None:
+    """Each run of it, by section, method, name and hash of the instance, and no other."""
+    rows = stored_rows(page.ROWS)
+    runs = [
+        (section.name, method.text, loaded.name, loaded.instance.sha256)
         for section in read_suite("ablation").sections
         for loaded in map(load, section.sources)
+        for method in section.methods
         if loaded.instance is not None
-    }
-    assert (
-        set(zip(rows["section"], rows["instance"], rows["instance_sha256"], strict=True)) <= drawn
-    )
-    assert len(rows) == 285
+    ]
+    columns = [rows[key] for key in ("section", "method", "instance", "instance_sha256")]
+    assert sorted(zip(*columns, strict=True)) == sorted(runs)
 
 
 _SMALL = """

@@ -46,7 +46,9 @@ def test_the_first_screen_says_who_is_best_and_what_is_open(
     assert len(best) == 4
     assert "`local-search`" in best[0]
     still = [line for line in lines if "](library/instances/" in line]
-    assert [line.split("`")[1] for line in still] == ["am2_07", "uniform_100"]
+    assert {line.split("`")[1] for line in still} == {"am2_07", "uniform_100"}
+    gaps = [float(line.split("|")[-2].strip(" %")) for line in still]
+    assert gaps == sorted(gaps, reverse=True)
     assert "3 instances, 1 of them with UB = LB" in made.first
     assert f"Stale: {len(night):,} of {len(night):,} rows" in made.first
 

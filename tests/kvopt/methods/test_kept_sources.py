@@ -1,4 +1,4 @@
-"""What a file of the project says is kept beside what Python compiles, for the very same bytes."""
+"""What a file of the project says is kept in the user's cache folder, for the very same bytes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ TEXT = '"""Says."""\nimport numpy\nfrom json import loads\nNAME = "word"\n'
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project of one file; caches in memory are not asked."""
-    (tmp_path / "mine.py").write_text(TEXT)
-    monkeypatch.setattr(kvopt.methods.sources, "ROOT", tmp_path)
-    monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    return tmp_path
+    """A project of one file, beside an empty cache; caches in memory are not asked."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "mine.py").write_text(TEXT)
+    monkeypatch.setattr(kvopt.methods.sources, "ROOT", folder)
+    monkeypatch.setattr(kvopt.methods.sources, "cache_folder", lambda name: tmp_path / name)
+    return folder
 
 
 def _read_anew(path: Path) -> Source:
@@ -32,8 +34,12 @@ def _read_anew(path: Path) -> Source:
 
 
 def _kept(project: Path) -> Path:
-    (kept,) = project.rglob("*.source")
+    (kept,) = _all_kept(project)
     return kept
+
+
+def _all_kept(project: Path) -> list[Path]:
+    return list((project.parent / "sources").glob("*"))
 
 
 def test_what_is_kept_is_what_was_found(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,7 +48,7 @@ def test_what_is_kept_is_what_was_found(project: Path, monkeypatch: pytest.Monke
     assert first.imports == {"numpy", "json", "json.loads"}
     assert first.words == {"word"}
     assert first.names == {"loads", "NAME"}
-    monkeypatch.setattr(kvopt.methods.sources, "parse_file", None)
+    monkeypatch.setattr(kvopt.methods.sources, "_parsed", None)
     assert _read_anew(project / "mine.py") == first
 
 
@@ -57,6 +63,7 @@ def test_other_bytes_of_the_same_size_and_time_are_read(project: Path) -> None:
     assert (_read_anew(path).digest, _read_anew(path).words) != (first.digest, first.words)
     path.write_text(TEXT)
     assert _read_anew(path) == first
+    assert len(_all_kept(project)) == 2
 
 
 def test_another_reader_reads_anew(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,6 +74,7 @@ def test_another_reader_reads_anew(project: Path, monkeypatch: pytest.MonkeyPatc
     assert _read_anew(project / "mine.py").imports == {"lie"}
     monkeypatch.setattr(kvopt.methods.sources, "_reader", lambda: b"another")
     assert _read_anew(project / "mine.py") == first
+    assert len(_all_kept(project)) == 2
 
 
 @pytest.mark.parametrize(
@@ -79,6 +87,10 @@ def test_another_reader_reads_anew(project: Path, monkeypatch: pytest.MonkeyPatc
         lambda data: data[:0] + b"null",
         lambda data: data.replace(b'"words"', b'"other"'),
         lambda data: data.replace(b'["word"]', b"3"),
+        lambda data: data.replace(b'["word"]', b"[3]"),
+        lambda data: data.replace(b'["word"]', b'"word"'),
+        lambda data: data.replace(b'["word"]', b'{"word": 1}'),
+        lambda data: data.replace(b'"digest": "', b'"digest": null, "was": "'),
     ],
 )
 def test_damage_is_read_past_and_mended(project: Path, damage: Callable[[bytes], bytes]) -> None:
@@ -91,23 +103,45 @@ def test_damage_is_read_past_and_mended(project: Path, damage: Callable[[bytes],
     assert _kept(project).read_bytes() == whole
 
 
-def test_nothing_is_kept_where_python_keeps_nothing(
+def test_checkouts_share_what_is_kept(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same bytes elsewhere are not parsed again, whatever Python itself may keep."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    first = _read_anew(project / "mine.py")
+    (project / "copy.py").write_text(TEXT)
+    monkeypatch.setattr(kvopt.methods.sources, "_parsed", None)
+    assert _read_anew(project / "copy.py") == first
+
+
+def test_nothing_is_kept_of_others_files_or_without_a_folder(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With ``PYTHONDONTWRITEBYTECODE``, where no folder can be made, and outside the project."""
-    elsewhere = project.parent / f"{project.name}-other.py"
+    """Outside the project, where no folder can be made, and of a user without a home."""
+    elsewhere = project.parent / "other.py"
     elsewhere.write_text(TEXT)
     answers = [_read_anew(elsewhere)]
-    assert not list(project.parent.glob("*/*.source"))
-    (project / "__pycache__").touch()
+    assert not (project.parent / "sources").exists()
+    (project.parent / "sources").touch()
     answers += [_read_anew(project / "mine.py")]
-    (project / "__pycache__").unlink()
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    answers += [_read_anew(project / "mine.py")]
-    assert not list(project.rglob("*.source"))
-    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    (project.parent / "sources").unlink()
+
+    def homeless(name: str) -> Path:
+        raise RuntimeError(name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kvopt.methods.sources, "cache_folder", homeless)
+        answers += [_read_anew(project / "mine.py")]
+    assert not _all_kept(project)
     assert set(answers) == {_read_anew(project / "mine.py")}
-    assert _kept(project).parent.name == "__pycache__"
+    assert _kept(project)
+
+
+def test_what_is_kept_is_of_the_bytes_that_were_read(project: Path) -> None:
+    """Whatever the file holds by then."""
+    first = _read_anew(project / "mine.py")
+    (project / "mine.py").write_text(TEXT.replace("word", "next"))
+    kvopt.methods.sources._kept(TEXT.encode() + b"# more\n", project / "mine.py")
+    (project / "mine.py").write_text(TEXT + "# more\n")
+    assert _read_anew(project / "mine.py") == first
 
 
 def test_a_file_that_is_not_python_is_said_to_be_none_each_time(project: Path) -> None:
@@ -116,7 +150,7 @@ def test_a_file_that_is_not_python_is_said_to_be_none_each_time(project: Path) -
     for _ in range(2):
         with pytest.raises(SyntaxError):
             _read_anew(project / "mine.py")
-    assert not list(project.rglob("*.source"))
+    assert not _all_kept(project)
 
 
 def test_a_digest_is_the_same_under_every_python() -> None:

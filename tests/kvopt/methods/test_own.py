@@ -117,7 +117,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
 def test_a_mistake_is_told_by_the_users_line(rows: pd.DataFrame, name: str) -> None:
     """Never by a line of kvopt's, which the user has not written."""
     row = rows.loc[f"file:{name}.py"]
-    assert row["status"] in ("error", "no_solution")
+    assert row["status"] in ("error", "no_solution"), row["detail"]
     assert WRONG[name][1] in row["detail"]
     assert "own.py" not in row["detail"]
 
