@@ -31,7 +31,7 @@ from instances.files import instance_document
 from instances.named import FOLDER
 from kvopt.best_known import __main__ as best_known
 from kvopt.best_known.entry import ENTRIES
-from kvopt.best_known.files import format_registry, read_certificate_file
+from kvopt.best_known.files import format_registry, format_schemas, read_certificate_file
 from kvopt.best_known.library import LibraryInstance
 from kvopt.running.task import Finished
 from kvopt.store import Store, StoreError
@@ -126,7 +126,8 @@ def _make_registry(names: dict[str, str], place: Path, monkeypatch: pytest.Monke
         for name in names:
             file = f"best_known/{kind}/{name}.json"
             shutil.copy(FOLDER / file, folder / file)
-    shutil.copy(FOLDER / "best_known.schema.json", folder)
+    for schema in format_schemas():
+        shutil.copy(FOLDER / schema, folder)
     document = json.loads((FOLDER / "best_known.json").read_text())
     entries = {entry["instance"]: entry for entry in document["instances"]}
     document["instances"] = [entries[name] for name in names]
