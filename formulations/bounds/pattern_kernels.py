@@ -1,4 +1,4 @@
-"""Compiled kernels of the master over patterns: its columns, and the matrix of its Newton steps.
+"""Compiled kernels of prices on states: cheapest starts, best patterns; a proximal step's matrix.
 
 Imported only where the compiler is needed.  All of it is floating point: any prices certify.
 """
@@ -10,60 +10,139 @@ import numpy as np
 from support.compiling import njit
 
 
-@njit(cache=True, nogil=True)
-def start_use(starts, outputs, first, of, points, shares, knot, ahead, block):
-    """Return what starts use of the points of knots and states, as rows of a CSR matrix.
+@njit(cache=True, nogil=True, fastmath=True)
+def cheapest_starts_use(classes, of, values, knots, times, first, stop, starts, use):
+    """Return what the cheapest starts of classes first..stop − 1 cost, each times its requests.
 
-    The entries of a row come in no order: sorting here would double what this takes to compile.
+    Prices are linear between knots, and 0 before the first and after the last one.
 
     Parameters
     ----------
-    starts, outputs, first : int64 arrays, shape (columns,)
-        Start round, output (tokens), and place in ``of`` of the first state of each column.
+    classes : int64 array, shape (classes, 5)
+        First and last start round, output (tokens), place in ``of`` of the first state, requests.
     of
         States in the order in which requests pass through them.
-    points, shares : arrays, shape (states, 4)
-        Points of tokens held and rounds left around each state, and their weights.
-    knot, ahead : arrays, shape (T + 1,)
-        The time t counts with 1 − ``ahead[t]`` for ``knot[t]``, with the rest for the next one.
-    block
-        Points of one knot.
+    values : float64 array, shape (knots, states)
+    times : float64 array
+        0, 1, ..., the last knot.
+    starts
+        Filled with the first cheapest start of each class.
+    use : float64 array, shape (knots, states)
+        How many requests are in a state is added, spread over the two knots around the time.
     """
-    rows = np.zeros(len(starts) + 1, dtype=np.int64)
-    index = np.empty(1 << 12, dtype=np.int64)
-    value = np.empty(1 << 12)
-    sums = np.zeros((knot[-1] + 2) * block)
-    seen = np.zeros(len(sums), dtype=np.bool_)
-    touched = np.empty(len(sums), dtype=np.int64)
-    filled = 0
-    for c in range(len(starts)):
-        count = 0
-        for j in range(1, min(outputs[c], len(knot) - 1 - starts[c]) + 1):
-            t = starts[c] + j
-            q = of[first[c] + j - 1]
-            for side in range(2):
-                here = ahead[t] if side else 1.0 - ahead[t]
-                for e in range(4):
-                    if here * shares[q, e] <= 0.0:
-                        continue
-                    at = (knot[t] + side) * block + points[q, e]
-                    if not seen[at]:
-                        seen[at] = True
-                        touched[count] = at
-                        count += 1
-                    sums[at] += here * shares[q, e]
-        while filled + count > len(index):
-            index = np.concatenate((index, np.empty_like(index)))
-            value = np.concatenate((value, np.empty_like(value)))
+    total, last, final = 0.0, knots[-1], len(knots) - 1
+    costs = np.empty(1)
+    for each in range(first, stop):
+        begin, output, place = classes[each, 0], classes[each, 2], classes[each, 3]
+        count = classes[each, 1] - begin + 1
+        if count > len(costs):
+            costs = np.empty(count)
         for x in range(count):
-            at = touched[x]
-            index[filled] = at
-            value[filled] = sums[at]
-            sums[at] = 0.0
-            seen[at] = False
-            filled += 1
-        rows[c + 1] = filled
-    return value[:filled].copy(), index[:filled].copy(), rows
+            costs[x] = begin + x
+        low_knot = 0
+        for j in range(1, output + 1):
+            q, ahead = of[place + j - 1], begin + j
+            while low_knot < final and knots[low_knot + 1] <= ahead:
+                low_knot += 1
+            for k in range(low_knot, final):
+                low, high = max(knots[k], ahead), min(knots[k + 1], ahead + count)
+                if high <= low:
+                    break
+                slope = (values[k + 1, q] - values[k, q]) / (knots[k + 1] - knots[k])
+                level = values[k, q] - slope * knots[k]
+                for t in range(low, high):
+                    costs[t - ahead] += level + slope * times[t]
+            if ahead <= last < ahead + count:
+                costs[last - ahead] += values[final, q]
+        chosen = 0
+        for x in range(count):
+            if costs[x] < costs[chosen]:
+                chosen = x
+        size = float(classes[each, 4])
+        total += size * costs[chosen]
+        starts[each] = begin + chosen
+        k = 0
+        for j in range(1, output + 1):
+            t, q = starts[each] + j, of[place + j - 1]
+            if t < knots[0]:
+                continue
+            if t > last:
+                break
+            while k < final - 1 and knots[k + 1] <= t:
+                k += 1
+            share = (t - knots[k]) / (knots[k + 1] - knots[k])
+            use[k, q] += size * (1.0 - share)
+            use[k + 1, q] += size * share
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def best_patterns_use(tokens, left, values, memory, most, weights, first, stop, use):
+    """Return what the best patterns at the knots first..stop − 1 are worth, weighted.
+
+    The search of ``formulations.lagrangian.kernels.best_patterns``.
+
+    Parameters
+    ----------
+    values : float64 array, shape (knots, states)
+    weights : float64 array, shape (knots,)
+    use : float64 array, shape (knots, states)
+        The weight of the knot is taken from each state of its best pattern.
+    """
+    nothing, total, wide = -1e300, 0.0, memory + 1
+    # Of so many members, where what they hold now begins and ends.
+    lowest = np.empty(most + 1, dtype=np.int64)
+    highest = np.empty(most + 1, dtype=np.int64)
+    best = np.empty((most + 1) * wide)
+    step = np.empty((most + 1) * wide, dtype=np.int64)
+    before = np.empty(1 << 14, dtype=np.int64)
+    state = np.empty(1 << 14, dtype=np.int64)
+    for knot in range(first, stop):
+        best[:] = nothing
+        lowest[:], highest[:] = memory, -1
+        best[0], step[0], lowest[0], highest[0] = 0.0, -1, 0, 0
+        steps = reached = 0
+        for q in range(len(tokens)):
+            value, held, rounds = values[knot, q], tokens[q], left[q]
+            if value <= 0.0:
+                continue
+            n = 0
+            while n <= reached and n < most:
+                room = memory - held - (n + 1) * rounds
+                if room < 0:
+                    break
+                low, high = lowest[n], min(room, highest[n]) + 1
+                here, there = n * wide, (n + 1) * wide + held
+                # Most states better nothing, which a loop without writes tells sooner.
+                better = 0.0
+                for now in range(low, high):
+                    gain = best[here + now] + value - best[there + now]
+                    better = gain if gain > better else better
+                n += 1
+                if better <= 0.0:
+                    continue
+                reached = max(reached, n)
+                lowest[n] = min(lowest[n], low + held)
+                highest[n] = max(highest[n], high - 1 + held)
+                for now in range(low, high):
+                    if best[here + now] + value <= best[there + now]:
+                        continue
+                    best[there + now] = best[here + now] + value
+                    if steps == len(before):
+                        before = np.concatenate((before, np.empty_like(before)))
+                        state = np.concatenate((state, np.empty_like(state)))
+                    before[steps], state[steps] = step[here + now], q
+                    step[there + now] = steps
+                    steps += 1
+        worth, at = 0.0, -1
+        for place in range((reached + 1) * wide):
+            if best[place] > worth:
+                worth, at = best[place], step[place]
+        while at >= 0:
+            use[knot, state[at]] -= weights[knot]
+            at = before[at]
+        total += weights[knot] * worth
+    return total
 
 
 @njit(cache=True, nogil=True, fastmath=True)

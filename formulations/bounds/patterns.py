@@ -5,48 +5,37 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
 from formulations.bounds import dual, lp
 from formulations.bounds.computed_bound import ComputedBound
 from formulations.bounds.fluid import fitted_knots, fluid_prices, likely_horizon, model_size
-from formulations.bounds.generation import ColumnGeneration, Solution
 from formulations.bounds.highs import Floats
 from formulations.bounds.outcome import Bound, Reporter, SilentReporter
 from formulations.lagrangian.prices import PriceBound
-from formulations.lagrangian.states import (
-    Grids,
-    Priced,
-    PriceTable,
-    evaluate,
-    hats,
-    last_starts,
-    rounded_table,
-)
+from formulations.lagrangian.states import Grids, Priced, evaluate, hats, last_starts, rounded_table
 from formulations.valid.states import Ints, States, searchable_states
 from formulations.valid.windows import Windows
 from instances import Instance
 
-#: Factors on the fluid prices whose cheapest starts and best patterns are the first columns.
+if TYPE_CHECKING:
+    from formulations.bounds.memory_master import Classes
+
+#: Factors on the prices of the fluid limit, the best of which is the first point.
 SPREAD = (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
-#: How far from the best prices the model is followed (``PatternMaster.solve``): at first, at most
-#: on a finer grid (a quarter of it for each level), and from where on nothing more is expected
-#: further away.
-FIRST_REACH, FINER_REACH, FAR = 0.1, 0.2, 1.0
+#: Length of the first steps and of the last ones, as shares of what prices are on average.
+FIRST_LENGTH, LAST_LENGTH = 0.06, 0.0002
+#: Steps without a better value after which the next ones are shorter, and begin at the best point;
+#: and by what they are shorter.
+PATIENCE, SHORTER, LONGER = 30, 0.7, 1.0
+#: Shares of the past in the means of slopes and of their squares, and in those of starts.
+MOMENTUM, SECOND_MOMENT, PAST_STARTS = 0.98, 0.99, 0.98
 #: Prices move by a share of those of the fluid limit, at least of this share of its highest one.
 LEAST_SCALE = 0.4
-#: The reach grows by the first factor where promises are kept, and falls by the second where not.
-LONGER, SHORTER = 3.0, 1.5
-#: Spans of tokens held and of rounds left on the first grid.
-FIRST_SPANS = (5, 3)
-#: Level from which on grids get no finer.
-FINEST = 30
-#: Promised improvement, as a share, at which a grid is left for a finer one.
-TOLERANCES = (1e-2, 6e-3, 3e-3, 1e-3, 5e-4)
-#: Cheapest starts of a request that become columns in each iteration.
-NEAR = 3
+#: Seconds between two bounds that are reported, and share of the time that evaluating them takes.
+REPORT_EVERY, REPORT_SHARE = 1.0, 0.1
 #: Distinct requests beyond which memory alone is priced.
 MOST_CLASSES = 2_000
 #: Steps of all searches for best patterns together beyond which memory alone is priced.
@@ -65,10 +54,10 @@ class Options:
     lookahead: Annotated[
         bool, "configurations must fit until all have completed, not only at once"
     ] = True
-    knots: Annotated[int, "times between which multipliers are linear"] = 20
-    grids: Annotated[
-        int, "how many grids of states, each with twice the points of the one before"
-    ] = 8
+    knots: Annotated[int, "times between which multipliers are linear"] = 40
+    points: Annotated[
+        int, "points of tokens held, and of rounds left, between which multipliers are linear"
+    ] = 20
 
 
 def compute_bound(
@@ -86,9 +75,7 @@ def compute_bound(
     Prices λ_t on tokens charge every token the same.  Here a request that holds w tokens and has
     r rounds left pays π_t(w, r), and where two requests cannot run together the two may pay more
     than memory's worth: this prices what memory loses to growth and to sizes that do not add up to
-    M.  A proximal bundle method (``formulations.bounds.proximal``) finds the prices, on a grid of
-    ``knots`` times and some (w, r), from starts and patterns that are cheapest and best at the
-    prices tried before (``formulations.bounds.pattern_master``).
+    M.  Subgradient steps find the prices (:class:`PatternPricing`).
 
     Where many requests are equal, prices on tokens come first (:func:`prices_among_equals`); theirs
     is the bound until those on states are better.  Where the search for patterns would take too
@@ -116,9 +103,20 @@ def compute_bound(
     if first is not None:
         report.bound(first.value, "prices")
         followed = first.numerators / first.denominator
-    search = _Search(instance, states, windows, deadline, report, threads, options, followed)
-    search.run(known_starts, options.grids)
-    return _better_of(first, search.result())
+    pricing = PatternPricing(
+        instance, states, windows=windows, followed=followed, threads=threads, options=options
+    )
+    pause, best = REPORT_EVERY, -np.inf
+    while True:
+        priced = pricing.improve(min(time.monotonic() + pause, deadline))
+        if priced.bound > best:
+            best = priced.bound
+            report.bound(priced.bound, "prices of patterns")
+        if pricing.finished or time.monotonic() + pricing.evaluating >= deadline:
+            break
+        pause = max(REPORT_EVERY, pricing.evaluating / REPORT_SHARE)
+    expected = pricing.expected_starts
+    return _better_of(first, Bound(priced.bound, None, expected, None, priced.table))
 
 
 def _better_of(tokens: PriceBound | None, states: Bound) -> Bound:
@@ -157,39 +155,29 @@ def prices_among_equals(
     ).prices
 
 
-def price_patterns(
-    instance: Instance,
-    states: States,
-    *,
-    deadline: float,
-    windows: Windows,
-    known_starts: Ints,
-    memory: Floats,
-    threads: int = 1,
-    options: Options | None = None,
-) -> Priced:
-    """Return the best prices on states found by the deadline.
-
-    ``memory`` are good prices on tokens at times 0, 1, ..., the first that are tried.
-    """
-    pricing = PatternPricing(
-        instance,
-        states,
-        deadline=deadline,
-        windows=windows,
-        known_starts=known_starts,
-        memory=memory,
-        threads=threads,
-        options=options,
-    )
-    return pricing.improve(deadline)
-
-
 class PatternPricing:
-    """A search for prices on states that can be left and taken up again; see ``price_patterns``.
+    """A search for prices on states that can be left and taken up again.
 
-    Knots are where the prices of the fluid limit bend, or with ``knots_of_memory`` where those on
-    tokens do that are given.  ``finished`` tells that its grids promise no more.
+    Subgradient steps on the Lagrangian, which is concave in the prices at the points of a grid.
+    What starts and patterns use of a point is a subgradient; its mean over past steps is followed,
+    over the root of the mean of its square, as Adam does (Kingma and Ba 2015).  Where steps have
+    gained nothing for a while they begin at the best point again, and are shorter.  Nothing
+    here has to be right for a bound to be: any prices ≥ 0 certify one.
+
+    Parameters
+    ----------
+    followed
+        Good prices on tokens at times 0, 1, ..., where knots are fitted to them; None for those of
+        the fluid limit.
+    tried
+        Such prices that the first point may be; knots are not fitted to them.
+
+    Attributes
+    ----------
+    finished
+        Steps have become too short to matter.
+    evaluating
+        Seconds that the last exact evaluation took.
     """
 
     def __init__(
@@ -197,236 +185,170 @@ class PatternPricing:
         instance: Instance,
         states: States,
         *,
-        deadline: float,
-        windows: Windows,
-        known_starts: Ints,
-        memory: Floats,
-        knots_of_memory: bool = False,
+        windows: Windows | None,
+        followed: Floats | None = None,
+        tried: Floats | None = None,
         threads: int = 1,
         options: Options | None = None,
     ) -> None:
-        options = options or Options()
-        self._search = _Search(
-            instance, states, windows, deadline, SilentReporter(), threads, options,
-            memory if knots_of_memory else None,
-        )  # fmt: skip
-        if not knots_of_memory:
-            self._search.try_tokens(memory)
-        self._search.add_starts(known_starts)
-        self._grids, self._level, self._entered = max(options.grids, 1), 0, 0
-        self.finished = False
-
-    def improve(self, deadline: float) -> Priced:
-        """Return the best prices found by a deadline, and go on from them the next time."""
-        search = self._search
-        search.go_on(deadline)
-        while not self.finished and not search.out_of_time():
-            finer = True
-            if self._level > self._entered:
-                self._entered = self._level
-                finer = search.refine(self._level)
-            if finer:
-                search.iterate(TOLERANCES[min(self._level, len(TOLERANCES) - 1)])
-            if not search.out_of_time():
-                self._level += 1
-                self.finished = self._level >= self._grids
-        return search.priced
-
-
-class _Search(ColumnGeneration):
-    """Prices that improve over iterations and grids; see :func:`compute_bound`."""
-
-    def __init__(
-        self,
-        instance: Instance,
-        states: States,
-        windows: Windows | None,
-        deadline: float,
-        report: Reporter,
-        threads: int,
-        options: Options,
-        known: Floats | None = None,
-    ) -> None:
-        # Here, not above: these load SciPy.
+        # Here, not above: it loads SciPy.
         from formulations.bounds.memory_master import request_classes
-        from formulations.bounds.pattern_master import PatternMaster
 
-        super().__init__(instance, report, deadline, threads)
-        self._states, self._stopped = states, False
+        options = options or Options()
+        self._instance, self._states = instance, states
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._threads = threads
         horizon = max(likely_horizon(instance), 2)
         self._latest = last_starts(instance, horizon, windows)
         fluid = fluid_prices(instance, request_classes(instance), horizon)
-        followed = fluid if known is None else known
-        if len(followed) <= horizon:
-            followed = np.append(followed, np.zeros(horizon + 1 - len(followed)))
-        knots = fitted_knots(followed[: horizon + 1], max(options.knots, 2))
+        tokens = _lengthened(fluid if followed is None else followed, horizon)
+        knots = fitted_knots(tokens[: horizon + 1], max(options.knots, 2))
+        self._set_up(_grids(states, knots, max(options.points, 1)))
         classes = request_classes(instance, windows)
-        self._class_of = classes.class_of
+        self._classes, self._class_of = _columns_of(instance, classes, self._latest)
+        self._constant = int((instance.outputs - instance.arrivals).sum())
         scale = np.maximum(fluid[knots], max(LEAST_SCALE * fluid.max(), 0.1 / instance.memory))
-        self._master = PatternMaster(instance, states, _grids(states, knots, 0), classes, scale)
-        self._firsts = self._master.firsts.tolist()
-        self._reach = FIRST_REACH
-        self._prices: Floats = np.zeros(self._master.grids.shape)
-        self._table, self._priced = self._evaluate(self._prices)
-        self.add_starts(self._latest)
-        # Prices that charge every token the same, and around them.
-        for factor in SPREAD:
-            if self.out_of_time():
-                break
-            self.try_tokens(factor * fluid)
-        if known is not None:
-            self.try_tokens(known)
+        heavy = np.repeat(self._grids.tokens, len(self._grids.left)) + instance.memory // 10 + 1
+        self._unit = scale[:, None] * heavy
+        self._starts = np.zeros(len(classes), dtype=np.int64)
+        self.expected_starts: Floats = np.zeros(len(instance))
+        self._priced, self._certain = self._evaluate(np.zeros_like(self._unit)), True
+        self._value, self._best = self._priced.value, np.zeros_like(self._unit)
+        self._steps = 0
+        firsts = [factor * fluid for factor in SPREAD]
+        for prices in (*firsts, *(each for each in (tried, followed) if each is not None)):
+            self._try(self._of_tokens(_lengthened(prices, int(knots[-1]))))
+        self._point, self._length, self._waited = self._best, FIRST_LENGTH, 0
+        self._mean, self._square, self._steps = np.zeros_like(self._unit), self._unit * 0, 0
 
     @property
-    def priced(self) -> Priced:
-        """The best prices so far, evaluated."""
+    def finished(self) -> bool:
+        """Whether steps have become too short to matter."""
+        return self._length < LAST_LENGTH
+
+    def improve(self, deadline: float) -> Priced:
+        """Return the best prices found by a deadline, and go on from them the next time."""
+        took = 0.0
+        while not self.finished and time.monotonic() + took + self.evaluating < deadline:
+            began = time.monotonic()
+            self._step()
+            took = time.monotonic() - began
+        if not self._certain:
+            self._certain = True
+            try:
+                found = self._evaluate(self._best)
+            except OverflowError:
+                # Prices too large for 64 bits.
+                return self._priced
+            if found.value > self._priced.value:
+                self._priced = found
         return self._priced
 
-    @property
-    def value(self) -> float:
-        """The Lagrangian value of the best prices so far (rounds)."""
-        return self._priced.value
+    def _set_up(self, grids: Grids) -> None:
+        """Take the points of prices, and what each state has of those around it."""
+        import scipy.sparse as sp
 
-    def try_tokens(self, prices: Floats) -> None:
-        """Try the same price for every token, at times 0, 1, ..."""
-        grids = self._master.grids
-        long = np.zeros(max(len(prices), int(grids.knots[-1]) + 1))
-        long[: len(prices)] = prices
-        tokens = long[grids.knots][:, None, None] * grids.tokens[:, None]
-        self._try(np.broadcast_to(tokens, self._prices.shape))
+        self._grids, states = grids, self._states
+        both = hats(grids.tokens, states.tokens)[:, :, None], hats(grids.left, states.left)[:, None]
+        self._shares = sp.csr_matrix((both[0] * both[1]).reshape(len(states), -1))
+        self._times = np.arange(grids.knots[-1] + 1.0)
+        hat = hats(grids.knots, np.arange(grids.knots[-1] + 1))
+        hat[0] = 0.0
+        self._weights: Floats = hat.sum(axis=0)
 
-    def run(self, known_starts: Ints | None, grids: int) -> None:
-        """Improve the prices until the deadline, or until ``grids`` grids promise no more."""
-        if known_starts is not None:
-            self.add_starts(known_starts)
-        for level in range(max(grids, 1)):
-            if not level or self.refine(level):
-                self.iterate(TOLERANCES[min(level, len(TOLERANCES) - 1)])
-            if self.out_of_time():
-                break
+    def _of_tokens(self, prices: Floats) -> Floats:
+        """Return a point at which every token pays the same, at times 0, 1, ..."""
+        per_token = np.repeat(self._grids.tokens, len(self._grids.left))
+        # A point that no state is near has no price.
+        near = np.diff(self._shares.tocsc().indptr) > 0
+        point: Floats = prices[self._grids.knots][:, None] * (per_token * near)
+        return point
 
-    def add_starts(self, starts: Ints) -> None:
-        """Add the starts of a schedule to the columns."""
-        starts = np.minimum(starts, self._latest)
-        self._master.add_starts(self._class_of.tolist(), starts.tolist())
+    def _evaluate(self, point: Floats) -> Priced:
+        """Return the exact value at a point."""
+        began = time.monotonic()
+        shape = self._grids.shape
+        table = rounded_table(self._instance, self._states, self._grids, point.reshape(shape))
+        priced = evaluate(self._instance, self._states, table, self._latest, self._pool)
+        self.evaluating = time.monotonic() - began
+        return priced
 
-    def refine(self, level: int) -> bool:
-        """Take a grid of states with the points of the last one and as many between them.
+    def _try(self, point: Floats) -> Floats:
+        """Keep a point if its value is the best; return the slope there, for one round each."""
+        value, use = self._lagrangian(np.ascontiguousarray((self._shares @ point.T).T))
+        if value > self._value:
+            self._value, self._best, self._certain, self._waited = value, point, False, 0
+            if self._steps: self._length *= LONGER
+        slope: Floats = (self._shares.T @ use.T).T / np.maximum(self._weights, 1.0)[:, None]
+        return slope
 
-        Tells whether there are any: states are integers.
-        """
-        old = self._master.grids
-        grids = _grids(self._states, old.knots, level)
-        if grids.shape == old.shape:
-            return False
-        self._reach = min(self._reach, FINER_REACH / 4.0 ** min(level, 4))
-        self._master.refine(grids)
-        # The same function on the finer grid, up to rounding.
-        self._prices = np.einsum(
-            "kac,xa,yc->kxy",
-            self._prices,
-            hats(old.tokens, grids.tokens),
-            hats(old.left, grids.left),
+    def _step(self) -> None:
+        self._waited += 1
+        slope = self._try(self._point)
+        if self._waited > PATIENCE:
+            self._length, self._waited, self._point = SHORTER * self._length, 0, self._best
+        self._steps += 1
+        self._mean = MOMENTUM * self._mean + (1 - MOMENTUM) * slope
+        self._square = SECOND_MOMENT * self._square + (1 - SECOND_MOMENT) * slope**2
+        ahead = self._mean / (1 - MOMENTUM**self._steps)
+        size = np.sqrt(self._square / (1 - SECOND_MOMENT**self._steps)) + 1e-3
+        self._point = np.maximum(self._point + self._length * self._unit * ahead / size, 0.0)
+        past = PAST_STARTS if self._steps > 1 else 0.0
+        now = self._starts[self._class_of]
+        self.expected_starts = past * self.expected_starts + (1 - past) * now
+
+    def _lagrangian(self, values: Floats) -> tuple[float, Floats]:
+        """Return the value at prices of the states at the knots, and how it grows with each."""
+        from formulations.bounds.pattern_kernels import (  # loads the compiler
+            best_patterns_use,
+            cheapest_starts_use,
         )
-        self._try(self._prices)
-        return True
 
-    def go_on(self, deadline: float) -> None:
-        """Take another deadline."""
-        self.deadline, self._stopped = deadline, False
+        states, knots = self._states, self._grids.knots
 
-    def out_of_time(self) -> bool:
-        """Tell whether the deadline has passed, or would before the next step ends."""
-        return self._stopped or super().out_of_time()
+        def part(number: int) -> tuple[float, Floats]:
+            use = np.zeros_like(values)
+            first, stop = (
+                [len(each) * end // self._threads for end in (number, number + 1)]
+                for each in (self._classes, knots)
+            )
+            cost = cheapest_starts_use(
+                self._classes, states.of, values, knots, self._times, first[0], first[1],
+                self._starts, use,
+            )  # fmt: skip
+            worth = best_patterns_use(
+                states.tokens, states.left, values, states.memory, states.most, self._weights,
+                stop[0], stop[1], use,
+            )  # fmt: skip
+            return cost - worth, use
 
-    def _late(self, more: float) -> bool:
-        self._stopped = time.monotonic() + more >= self.deadline
-        return self._stopped
-
-    def _solve_master(self, seconds: float) -> Solution | None:
-        """Follow the model of the Lagrangian some way.
-
-        It overrates prices far from all that were tried, so the reach grows while its promises
-        are kept and shrinks when not.
-        """
-        del seconds  # the deadline is looked at before every step
-        return self._master.solve(self._prices, self.value, self._reach, self._late)
-
-    def _scale(self) -> float:
-        return abs(self.value)
-
-    def _farthest(self) -> bool:
-        if self._reach >= FAR:
-            return True
-        self._reach *= LONGER
-        return False
-
-    def _improve(self, solution: Solution, tolerance: float, iteration: int) -> bool:
-        del tolerance, iteration
-        before = self.value
-        new = self._try(solution.prices)
-        kept = (self.value - before) / (solution.objective - before)
-        if kept > 0.5:
-            self._reach *= LONGER
-        elif kept < 0.1:
-            if not new:
-                return False
-            self._reach /= SHORTER
-        self.solution = self._master.drop(solution, solution.objective - before)
-        return True
-
-    def result(self) -> Bound:
-        """Return the outcome."""
-        expected = None
-        if self.solution is not None:
-            expected = self._master.expected_starts(self.solution.split()[0])
-            columns, rows, entries = self._master.size
-            self.report.built(columns=columns, rows=rows, entries=entries)
-        return Bound(self._priced.bound, None, expected, None, self._table)
-
-    def _evaluate(self, prices: Floats) -> tuple[PriceTable, Priced]:
-        table = rounded_table(self.instance, self._states, self._master.grids, prices)
-        return table, evaluate(self.instance, self._states, table, self._latest, self._pool)
-
-    def _try(self, prices: Floats) -> int:
-        """Evaluate prices, keep them if they are the best, add columns; return how many are new.
-
-        Prices too large for 64 bits are not tried.
-        """
-        try:
-            table, priced = self._evaluate(prices)
-        except OverflowError:
-            return 0
-        if priced.value > self._priced.value:
-            if priced.bound > self._priced.bound:
-                self.report.bound(value=priced.bound, source="prices of patterns")
-            self._prices, self._table, self._priced = prices, table, priced
-        owners, starts = [], []
-        for owner, i in enumerate(self._firsts):
-            cost = priced.costs[i]
-            count = min(NEAR, len(cost))
-            near = np.argpartition(cost, count - 1)[:count] + self.instance.requests[i].arrival
-            owners += [owner] * count
-            starts += near.tolist()
-        knots = np.repeat(np.arange(len(priced.patterns)), [len(p) for p in priced.patterns])
-        patterns = [pattern for each in priced.patterns for pattern in each]
-        new = self._master.add_starts(owners, starts)
-        return new + self._master.add_patterns(knots.tolist(), patterns)
+        run = map if self._pool is None else self._pool.map
+        parts = list(run(part, range(self._threads)))
+        total = sum(each for each, _ in parts) + self._constant
+        return total, sum(use for _, use in parts)
 
 
-def _grids(states: States, knots: Ints, level: int) -> Grids:
-    """Return evenly spaced points of tokens held, and of rounds left more of the small ones.
+def _lengthened(prices: Floats, last: int) -> Floats:
+    """Return prices at times 0, 1, ..., the last one at least; past their end they are 0."""
+    return np.append(prices, np.zeros(max(last + 1 - len(prices), 0)))
 
-    From level to level the spans of rounds left and of tokens held are halved in turn.
-    """
-    level = min(level, FINEST)
-    tokens, left = FIRST_SPANS[0] << level // 2, FIRST_SPANS[1] << (level + 1) // 2
+
+def _columns_of(instance: Instance, classes: Classes, latest: Ints) -> tuple[Ints, Ints]:
+    """Return what the kernel reads of the classes, and the class of each request."""
+    firsts = np.unique(classes.class_of, return_index=True)[1]
+    places = np.cumsum(instance.outputs) - instance.outputs
+    columns = [instance.arrivals[firsts], latest[firsts], instance.outputs[firsts], places[firsts]]
+    return np.ascontiguousarray(np.stack([*columns, classes.sizes], axis=1)), classes.class_of
+
+
+def _grids(states: States, knots: Ints, points: int) -> Grids:
+    """Return evenly spaced points of tokens held, and of rounds left more of the small ones."""
     most_tokens, most_left = int(states.tokens.max()), max(int(states.left.max()), 1)
+    shares = np.linspace(0, 1, points + 1)
     return Grids(
         knots,
-        np.unique(np.rint(np.linspace(0, most_tokens, tokens + 1)).astype(np.int64)),
-        np.unique(np.rint(most_left * np.linspace(0, 1, left + 1) ** 1.5).astype(np.int64)),
+        np.unique(np.rint(most_tokens * shares).astype(np.int64)),
+        np.unique(np.rint(most_left * shares**1.5).astype(np.int64)),
     )
 
 

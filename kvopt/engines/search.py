@@ -10,7 +10,7 @@ import numpy as np
 import psutil
 
 from formulations.bounds.clique_lp import by_highs, lp_prices
-from formulations.bounds.patterns import Options, price_patterns
+from formulations.bounds.patterns import PatternPricing
 from formulations.lagrangian.certificate_file import price_certificate
 from formulations.lagrangian.starts import StartCosts, certified_costs
 from formulations.search import bidirectional, counts, layers
@@ -39,8 +39,6 @@ PATTERNS_FROM = 20.0
 PATTERN_SHARE, PATTERN_SECONDS = 0.25, 60.0
 #: Steps of one search for the best pattern beyond which there are no prices on patterns.
 PATTERN_WORK_UP_TO = 40_000_000
-#: Times between which they are linear, and grids of states that they are refined to.
-PATTERN_KNOTS, PATTERN_GRIDS = 40, 3
 #: Seconds that the next pass must be expected to take before it has completion bounds, seconds a
 #: request that multipliers for the first of them take, and by what these and passes grow from turn
 #: to turn.
@@ -91,10 +89,9 @@ def compile_kernels(*, priced: bool = True) -> None:
     costs = certified_costs(instance, [], None, windows.latest)
     declared, deadline = layers.FORMULATION, time.monotonic() + 60
     job = Job(instance, "search", declared, False, deadline, 1, 0, starts, tel)
-    best = Pass(tel, starts, 0, 0, 0, False)
     kinds: list[PatternPrices | None] = [None]
     if priced:
-        kinds.append(_pattern_prices(job, costs, windows, best, job.left()))
+        kinds.append(_pattern_prices(job, costs, windows, job.left()))
     for patterns in kinds:
         incumbent = (tel, starts)
         layers.search(
@@ -210,7 +207,7 @@ class _Passes:
             widths: tuple[int, ...] = (width,)
             if priced and expected > PATTERNS_FROM:
                 priced = False
-                patterns = _pattern_prices(self._job, self._costs, self._windows, self._best, left)
+                patterns = _pattern_prices(self._job, self._costs, self._windows, left)
                 if patterns:
                     bound = patterns.priced.bound
                     self._report.bound(value=bound, source="prices of patterns")
@@ -397,20 +394,18 @@ class _Passes:
 
 
 def _pattern_prices(
-    job: Job, costs: StartCosts, windows: Windows, best: Pass, left: float
+    job: Job, costs: StartCosts, windows: Windows, left: float
 ) -> PatternPrices | None:
     """Return prices on patterns, found in a share of the time; None where there are too many."""
     states = searchable_states(job.instance, PATTERN_WORK_UP_TO)
     if states is None:
         return None
-    priced = price_patterns(
+    pricing = PatternPricing(
         job.instance,
         states,
-        deadline=time.monotonic() + min(PATTERN_SHARE * left, PATTERN_SECONDS),
         windows=windows,
-        known_starts=np.array(best.starts, dtype=np.int64),
-        memory=costs.memory / costs.denominator,
+        tried=costs.memory / costs.denominator,
         threads=job.threads,
-        options=Options(knots=PATTERN_KNOTS, grids=PATTERN_GRIDS),
     )
-    return PatternPrices(states, priced)
+    deadline = time.monotonic() + min(PATTERN_SHARE * left, PATTERN_SECONDS)
+    return PatternPrices(states, pricing.improve(deadline))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from formulations.bounds.clique_lp import by_highs, lp_prices
 from formulations.bounds.fluid import likely_horizon
-from formulations.bounds.patterns import Options, PatternPricing, prices_among_equals
+from formulations.bounds.patterns import PatternPricing, prices_among_equals
 from formulations.lagrangian.certificate_file import price_certificate, sweep_certificate
 from formulations.lagrangian.states import PriceTable
 from formulations.search._backward_levels import Limits
@@ -59,8 +59,6 @@ LAST_SHARE = 0.4
 PRICES_SHARE, TO_THE_END = 0.65, 0.6
 #: Steps of one search for the best pattern beyond which memory alone is priced.
 PATTERN_WORK_UP_TO = 40_000_000
-#: Grids of states that prices are refined to.
-GRIDS = 6
 #: Share of the time that the LP for memory prices may take.
 LP_SHARE = 0.3
 #: Bases up to which a window is certified.  The evaluation takes 1.2 to 2 µs for each, so some
@@ -358,18 +356,12 @@ def _priced(job: Job, report: Report, best: Best, states: States) -> Iterator[_T
 
 
 def _pricing(job: Job, report: Report, best: Best, states: States) -> PatternPricing:
-    memory = _among_equals(job, report, best)
-    seconds = min(FIRST_SECONDS * len(job.instance), FIRST_SHARE * job.left())
     return PatternPricing(
         job.instance,
         states,
-        deadline=min(time.monotonic() + seconds, job.deadline),
         windows=start_windows(job.instance, best.tel),
-        known_starts=best.starts,
-        memory=np.zeros(2) if memory is None else memory,
-        knots_of_memory=memory is not None,
+        followed=_among_equals(job, report, best),
         threads=job.threads,
-        options=Options(grids=GRIDS),
     )
 
 
