@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -25,13 +26,14 @@ if TYPE_CHECKING:
 
 #: Factors on the prices of the fluid limit, the best of which is the first point.
 SPREAD = (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
-#: Length of the first steps and of the last ones, as shares of what prices are on average.
-FIRST_LENGTH, LAST_LENGTH = 0.06, 0.0002
+#: Grids, one after the other: of how many knots and points asked for they have one, and the length
+#: of the first and of the last steps, as a share of what prices are in the fluid limit.
+LEVELS = ((2, 4, 0.03, 0.022), (2, 2, 0.02, 0.01), (1, 1, 0.01, 0.0002))
 #: Steps without a better value after which the next ones are shorter, and begin at the best point;
 #: and by what they are shorter.
-PATIENCE, SHORTER, LONGER = 30, 0.7, 1.0
+PATIENCE, SHORTER = 30, 0.7
 #: Shares of the past in the means of slopes and of their squares, and in those of starts.
-MOMENTUM, SECOND_MOMENT, PAST_STARTS = 0.98, 0.99, 0.98
+MOMENTUM, SECOND_MOMENT, PAST_STARTS = 0.95, 0.99, 0.98
 #: Prices move by a share of those of the fluid limit, at least of this share of its highest one.
 LEAST_SCALE = 0.4
 #: Seconds between two bounds that are reported, and share of the time that evaluating them takes.
@@ -178,6 +180,8 @@ class PatternPricing:
         Steps have become too short to matter.
     evaluating
         Seconds that the last exact evaluation took.
+    expected_starts
+        Means of the cheapest starts over past steps, shape (n,), rounds.
     """
 
     def __init__(
@@ -194,37 +198,32 @@ class PatternPricing:
         # Here, not above: it loads SciPy.
         from formulations.bounds.memory_master import request_classes
 
-        options = options or Options()
+        self._options = options or Options()
         self._instance, self._states = instance, states
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self._threads = threads
         horizon = max(likely_horizon(instance), 2)
         self._latest = last_starts(instance, horizon, windows)
-        fluid = fluid_prices(instance, request_classes(instance), horizon)
-        tokens = _lengthened(fluid if followed is None else followed, horizon)
-        knots = fitted_knots(tokens[: horizon + 1], max(options.knots, 2))
-        self._set_up(_grids(states, knots, max(options.points, 1)))
         classes = request_classes(instance, windows)
-        self._classes, self._class_of = _columns_of(instance, classes, self._latest)
+        self._columns, self._class_of = _columns_of(instance, classes, self._latest)
         self._constant = int((instance.outputs - instance.arrivals).sum())
-        scale = np.maximum(fluid[knots], max(LEAST_SCALE * fluid.max(), 0.1 / instance.memory))
-        heavy = np.repeat(self._grids.tokens, len(self._grids.left)) + instance.memory // 10 + 1
-        self._unit = scale[:, None] * heavy
+        self._fluid = fluid_prices(instance, request_classes(instance), horizon)
+        self._followed = _lengthened(self._fluid if followed is None else followed, horizon)
         self._starts = np.zeros(len(classes), dtype=np.int64)
         self.expected_starts: Floats = np.zeros(len(instance))
-        self._priced, self._certain = self._evaluate(np.zeros_like(self._unit)), True
-        self._value, self._best = self._priced.value, np.zeros_like(self._unit)
-        self._steps = 0
-        firsts = [factor * fluid for factor in SPREAD]
+        self._level = 0
+        self._take_grid()
+        self._begin(np.zeros_like(self._unit))
+        self._priced = self._evaluate(self._best)
+        firsts = [factor * self._fluid for factor in SPREAD]
         for prices in (*firsts, *(each for each in (tried, followed) if each is not None)):
-            self._try(self._of_tokens(_lengthened(prices, int(knots[-1]))))
-        self._point, self._length, self._waited = self._best, FIRST_LENGTH, 0
-        self._mean, self._square, self._steps = np.zeros_like(self._unit), self._unit * 0, 0
+            self._try(self._of_tokens(prices))
+        self._begin(self._best)
 
     @property
     def finished(self) -> bool:
-        """Whether steps have become too short to matter."""
-        return self._length < LAST_LENGTH
+        """Whether steps have become too short to matter, on the finest grid."""
+        return self._level == len(LEVELS)
 
     def improve(self, deadline: float) -> Priced:
         """Return the best prices found by a deadline, and go on from them the next time."""
@@ -233,21 +232,21 @@ class PatternPricing:
             began = time.monotonic()
             self._step()
             took = time.monotonic() - began
-        if not self._certain:
-            self._certain = True
-            try:
+        if self._value > self._priced.value:
+            # Prices too large for 64 bits are none.
+            with contextlib.suppress(OverflowError):
                 found = self._evaluate(self._best)
-            except OverflowError:
-                # Prices too large for 64 bits.
-                return self._priced
-            if found.value > self._priced.value:
-                self._priced = found
+                self._priced = max(self._priced, found, key=lambda each: each.value)
         return self._priced
 
-    def _set_up(self, grids: Grids) -> None:
-        """Take the points of prices, and what each state has of those around it."""
+    def _take_grid(self) -> None:
+        """Take the points of prices of a level, and what each state has of those around it."""
         import scipy.sparse as sp
 
+        coarser, fewer, *_ = LEVELS[self._level]
+        number = max(self._options.knots // coarser, 2)
+        knots = fitted_knots(self._followed[: len(self._fluid)], number)
+        grids = _grids(self._states, knots, max(self._options.points // fewer, 1))
         self._grids, states = grids, self._states
         both = hats(grids.tokens, states.tokens)[:, :, None], hats(grids.left, states.left)[:, None]
         self._shares = sp.csr_matrix((both[0] * both[1]).reshape(len(states), -1))
@@ -255,13 +254,39 @@ class PatternPricing:
         hat = hats(grids.knots, np.arange(grids.knots[-1] + 1))
         hat[0] = 0.0
         self._weights: Floats = hat.sum(axis=0)
+        least = max(LEAST_SCALE * self._fluid.max(), 0.1 / states.memory)
+        scale = np.maximum(self._fluid[grids.knots], least)
+        heavy = np.repeat(grids.tokens, len(grids.left)) + states.memory // 10 + 1
+        self._unit: Floats = scale[:, None] * heavy
+
+    def _begin(self, point: Floats) -> None:
+        """Go on from a point with steps of the level's first length."""
+        self._value = -np.inf
+        self._try(point)
+        self._point, self._length, self._waited = point, LEVELS[self._level][2], 0
+        self._mean, self._square, self._steps = np.zeros_like(point), np.zeros_like(point), 0
+
+    def _refine(self) -> None:
+        """Take the next grid, and the best prices on it."""
+        self._level += 1
+        if self.finished:
+            return
+        old = self._grids
+        self._take_grid()
+        new, prices = self._grids, self._best.reshape(old.shape)
+        for axis, (before, now) in enumerate(
+            ((old.knots, new.knots), (old.tokens, new.tokens), (old.left, new.left))
+        ):
+            prices = np.moveaxis(np.tensordot(hats(before, now), prices, (1, axis)), 0, axis)
+        self._begin(np.ascontiguousarray(prices.reshape(len(new.knots), -1)))
 
     def _of_tokens(self, prices: Floats) -> Floats:
         """Return a point at which every token pays the same, at times 0, 1, ..."""
         per_token = np.repeat(self._grids.tokens, len(self._grids.left))
         # A point that no state is near has no price.
         near = np.diff(self._shares.tocsc().indptr) > 0
-        point: Floats = prices[self._grids.knots][:, None] * (per_token * near)
+        of_knots = _lengthened(prices, int(self._grids.knots[-1]))[self._grids.knots]
+        point: Floats = of_knots[:, None] * (per_token * near)
         return point
 
     def _evaluate(self, point: Floats) -> Priced:
@@ -277,8 +302,7 @@ class PatternPricing:
         """Keep a point if its value is the best; return the slope there, for one round each."""
         value, use = self._lagrangian(np.ascontiguousarray((self._shares @ point.T).T))
         if value > self._value:
-            self._value, self._best, self._certain, self._waited = value, point, False, 0
-            if self._steps: self._length *= LONGER
+            self._value, self._best, self._waited = value, point, 0
         slope: Floats = (self._shares.T @ use.T).T / np.maximum(self._weights, 1.0)[:, None]
         return slope
 
@@ -287,13 +311,16 @@ class PatternPricing:
         slope = self._try(self._point)
         if self._waited > PATIENCE:
             self._length, self._waited, self._point = SHORTER * self._length, 0, self._best
+            if self._length < LEVELS[self._level][3]:
+                self._refine()
+                return
         self._steps += 1
         self._mean = MOMENTUM * self._mean + (1 - MOMENTUM) * slope
         self._square = SECOND_MOMENT * self._square + (1 - SECOND_MOMENT) * slope**2
         ahead = self._mean / (1 - MOMENTUM**self._steps)
         size = np.sqrt(self._square / (1 - SECOND_MOMENT**self._steps)) + 1e-3
         self._point = np.maximum(self._point + self._length * self._unit * ahead / size, 0.0)
-        past = PAST_STARTS if self._steps > 1 else 0.0
+        past = PAST_STARTS if self.expected_starts.any() else 0.0
         now = self._starts[self._class_of]
         self.expected_starts = past * self.expected_starts + (1 - past) * now
 
@@ -310,10 +337,10 @@ class PatternPricing:
             use = np.zeros_like(values)
             first, stop = (
                 [len(each) * end // self._threads for end in (number, number + 1)]
-                for each in (self._classes, knots)
+                for each in (self._columns, knots)
             )
             cost = cheapest_starts_use(
-                self._classes, states.of, values, knots, self._times, first[0], first[1],
+                self._columns, states.of, values, knots, self._times, first[0], first[1],
                 self._starts, use,
             )  # fmt: skip
             worth = best_patterns_use(
@@ -323,9 +350,8 @@ class PatternPricing:
             return cost - worth, use
 
         run = map if self._pool is None else self._pool.map
-        parts = list(run(part, range(self._threads)))
-        total = sum(each for each, _ in parts) + self._constant
-        return total, sum(use for _, use in parts)
+        worths, uses = zip(*run(part, range(self._threads)), strict=True)
+        return sum(worths) + self._constant, np.sum(uses, axis=0)
 
 
 def _lengthened(prices: Floats, last: int) -> Floats:
