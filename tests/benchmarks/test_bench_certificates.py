@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from formulations.bounds.patterns import Options, PatternPricing
+from formulations.bounds.patterns import PatternPricing
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import read_certificate, sweep_certificate
 from formulations.lagrangian.states import PriceTable
@@ -36,16 +36,7 @@ def _prices(instance: Instance, seconds: float) -> PriceTable:
     assert states is not None
     schedule = run_policy(policies()["svf"], instance)
     until = time.monotonic() + seconds
-    pricing = PatternPricing(
-        instance,
-        states,
-        deadline=until,
-        windows=start_windows(instance, schedule.tel),
-        known_starts=np.array(schedule.starts, dtype=np.int64),
-        memory=np.zeros(2),
-        threads=1,
-        options=Options(),
-    )
+    pricing = PatternPricing(instance, states, windows=start_windows(instance, schedule.tel))
     return pricing.improve(until).table
 
 

@@ -131,18 +131,6 @@ def test_any_prices_on_states_certify(
         assert evaluate(instance, read_certificate(document)) == bound
 
 
-def test_the_first_grid_is_searched() -> None:
-    """Prices of states prove more than the ones of tokens do that the search begins with."""
-    instance = am1.generate(seed=0, n=8, memory=14)
-    states = running_states(instance)
-    search = patterns._Search(
-        instance, states, None, monotonic() + 100, SilentReporter(), 1, patterns.Options()
-    )
-    before = search.value
-    search.run(None, 1)
-    assert search.value > before
-
-
 def test_prices_on_states_by_hand() -> None:
     """Two requests (0, 2), M = 3, price 1 on every state at times 1 and 2, nothing later.
 

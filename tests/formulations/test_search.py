@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.bounds.patterns import Options as BoundOptions
-from formulations.bounds.patterns import price_patterns
+from formulations.bounds.patterns import PatternPricing
 from formulations.lagrangian.starts import start_costs
 from formulations.lagrangian.states import PriceTable, evaluate, last_starts
 from formulations.search import layers
@@ -182,15 +182,10 @@ def test_good_prices_on_patterns_keep_the_optimum(
     windows, groups = start_windows(instance, known.tel), window_groups(instance)
     costs = start_costs(instance, [], groups, [[] for _ in groups])
     states = running_states(instance)
-    priced = price_patterns(
-        instance,
-        states,
-        deadline=time.monotonic() + 60.0,
-        windows=windows,
-        known_starts=starts,
-        memory=np.zeros(1),
-        options=BoundOptions(knots=12, grids=2),
+    pricing = PatternPricing(
+        instance, states, windows=windows, options=BoundOptions(knots=12, points=10)
     )
+    priced = pricing.improve(time.monotonic() + 60.0)
 
     def run(patterns: PatternPrices | None, width: int) -> Pass:
         passes: list[Pass] = []

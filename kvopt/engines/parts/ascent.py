@@ -45,6 +45,8 @@ FIRST_WAY = 0.25
 LEAST_GROWTH, FIRST_GROWTH, NARROW = 1.2, 8.0, 500
 #: Share of the bases that there may be that a window has, or more.
 FULL = 0.7
+#: By what seconds grow with each percent of the value, as long as nothing is known of it.
+PERCENT = 4.0
 #: How many times longer than it may take a window is thought to take.
 FLATTER = 2.0
 #: By what an evaluation may take longer than the one before.
@@ -305,10 +307,14 @@ def _wider(closed: list[tuple[int, float]], growth: float) -> int:
     """Return the TEL up to which a window may go that takes so many times as long as the last one.
 
     The last two that were closed tell how seconds grow; as if they grew more slowly, since one that
-    goes too far becomes narrower.
+    goes too far becomes narrower.  One that goes much too far makes many bases for each that it
+    keeps.
     """
     (bound, took), before = closed[-1], closed[-2] if len(closed) > 1 else None
-    if before is None or took <= before[1] or bound <= before[0]:
+    if before is None:
+        slope = math.log(PERCENT) / (0.01 * bound)
+    elif took <= before[1] or bound <= before[0]:
         return 1 << 60
-    slope = math.log(took / before[1]) / (bound - before[0])
+    else:
+        slope = math.log(took / before[1]) / (bound - before[0])
     return bound + math.ceil(math.log(FLATTER * growth) / slope)
