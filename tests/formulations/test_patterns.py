@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from formulations.bounds import lp, patterns
-from formulations.bounds.outcome import Bound, SilentReporter
+from formulations.bounds.outcome import Bound
 from formulations.lagrangian.certificate import evaluate, shrink
 from formulations.lagrangian.certificate_file import (
     CertificateError,
