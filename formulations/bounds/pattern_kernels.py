@@ -14,21 +14,10 @@ from support.compiling import njit
 def cheapest_starts_use(classes, of, values, knots, times, first, stop, starts, use):
     """Return what the cheapest starts of classes first..stop − 1 cost, each times its requests.
 
-    Prices are linear between knots, and 0 before the first and after the last one.
-
-    Parameters
-    ----------
-    classes : int64 array, shape (classes, 5)
-        First and last start round, output (tokens), place in ``of`` of the first state, requests.
-    of
-        States in the order in which requests pass through them.
-    values : float64 array, shape (knots, states)
-    times : float64 array
-        0, 1, ..., the last knot.
-    starts
-        Filled with the first cheapest start of each class.
-    use : float64 array, shape (knots, states)
-        How many requests are in a state is added, spread over the two knots around the time.
+    Prices ``values``, shape (knots, states), are linear between knots, else 0.  A row of
+    ``classes`` has first and last start, output, place in ``of`` of the first state, requests.
+    ``starts`` is filled; ``use``, as ``values``, is added to: requests in a state, spread over the
+    two knots around the time.  ``times`` are 0.0, 1.0, ..., the last knot.
     """
     total, last, final = 0.0, knots[-1], len(knots) - 1
     costs = np.empty(1)
@@ -80,14 +69,9 @@ def cheapest_starts_use(classes, of, values, knots, times, first, stop, starts, 
 def best_patterns_use(tokens, left, values, memory, most, weights, first, stop, use):
     """Return what the best patterns at the knots first..stop − 1 are worth, weighted.
 
-    The search of ``formulations.lagrangian.kernels.best_patterns``.
-
-    Parameters
-    ----------
-    values : float64 array, shape (knots, states)
-    weights : float64 array, shape (knots,)
-    use : float64 array, shape (knots, states)
-        The weight of the knot is taken from each state of its best pattern.
+    The search of ``formulations.lagrangian.kernels.best_patterns``, in floating point.  Prices
+    ``values`` and ``use`` have the shape (knots, states): the weight of a knot is taken from ``use``
+    at each state of its best pattern.
     """
     nothing, total, wide = -1e300, 0.0, memory + 1
     # Of so many members, where what they hold now begins and ends.
