@@ -70,8 +70,8 @@ def best_patterns_use(tokens, left, values, memory, most, weights, first, stop, 
     """Return what the best patterns at the knots first..stop − 1 are worth, weighted.
 
     The search of ``formulations.lagrangian.kernels.best_patterns``, in floating point.  Prices
-    ``values`` and ``use`` have the shape (knots, states): the weight of a knot is taken from ``use``
-    at each state of its best pattern.
+    ``values`` and ``use`` have the shape (knots, states): the weight of a knot is taken from
+    ``use`` at each state of its best pattern.
     """
     nothing, total, wide = -1e300, 0.0, memory + 1
     # Of so many members, where what they hold now begins and ends.
