@@ -107,7 +107,7 @@ def _parts(text: str, kind: str) -> list[str]:
         "cpsat",
         "improve",
         "alpha-beta( alpha = 0.30 )",
-        "bound:bound-patterns(grids=2)",
+        "bound:bound-patterns(points=2)",
         "auto",
     ],
 )
