@@ -46,7 +46,7 @@ def test_numbers_are_options_too() -> None:
     assert options == {"knots": 1}
     assert not isinstance(options["knots"], bool)
     assert format_formulation(formulation, options) == "bound-patterns(knots=1)"
-    assert changed_values({"knots": 20}, formulation.options) == {}
+    assert changed_values({"knots": 40}, formulation.options) == {}
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_every_option_is_described() -> None:
     assert all(option.meaning for each in formulations().values() for option in each.options)
     listing = run_command(main, "--list").stdout
     assert all(line in listing for line in described)
-    assert any(line.startswith("knots=20  (0..2147483647)") for line in described)
+    assert any(line.startswith("knots=40  (0..2147483647)") for line in described)
     assert any(line.startswith("separation=yes  (yes | no)") for line in described)
 
 
