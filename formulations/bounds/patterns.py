@@ -16,7 +16,15 @@ from formulations.bounds.fluid import fitted_knots, fluid_prices, likely_horizon
 from formulations.bounds.highs import Floats
 from formulations.bounds.outcome import Bound, Reporter, SilentReporter
 from formulations.lagrangian.prices import PriceBound
-from formulations.lagrangian.states import Grids, Priced, evaluate, hats, last_starts, rounded_table
+from formulations.lagrangian.states import (
+    Grids,
+    Priced,
+    evaluate,
+    hats,
+    last_starts,
+    rounded_table,
+    spans,
+)
 from formulations.valid.states import Ints, States, searchable_states
 from formulations.valid.windows import Windows
 from instances import Instance
@@ -106,7 +114,13 @@ def compute_bound(
         report.bound(first.value, "prices")
         followed = first.numerators / first.denominator
     pricing = PatternPricing(
-        instance, states, windows=windows, followed=followed, threads=threads, options=options
+        instance,
+        states,
+        deadline=deadline,
+        windows=windows,
+        followed=followed,
+        threads=threads,
+        options=options,
     )
     pause, best = REPORT_EVERY, -np.inf
     while True:
@@ -168,6 +182,8 @@ class PatternPricing:
 
     Parameters
     ----------
+    deadline
+        When no further first point is tried; the value of one is always known.
     followed
         Good prices on tokens at times 0, 1, ..., where knots are fitted to them; None for those of
         the fluid limit.
@@ -181,7 +197,7 @@ class PatternPricing:
     evaluating
         Seconds that the last exact evaluation took.
     expected_starts
-        Means of the cheapest starts over past steps, shape (n,), rounds.
+        Means of the cheapest starts over past steps, shape (n,), rounds; None before the first one.
     """
 
     def __init__(
@@ -189,6 +205,7 @@ class PatternPricing:
         instance: Instance,
         states: States,
         *,
+        deadline: float,
         windows: Windows | None,
         followed: Floats | None = None,
         tried: Floats | None = None,
@@ -210,13 +227,15 @@ class PatternPricing:
         self._fluid = fluid_prices(instance, request_classes(instance), horizon)
         self._followed = _lengthened(self._fluid if followed is None else followed, horizon)
         self._starts = np.zeros(len(classes), dtype=np.int64)
-        self.expected_starts: Floats = np.zeros(len(instance))
+        self.expected_starts: Floats | None = None
         self._level = 0
         self._take_grid()
         self._begin(np.zeros_like(self._unit))
-        self._priced = self._evaluate(self._best)
+        self._priced, self._evaluated = self._evaluate(self._best), self._best
         firsts = [factor * self._fluid for factor in SPREAD]
-        for prices in (*firsts, *(each for each in (tried, followed) if each is not None)):
+        for prices in (*(each for each in (followed, tried) if each is not None), *firsts):
+            if time.monotonic() >= deadline:
+                break
             self._try(self._of_tokens(prices))
         self._begin(self._best)
 
@@ -232,7 +251,8 @@ class PatternPricing:
             began = time.monotonic()
             self._step()
             took = time.monotonic() - began
-        if self._value > self._priced.value:
+        if self._best is not self._evaluated and self._value > self._priced.value:
+            self._evaluated = self._best
             # Prices too large for 64 bits are none.
             with contextlib.suppress(OverflowError):
                 found = self._evaluate(self._best)
@@ -248,12 +268,21 @@ class PatternPricing:
         knots = fitted_knots(self._followed[: len(self._fluid)], number)
         grids = _grids(self._states, knots, max(self._options.points // fewer, 1))
         self._grids, states = grids, self._states
-        both = hats(grids.tokens, states.tokens)[:, :, None], hats(grids.left, states.left)[:, None]
-        self._shares = sp.csr_matrix((both[0] * both[1]).reshape(len(states), -1))
+        of_tokens, of_left = (
+            _sparse_hats(*pair)
+            for pair in ((grids.tokens, states.tokens), (grids.left, states.left))
+        )
+        size = len(grids.left)
+        points = [a * size + c for a, _ in of_tokens for c, _ in of_left]
+        shares = [x * y for _, x in of_tokens for _, y in of_left]
+        rows = np.tile(np.arange(len(states)), 4)
+        whole = len(states), len(grids.tokens) * size
+        self._shares = sp.csr_matrix(
+            (np.concatenate(shares), (rows, np.concatenate(points))), whole
+        )
+        self._shares.eliminate_zeros()
         self._times = np.arange(grids.knots[-1] + 1.0)
-        hat = hats(grids.knots, np.arange(grids.knots[-1] + 1))
-        hat[0] = 0.0
-        self._weights: Floats = hat.sum(axis=0)
+        self._weights = _summed_hats(grids.knots)
         least = max(LEAST_SCALE * self._fluid.max(), 0.1 / states.memory)
         scale = np.maximum(self._fluid[grids.knots], least)
         heavy = np.repeat(grids.tokens, len(grids.left)) + states.memory // 10 + 1
@@ -320,9 +349,9 @@ class PatternPricing:
         ahead = self._mean / (1 - MOMENTUM**self._steps)
         size = np.sqrt(self._square / (1 - SECOND_MOMENT**self._steps)) + 1e-3
         self._point = np.maximum(self._point + self._length * self._unit * ahead / size, 0.0)
-        past = PAST_STARTS if self.expected_starts.any() else 0.0
-        now = self._starts[self._class_of]
-        self.expected_starts = past * self.expected_starts + (1 - past) * now
+        now = self._starts[self._class_of].astype(float)
+        before = now if self.expected_starts is None else self.expected_starts
+        self.expected_starts = PAST_STARTS * before + (1 - PAST_STARTS) * now
 
     def _lagrangian(self, values: Floats) -> tuple[float, Floats]:
         """Return the value at prices of the states at the knots, and how it grows with each."""
@@ -352,6 +381,23 @@ class PatternPricing:
         run = map if self._pool is None else self._pool.map
         worths, uses = zip(*run(part, range(self._threads)), strict=True)
         return sum(worths) + self._constant, np.sum(uses, axis=0)
+
+
+def _sparse_hats(grid: Ints, values: Ints) -> list[tuple[Ints, Floats]]:
+    """Return the two points around each value, and their weights in linear interpolation."""
+    below, above, width = spans(grid, values)
+    share = (values - grid[below]) / width
+    return [(below, 1 - share), (above, share)]
+
+
+def _summed_hats(knots: Ints) -> Floats:
+    """Return the sum of each knot's weights at the times from the first to the last one."""
+    width = np.diff(knots).astype(float)
+    found = np.ones(len(knots))
+    # On either side of a knot at the distances 1 to w − 1: (w − 1) / 2.
+    found[:-1] += (width - 1) / 2
+    found[1:] += (width - 1) / 2
+    return found
 
 
 def _lengthened(prices: Floats, last: int) -> Floats:

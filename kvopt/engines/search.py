@@ -400,12 +400,13 @@ def _pattern_prices(
     states = searchable_states(job.instance, PATTERN_WORK_UP_TO)
     if states is None:
         return None
+    deadline = time.monotonic() + min(PATTERN_SHARE * left, PATTERN_SECONDS)
     pricing = PatternPricing(
         job.instance,
         states,
+        deadline=deadline,
         windows=windows,
         tried=costs.memory / costs.denominator,
         threads=job.threads,
     )
-    deadline = time.monotonic() + min(PATTERN_SHARE * left, PATTERN_SECONDS)
     return PatternPrices(states, pricing.improve(deadline))

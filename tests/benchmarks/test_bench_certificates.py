@@ -6,6 +6,7 @@ Run with ``pytest tests/benchmarks/test_bench_certificates.py --benchmark-enable
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
@@ -35,7 +36,9 @@ def _prices(instance: Instance, seconds: float) -> PriceTable:
     assert states is not None
     schedule = run_policy(policies()["svf"], instance)
     until = time.monotonic() + seconds
-    pricing = PatternPricing(instance, states, windows=start_windows(instance, schedule.tel))
+    pricing = PatternPricing(
+        instance, states, deadline=math.inf, windows=start_windows(instance, schedule.tel)
+    )
     return pricing.improve(until).table
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from itertools import combinations_with_replacement
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,8 +30,9 @@ from tests.oracles.patterns import is_pattern
 from tests.tiers import a_few
 
 
-def _pricing(instance: Instance, **given: object) -> PatternPricing:
-    return PatternPricing(instance, running_states(instance), windows=None, **given)  # type: ignore[arg-type]
+def _pricing(instance: Instance, **given: Any) -> PatternPricing:
+    states = running_states(instance)
+    return PatternPricing(instance, states, deadline=math.inf, windows=None, **given)
 
 
 def _price(grids: Grids, prices: Floats, t: int, w: int, r: int) -> float:
@@ -174,7 +177,7 @@ def test_pricing_goes_on_where_a_deadline_stopped_it() -> None:
     instance = am1.generate(seed=77, n=12)
     starts = np.cumsum(instance.outputs) - instance.outputs
     windows = start_windows(instance, int((starts + instance.outputs).sum()))
-    pricing = PatternPricing(instance, running_states(instance), windows=windows)
+    pricing = PatternPricing(instance, running_states(instance), deadline=math.inf, windows=windows)
     values = [pricing.improve(time.monotonic()).value]
     assert not pricing.finished
     levels = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from itertools import product
 from pathlib import Path
@@ -183,7 +184,11 @@ def test_good_prices_on_patterns_keep_the_optimum(
     costs = start_costs(instance, [], groups, [[] for _ in groups])
     states = running_states(instance)
     pricing = PatternPricing(
-        instance, states, windows=windows, options=BoundOptions(knots=12, points=10)
+        instance,
+        states,
+        deadline=math.inf,
+        windows=windows,
+        options=BoundOptions(knots=12, points=10),
     )
     priced = pricing.improve(time.monotonic() + 60.0)
 

@@ -359,6 +359,7 @@ def _pricing(job: Job, report: Report, best: Best, states: States) -> PatternPri
     return PatternPricing(
         job.instance,
         states,
+        deadline=job.deadline,
         windows=start_windows(job.instance, best.tel),
         followed=_among_equals(job, report, best),
         threads=job.threads,
