@@ -1,6 +1,6 @@
 """A proximal bundle: the highest point of a concave function that is known by its cuts.
 
-Source: Lemaréchal's and Kiwiel's proximal bundle methods; the step is :mod:`proximal`'s.
+Source: Lemaréchal's and Kiwiel's proximal bundle methods; a step is Mehrotra's primal-dual method.
 
 Nothing here has to be right for a bound to be: the function is evaluated elsewhere, at any points.
 """
@@ -11,8 +11,6 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-
-from formulations.bounds.proximal import Model, proximal_step
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -32,6 +30,11 @@ PATIENCE, SHORTER, BAD = 3, 0.6, -0.5
 CLOSE, CHEAP = 0.05, 60
 #: Length of the first step, as a share of that which would bring the cut to the upper bound.
 FIRST = 0.5
+#: Steps of Newton's method at most, and the share of the way to the boundary that each goes.
+MOST_NEWTON, NEWTON_SHARE = 40, 0.995
+#: Share of what the model promises up to which slacks times weights may be left at the end, and the
+#: distance from 1 at which the sum of weights counts as complete.
+MISSING, INCOMPLETE = 1.0, 0.05
 
 
 class Bundle:
@@ -131,27 +134,18 @@ class Bundle:
 
     def _step(self) -> Floats | None:
         """Return the point that the model likes best, not too far from the centre."""
-        from scipy.sparse import csr_matrix  # loads for a third of a second
-
-        size = len(self.centre)
-        # The method looks for points above 0; the nearest one that matters is far from it.
-        shift = 1e3 + 4 * float(np.abs(self.centre).max())
-        slopes, constants = np.array(self._slopes), np.array(self._constants)
-        model = Model(
-            csr_matrix(slopes), constants - shift * slopes.sum(axis=1),
-            np.zeros(len(constants), dtype=np.int64), np.ones(1), np.zeros(size),
-        )  # fmt: skip
-        found = proximal_step(
-            model, np.full(size, 1 / self.length), self.centre + shift, self.centre + shift,
-            max(self._constants[0] - self.value, 1.0), self.value, lambda _: False,
-        )  # fmt: skip
+        slopes = np.array(self._slopes)
+        constants = np.array(self._constants) + slopes @ self.centre
+        margin = max(self._constants[0] - self.value, 1.0)
+        found = proximal_step(constants, slopes, self.length, self.value, margin)
         if found is None:
             return None
-        weightless = found[1] <= WEIGHTLESS * found[1].sum()
+        step, weights = found
+        weightless = weights <= WEIGHTLESS * weights.sum()
         self._idle = [
             idle + 1 if each else 0 for idle, each in zip(self._idle, weightless, strict=True)
         ]
-        point: Floats = found[0] - shift
+        point: Floats = self.centre + step
         return point
 
     def _forget(self) -> None:
@@ -163,3 +157,65 @@ class Bundle:
         self._slopes = [self._slopes[x] for x in kept]
         self._idle = [self._idle[x] for x in kept]
         self._places = {slope.astype(np.int64).tobytes(): x for x, slope in enumerate(self._slopes)}
+
+
+def proximal_step(
+    constants: Floats, slopes: Floats, length: float, value: float, margin: float
+) -> tuple[Floats, Floats] | None:
+    """Return about where min (constants + slopes·d) − |d|² / (2 · length) is highest, and weights.
+
+    Of the cuts, shape (cuts,).  A primal-dual interior point method on d and the least of the cuts,
+    which begins by ``margin`` below that, and ends early: once slacks times weights come to a share
+    of what is promised above ``value``.  None where not a single step can be made.
+    """
+    matrix = np.column_stack((slopes, -np.ones(len(constants))))
+    pull = np.full(matrix.shape[1], 1 / length)
+    pull[-1] = 0.0
+    point: Floats = np.zeros(matrix.shape[1])
+    point[-1] = constants.min() - margin
+    slack: Floats = constants + matrix @ point
+    weights: Floats = 1 / slack
+    weights /= weights.sum()
+    found = None
+    for _ in range(MOST_NEWTON):
+        try:
+            far, along, change = _newton_step(matrix, pull, point, slack, weights)
+        except np.linalg.LinAlgError:
+            break
+        by = NEWTON_SHARE * min(_longest(slack, along), _longest(weights, change))
+        point, slack, weights = point + by * far, slack + by * along, weights + by * change
+        if not (np.isfinite(point).all() and np.isfinite(weights).all()):
+            # The end of what rounding allows.
+            break
+        found = point[:-1], weights
+        promised = max(point[-1] - value, 1e-6 * abs(value))
+        if slack @ weights < MISSING * promised and abs(weights.sum() - 1) < INCOMPLETE:
+            break
+    return found
+
+
+def _newton_step(
+    matrix: Floats, pull: Floats, point: Floats, slack: Floats, weights: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return the step of the point, of slacks and of weights: Mehrotra's corrector."""
+    off: Floats = pull * point - matrix.T @ weights
+    off[-1] -= 1.0
+    ratio = weights / slack
+    whole: Floats = (matrix.T * ratio) @ matrix + np.diag(pull)
+
+    def step(product: Floats) -> tuple[Floats, Floats, Floats]:
+        part = product / slack
+        far: Floats = np.linalg.solve(whole, -off - matrix.T @ part)
+        along = matrix @ far
+        return far, along, -part - ratio * along
+
+    _, ds, dz = step(slack * weights)
+    left = (slack + _longest(slack, ds) * ds) @ (weights + _longest(weights, dz) * dz)
+    gap = slack @ weights
+    return step(slack * weights + ds * dz - (left / gap) ** 3 * gap / len(slack))
+
+
+def _longest(values: Floats, change: Floats) -> float:
+    """Return how far the change can go until a value is 0, at most 1."""
+    falls = change < 0
+    return min(1.0, float((-values[falls] / change[falls]).min(initial=1.0)))

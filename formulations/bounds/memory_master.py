@@ -6,14 +6,13 @@ Only an engine's process may use the master: it loads HiGHS.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from formulations.bounds.generation import Solution
 from formulations.bounds.highs import LP, Floats, run_highs, status
 from formulations.lagrangian.costs import price_sums
 from formulations.lagrangian.exact import exact_sum
@@ -34,6 +33,19 @@ SHARE_FROM = 20_000_000
 STARTS_APART = 250
 #: Later than every round.
 NEVER = 1 << 61
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Optimum of a master LP: objective (rounds), prices on its grid, weight of each column.
+
+    Columns are starts.  ``payments`` are the prices of look-ahead rows on M-ths of tokens.
+    """
+
+    objective: float
+    prices: Floats
+    weights: Floats
+    payments: Floats = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True)

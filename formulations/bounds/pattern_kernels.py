@@ -1,4 +1,4 @@
-"""Compiled kernels of prices on states: cheapest starts, best patterns; a proximal step's matrix.
+"""Compiled kernels of prices on states: cheapest starts, best patterns.
 
 Imported only where the compiler is needed.  All of it is floating point: any prices certify.
 """
@@ -127,36 +127,3 @@ def best_patterns_use(tokens, left, values, memory, most, weights, first, stop, 
             at = before[at]
         total += weights[knot] * worth
     return total
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def add_normal(rows, index, value, weights, owner, panels, border, own):
-    """Add up weight · a aᵀ over columns (a, −e_i), in the parts that are kept of it.
-
-    Parameters
-    ----------
-    rows, index, value
-        The columns a as rows of a CSR matrix, ``index`` growing within each.
-    weights : float64 array, shape (columns,)
-    owner : int64 array, shape (columns,)
-        i of each column, below 0 where it has none.
-    panels : float64 array, shape (panels, height, width)
-        Panel p has the lower triangle's entries of columns p·width ... (p + 1)·width − 1, from
-        row p·width on.
-    border, own
-        Rows of a against e_i, and e_i against itself; shapes (points, owners) and (owners,).
-    """
-    width = panels.shape[2]
-    for c in range(len(weights)):
-        i = owner[c]
-        if i >= 0:
-            own[i] += weights[c]
-        for x in range(rows[c], rows[c + 1]):
-            part = weights[c] * value[x]
-            if i >= 0:
-                border[index[x], i] -= part
-            panel = index[x] // width
-            top = panel * width
-            column = index[x] - top
-            for y in range(x, rows[c + 1]):
-                panels[panel, index[y] - top, column] += part * value[y]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from dataclasses import replace
 
 import numpy as np
 
 from formulations.bounds.fluid import fitted_knots, fluid_prices, likely_horizon
-from formulations.bounds.generation import ColumnGeneration, Solution
 from formulations.bounds.highs import Floats
 from formulations.bounds.lookahead_rows import MEMORY_UP_TO, Rows, Separation
 from formulations.bounds.memory_master import (
@@ -17,6 +17,7 @@ from formulations.bounds.memory_master import (
     Ints,
     Master,
     Pricing,
+    Solution,
     request_classes,
 )
 from formulations.bounds.outcome import Bound, Reporter
@@ -37,7 +38,7 @@ KEEP_FACTOR = 10.0
 SPLIT_SHARE = 0.95
 
 
-class PriceSearch(ColumnGeneration):
+class PriceSearch:
     """Prices that improve over iterations and grids, and the bounds they certify.
 
     Nothing here has to be right for the bound to be: any λ ≥ 0 certifies one
@@ -60,6 +61,13 @@ class PriceSearch(ColumnGeneration):
         A feasible schedule, in the instance's order; its columns make the master feasible.
     horizon
         T, the last priced time.
+
+    Attributes
+    ----------
+    solution
+        Of the last master, where its columns are now.
+    value
+        The Lagrangian value of the best prices so far (rounds).
     """
 
     def __init__(
@@ -73,13 +81,15 @@ class PriceSearch(ColumnGeneration):
         known_starts: Ints | None = None,
         horizon: int | None = None,
     ) -> None:
-        super().__init__(instance, report, deadline, threads)
+        self.instance, self.report = instance, report
+        self.deadline, self.threads = deadline, threads
+        self.solution: Solution | None = None
         self._windows = windows
         self.classes = request_classes(instance, windows)
         self.horizon = likely_horizon(instance) if horizon is None else horizon
         self.pricing = Pricing(instance, self.classes, self.horizon, threads)
         self.certified: PriceBound | None = None
-        self._value = -np.inf
+        self.value = -np.inf
         self._near = 0
         self._prices: Floats = np.zeros(self.horizon + 1)
         self._payments: Floats = np.zeros(0)
@@ -92,18 +102,13 @@ class PriceSearch(ColumnGeneration):
         self._best_costs: Floats = np.zeros(len(self.classes))
         self.try_prices(fluid_prices(instance, self.classes, self.horizon), certify=True)
 
-    @property
-    def value(self) -> float:
-        """The Lagrangian value of the best prices so far (rounds)."""
-        return self._value
-
     def try_prices(
         self, prices: Floats, payments: Floats | None = None, *, certify: bool = False
     ) -> Ints:
         """Evaluate prices, keep them if they are the best so far; return the cheapest starts."""
         value, starts, costs = self.pricing(prices, self._rows, payments)
-        if value > self._value:
-            self._value, self._prices, self._best_costs = value, prices, costs
+        if value > self.value:
+            self.value, self._prices, self._best_costs = value, prices, costs
             rows = len(self._rows) if self._rows else 0
             self._payments = np.zeros(rows) if payments is None else payments
         pause = max(CERTIFY_EVERY, self._certified_in / CERTIFY_SHARE)
@@ -159,23 +164,36 @@ class PriceSearch(ColumnGeneration):
         return added
 
     def iterate(self, tolerance: float, near: int = 0) -> bool:
-        """Improve the prices on this grid to a relative gap; tell whether it was reached.
+        """Improve the prices on this grid until the LP promises at most this share more.
 
-        ``near`` columns of each class, its cheapest starts, are added in every iteration besides
-        the cheapest one.
+        Tells whether it came to that.  ``near`` columns of each class, its cheapest starts, are
+        added in every iteration besides the cheapest one.
         """
         self._near = near
         if near:
             for starts in self.pricing.near_cheapest(self._prices, 3 * near):
                 self.master.add(starts)
-        return super().iterate(tolerance)
+        for iteration in itertools.count(1):
+            if self.out_of_time():
+                break
+            solution = self.master.solve(self.deadline - time.monotonic(), self.threads)
+            if solution is None:
+                break
+            self.solution = solution
+            if self._closed(tolerance):
+                return True
+            if not self._improve(solution, tolerance, iteration):
+                return self._closed(tolerance)
+        return False
 
-    def _solve_master(self, seconds: float) -> Solution | None:
-        return self.master.solve(seconds, self.threads)
+    def out_of_time(self) -> bool:
+        """Tell whether the deadline has passed."""
+        return time.monotonic() >= self.deadline
 
-    def _scale(self) -> float:
+    def _closed(self, tolerance: float) -> bool:
         assert self.solution is not None
-        return max(abs(self.solution.objective), 1.0)
+        scale = max(abs(self.solution.objective), 1.0)
+        return self.solution.objective - self.value <= tolerance * scale
 
     def _improve(self, solution: Solution, tolerance: float, iteration: int) -> bool:
         pure = self.master.grid.prices(solution.prices)

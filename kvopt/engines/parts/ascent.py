@@ -312,7 +312,7 @@ def _wider(closed: list[tuple[int, float]], growth: float) -> int:
     """
     (bound, took), before = closed[-1], closed[-2] if len(closed) > 1 else None
     if before is None:
-        slope = math.log(PERCENT) / (0.01 * bound)
+        slope = math.log(PERCENT) / max(0.01 * bound, 1.0)
     elif took <= before[1] or bound <= before[0]:
         return 1 << 60
     else:

@@ -20,8 +20,12 @@ from numpy.typing import NDArray
 from formulations.bounds.clique_lp import by_highs, lp_prices
 from formulations.bounds.fluid import likely_horizon
 from formulations.bounds.patterns import PatternPricing, prices_among_equals
-from formulations.lagrangian.certificate_file import price_certificate, sweep_certificate
-from formulations.lagrangian.states import PriceTable
+from formulations.lagrangian.certificate_file import (
+    pattern_certificate,
+    price_certificate,
+    sweep_certificate,
+)
+from formulations.lagrangian.states import Priced, PriceTable
 from formulations.search._backward_levels import Limits
 from formulations.search._backward_tables import (
     TOO_MANY_PATTERNS,
@@ -169,18 +173,6 @@ def briefly(job: Job) -> float:
     return min(SCHEDULE_SECONDS * len(job.instance), SCHEDULE_SHARE * job.left())
 
 
-def _report_prices(report: Report, best: Best, bound: int, table: Table) -> None:
-    """Report what prices prove by themselves, where that is news."""
-    if bound > best.bound:
-        best.bound = bound
-        # Of a value that the prices reach by themselves no level is left to be swept.
-        report.bound(
-            value=bound,
-            source="prices of patterns" if isinstance(table, PriceTable) else "prices",
-            certificate=sweep_certificate(bound, table),
-        )
-
-
 def report_multipliers(
     report: Report, table: Table, bound: int, multipliers: Ints, nodes: int
 ) -> None:
@@ -217,7 +209,12 @@ class _Windows:
         """
         job, best, table = self._job, self._best, turn.table
         best.hear(job)
-        _report_prices(self._report, best, under.bound, table)
+        if under.bound > best.bound:
+            best.bound = under.bound
+            source = "prices of patterns" if isinstance(table, PriceTable) else "prices"
+            # Of a value that the prices reach by themselves no level is left to be swept.
+            certificate = sweep_certificate(best.bound, table)
+            self._report.bound(value=best.bound, source=source, certificate=certificate)
         limits = Limits(job.threads, self._bytes, lambda: job.left() <= 0)
         # Of a value that the prices reach by themselves no window is left to ascend in.
         if turn.ascends and not self._has_ascended and best.bound < best.tel:
@@ -301,9 +298,39 @@ def pattern_prices(job: Job, report: Report, best: Best, seconds: float) -> Pric
     if states is None:
         return None
     end = min(time.monotonic() + seconds, job.deadline)
-    priced = _pricing(job, report, best, states).improve(end)
-    _report_prices(report, best, priced.bound, priced.table)
-    return priced.table
+    return _Prices(job, report, best, states).improve(end).table
+
+
+class _Prices:
+    """Prices on states that get better, within the windows of the schedule known at first."""
+
+    def __init__(self, job: Job, report: Report, best: Best, states: States) -> None:
+        self._report, self._best, self._limited_by = report, best, best.tel
+        self._pricing = PatternPricing(
+            job.instance,
+            states,
+            deadline=job.deadline,
+            windows=start_windows(job.instance, best.tel),
+            followed=_among_equals(job, report, best),
+            threads=job.threads,
+        )
+
+    @property
+    def finished(self) -> bool:
+        """Whether they get no better."""
+        return self._pricing.finished
+
+    def improve(self, end: float) -> Priced:
+        """Return the best ones at a time; report what they prove, where that is news."""
+        priced, best = self._pricing.improve(end), self._best
+        if priced.bound > best.bound:
+            best.bound = priced.bound
+            certificate = pattern_certificate(
+                priced.bound, priced.table, upper_bound=self._limited_by
+            )
+            source = "prices of patterns"
+            self._report.bound(value=priced.bound, source=source, certificate=certificate)
+        return priced
 
 
 def _among_equals(job: Job, report: Report, best: Best) -> NDArray[np.float64] | None:
@@ -323,22 +350,22 @@ def _among_equals(job: Job, report: Report, best: Best) -> NDArray[np.float64] |
 def _priced(job: Job, report: Report, best: Best, states: States) -> Iterator[_Turn]:
     instance = job.instance
     seconds = min(FIRST_SECONDS * len(instance), FIRST_SHARE * job.left())
-    pricing = _pricing(job, report, best, states)
+    prices = _Prices(job, report, best, states)
     began = time.monotonic()
     multipliers = job.options["options"].multipliers
     ascent_from = began + FEW_FROM * job.left()
     prices_until = began + PRICES_SHARE * job.left()
     spent = 0.0
     if multipliers and len(instance) > FEW:
-        yield _Turn(_settled(job, report, best, pricing), 0.0, 0.0, ascends=True)
+        yield _Turn(_settled(job, best, prices), 0.0, 0.0, ascends=True)
         spent, began = time.monotonic() - began, time.monotonic()
         ascent_from = math.inf
     while job.left() > 0:
-        priced = pricing.improve(min(began + seconds, job.deadline))
+        priced = prices.improve(min(began + seconds, job.deadline))
         took = time.monotonic() - began
         spent += took
         ascends = multipliers and time.monotonic() >= ascent_from
-        if pricing.finished:
+        if prices.finished:
             # Nothing else is left to be tried, so windows may take all the time.
             yield _Turn(priced.table, job.left(), LAST_SHARE * job.left(), ascends)
             return
@@ -355,27 +382,16 @@ def _priced(job: Job, report: Report, best: Best, states: States) -> Iterator[_T
             seconds = prices_until - began
 
 
-def _pricing(job: Job, report: Report, best: Best, states: States) -> PatternPricing:
-    return PatternPricing(
-        job.instance,
-        states,
-        deadline=job.deadline,
-        windows=start_windows(job.instance, best.tel),
-        followed=_among_equals(job, report, best),
-        threads=job.threads,
-    )
-
-
-def _settled(job: Job, report: Report, best: Best, pricing: PatternPricing) -> PriceTable:
+def _settled(job: Job, best: Best, prices: _Prices) -> PriceTable:
     """Return prices once windows gain more in the same time."""
     began, whole, values = time.monotonic(), job.left(), [-math.inf, -math.inf]
     while True:
-        priced = pricing.improve(min(time.monotonic() + TURN * whole, job.deadline))
-        _report_prices(report, best, priced.bound, priced.table)
+        end = min(time.monotonic() + TURN * whole, job.deadline)
+        priced = prices.improve(end)
         share = (time.monotonic() - began) / whole
         slow = priced.value - values[-2] < 2 * GAIN * (best.tel - priced.value)
         enough = share > ASCENT_UNTIL or (slow and share > ASCENT_FROM)
-        if pricing.finished or enough or job.left() <= 0:
+        if prices.finished or enough or job.left() <= 0:
             return priced.table
         values.append(priced.value)
 
