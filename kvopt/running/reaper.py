@@ -125,8 +125,10 @@ def _end_as(status: int | None) -> NoReturn:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         with contextlib.suppress(OSError):  # SIGKILL has no handler to be taken away
             signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
         os.kill(os.getpid(), number)
-    os._exit(os.waitstatus_to_exitcode(status))
+        os._exit(128 + number)
+    os._exit(os.WEXITSTATUS(status))
 
 
 def _exit_with_caller(lifeline: int) -> None:

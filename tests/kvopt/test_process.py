@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -112,11 +113,21 @@ def test_a_hang_is_killed_at_the_limit(worker: Path) -> None:
     assert run.outcome.seconds < 10
 
 
-def test_a_segfault_is_named(worker: Path) -> None:
-    """A crash names its signal."""
-    worker.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
-    outcome = _run().outcome
-    assert (outcome.ending, outcome.detail) == ("crashed", "SIGSEGV")
+@pytest.mark.parametrize("name", ["SIGSEGV", "SIGHUP"])
+def test_a_crash_names_its_signal(name: str, worker: Path) -> None:
+    """Also one that the command holds back while it starts."""
+    worker.write_text(
+        "import os, signal\n"
+        f"signal.signal(signal.{name}, signal.SIG_DFL)\n"
+        f"signal.pthread_sigmask(signal.SIG_UNBLOCK, {{signal.{name}}})\n"
+        f"os.kill(os.getpid(), signal.{name})\n"
+    )
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
+    try:
+        outcome = _run().outcome
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    assert (outcome.ending, outcome.detail) == ("crashed", name)
 
 
 def test_eating_memory_is_stopped(worker: Path) -> None:

@@ -103,6 +103,35 @@ def test_every_closed_window_comes_with_its_certificate(monkeypatch: pytest.Monk
     assert events[-1].outcome == "optimal"
 
 
+@pytest.mark.parametrize(
+    ("memory", "requests"),
+    [
+        (7, [(1, 2, 2), (1, 4, 3), (1, 4, 3)]),
+        (10, [(3, 4, 6), (2, 0, 6), (2, 1, 2), (1, 0, 4)]),
+        (11, [(0, 2, 5), (0, 4, 6)]),
+    ],
+)
+def test_what_prices_prove_within_windows_says_so(
+    memory: int, requests: list[tuple[int, int, int]]
+) -> None:
+    """The TEL that limited the starts is in the certificate: without it less is proved."""
+    instance = Instance("few", memory, tuple(Request(i, *each) for i, each in enumerate(requests)))
+    known = run_policy(policies()["svf"], instance)
+    job = _job(instance, backward.Options(), 30.0, list(known.starts), known.tel)
+    events: list[Event] = []
+    search.solve(job, Report(events.append))
+    optimum = brute_force_optimum(instance)
+    proved = [each for each in _bounds(events) if each.certificate is not None]
+    assert proved[-1].value == optimum
+    assert all(each.value <= optimum for each in proved)
+    certificates = [read_certificate(each.certificate) for each in proved]
+    for each, certificate in zip(proved, certificates, strict=True):
+        assert evaluate(instance, certificate) == each.value
+    limited = [each for each in certificates if each.upper_bound is not None]
+    assert limited
+    assert any(evaluate(instance, replace(each, upper_bound=None)) < each.value for each in limited)
+
+
 def test_pattern_prices_prove_the_same() -> None:
     """With and without them the method ends with the optimum as TEL and bound."""
     optimum = brute_force_optimum(FIVE)
@@ -213,7 +242,7 @@ def test_prices_come_first_and_windows_have_the_rest(
         def improve(self, deadline: float) -> Any:
             asked.append(deadline - clock.now)
             clock.now = deadline
-            return SimpleNamespace(table=None)
+            return SimpleNamespace(table=None, bound=0)
 
     monkeypatch.setattr(time, "monotonic", clock)
     monkeypatch.setattr(proving, "PatternPricing", Pricing)
@@ -258,7 +287,7 @@ def test_prices_go_on_while_they_gain(
     monkeypatch.setattr(time, "monotonic", clock)
     job = _job(am1.generate(seed=1, n=50), backward.Options(), 100.0, [], 1)
     best = proving.Best(0, 1_000, np.zeros(50, dtype=np.int64))
-    proving._settled(job, Report(lambda _: None), best, Pricing())  # type: ignore[arg-type]
+    proving._settled(job, best, Pricing())  # type: ignore[arg-type]
     expected = 100 * getattr(proving, share)
     assert expected < clock.now <= expected + 100 * proving.TURN + 1e-6
 

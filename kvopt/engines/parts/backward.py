@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from formulations.bounds.clique_lp import by_highs, lp_prices
 from formulations.bounds.fluid import likely_horizon
 from formulations.bounds.patterns import PatternPricing, prices_among_equals
+from formulations.lagrangian.certificate import too_long
 from formulations.lagrangian.certificate_file import (
     pattern_certificate,
     price_certificate,
@@ -305,7 +306,8 @@ class _Prices:
     """Prices on states that get better, within the windows of the schedule known at first."""
 
     def __init__(self, job: Job, report: Report, best: Best, states: States) -> None:
-        self._report, self._best, self._limited_by = report, best, best.tel
+        self._instance, self._report, self._best = job.instance, report, best
+        self._limited_by = best.tel
         self._pricing = PatternPricing(
             job.instance,
             states,
@@ -328,8 +330,11 @@ class _Prices:
             certificate = pattern_certificate(
                 priced.bound, priced.table, upper_bound=self._limited_by
             )
-            source = "prices of patterns"
-            self._report.bound(value=priced.bound, source=source, certificate=certificate)
+            self._report.bound(
+                value=priced.bound,
+                source="prices of patterns",
+                certificate=None if too_long(self._instance, certificate) else certificate,
+            )
         return priced
 
 
