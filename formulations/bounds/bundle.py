@@ -198,15 +198,16 @@ def _newton_step(
     matrix: Floats, pull: Floats, point: Floats, slack: Floats, weights: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Return the step of the point, of slacks and of weights: Mehrotra's corrector."""
-    off: Floats = pull * point - matrix.T @ weights
+    off = pull * point - matrix.T @ weights
     off[-1] -= 1.0
     ratio = weights / slack
-    whole: Floats = (matrix.T * ratio) @ matrix + np.diag(pull)
+    whole = (matrix.T * ratio) @ matrix
+    whole[np.diag_indices_from(whole)] += pull
 
     def step(product: Floats) -> tuple[Floats, Floats, Floats]:
         part = product / slack
         far: Floats = np.linalg.solve(whole, -off - matrix.T @ part)
-        along = matrix @ far
+        along: Floats = matrix @ far
         return far, along, -part - ratio * along
 
     _, ds, dz = step(slack * weights)

@@ -122,6 +122,13 @@ def compute_bound(
         threads=threads,
         options=options,
     )
+    priced = _improved(pricing, deadline, report)
+    own = Bound(priced.bound, None, pricing.expected_starts, None, priced.table)
+    return _better_of(first, own)
+
+
+def _improved(pricing: PatternPricing, deadline: float, report: Reporter) -> Priced:
+    """Return the best prices by the deadline; report what they prove on the way."""
     pause, best = REPORT_EVERY, -np.inf
     while True:
         priced = pricing.improve(min(time.monotonic() + pause, deadline))
@@ -129,10 +136,8 @@ def compute_bound(
             best = priced.bound
             report.bound(priced.bound, "prices of patterns")
         if pricing.finished or time.monotonic() + pricing.evaluating >= deadline:
-            break
+            return priced
         pause = max(REPORT_EVERY, pricing.evaluating / REPORT_SHARE)
-    expected = pricing.expected_starts
-    return _better_of(first, Bound(priced.bound, None, expected, None, priced.table))
 
 
 def _better_of(tokens: PriceBound | None, states: Bound) -> Bound:
