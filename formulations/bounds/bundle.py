@@ -198,17 +198,19 @@ def _newton_step(
     matrix: Floats, pull: Floats, point: Floats, slack: Floats, weights: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Return the step of the point, of slacks and of weights: Mehrotra's corrector."""
-    off = pull * point - matrix.T @ weights
+    off: Floats = pull * point - matrix.T @ weights
     off[-1] -= 1.0
     ratio = weights / slack
-    whole = (matrix.T * ratio) @ matrix
+    whole: Floats = (matrix.T * ratio) @ matrix
     whole[np.diag_indices_from(whole)] += pull
 
     def step(product: Floats) -> tuple[Floats, Floats, Floats]:
         part = product / slack
-        far: Floats = np.linalg.solve(whole, -off - matrix.T @ part)
+        right: Floats = -off - matrix.T @ part
+        far: Floats = np.linalg.solve(whole, right).astype(np.float64)
         along: Floats = matrix @ far
-        return far, along, -part - ratio * along
+        change: Floats = -part - ratio * along
+        return far, along, change
 
     _, ds, dz = step(slack * weights)
     left = (slack + _longest(slack, ds) * ds) @ (weights + _longest(weights, dz) * dz)
