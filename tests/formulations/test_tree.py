@@ -28,7 +28,7 @@ from instances import Instance, Request
 from kvopt.methods.witness import model_code
 from tests.oracles.brute_force import brute_force_optimum
 
-#: M = 5, s = 1, o = (1, 1, 3, 3): the optimum is 12 (tests/kvopt/test_best_known.py).
+#: M = 5, s = 1, o = (1, 1, 3, 3): the optimum is 12 (tests/kvopt/best_known/registry.py).
 FOUR = Instance(
     "four",
     5,

@@ -32,12 +32,11 @@ from reports.rows import prepare
 from schedules import make_schedule
 from schedules.files import schedule_document
 from schedules.model import STATUSES
-from tests.kvopt.test_best_known import FOUR, OPTIMAL, PAIR
+from tests.kvopt.best_known.registry import FOUR, OPTIMAL, PAIR, PRICES
 from tests.reports.synthetic import record
 from tests.tiers import a_few
 
-#: The optimum of ``FOUR`` is 12, its volumes say 10, these prices 11 and this sweep 12.
-PRICES = {"kind": "prices", "value": 11, "denominator": 20, "memory": [0, 6, 0, 12, 1]}
+#: The optimum of ``FOUR`` is 12, its volumes say 10, ``PRICES`` 11 and this sweep 12.
 SWEEP = {"kind": "sweep", "value": 12, "multipliers": [0, 0]}
 TIMED = Instance("timed", 5, (Request(0, 0.5, 1, 2), Request(1, 0, 1, 1)), time_unit="second")
 TAU = parse_batch_time("affine(base=1,token=0)").name

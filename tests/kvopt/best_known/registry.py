@@ -1,0 +1,145 @@
+"""A registry of two instances: a store that is filled by hand, and what is made of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from instances import Instance, Request
+from instances.files import instance_document
+from kvopt.best_known import __main__ as command
+from kvopt.best_known.entry import ENTRIES, Proof
+from kvopt.best_known.files import format_registry
+from kvopt.best_known.library import LibraryInstance
+from kvopt.methods.fingerprint import fingerprint, versions
+from kvopt.methods.grammar import MethodError, read_method
+from kvopt.methods.witness import made_by
+from kvopt.running.task import Finished, Task
+from kvopt.store import Store
+from schedules import make_schedule
+from schedules.files import schedule_document
+from tests.reports.synthetic import record_of
+
+#: M = 5, s = 1, o = (1, 1, 3, 3): shortest first has TEL 13, the optimum is 12 with starts
+#: 0, 1, 0, 3 (docs/errata.md, E1).
+FOUR = Instance(
+    "four",
+    5,
+    (Request(0, 0, 1, 1), Request(1, 0, 1, 1), Request(2, 0, 1, 3), Request(3, 0, 1, 3)),
+)
+OPTIMAL, WORSE = [0, 1, 0, 3], [0, 0, 1, 4]
+#: Two that never fit together: the second waits for the first, 1 + 2 rounds by construction.
+PAIR = Instance(
+    "pair",
+    3,
+    (Request(0, 0, 2, 1), Request(1, 0, 2, 1)),
+    known_optimum=3,
+    known_optimum_reason="only one fits at a time",
+)
+LIBRARY = {each.sha256: LibraryInstance(f"{each.name}.json", each) for each in (FOUR, PAIR)}
+COUNTER = iter(range(10**6))
+Edit = Callable[[dict[str, Any]], object]
+
+
+def _key(instance: Instance, method: str, seed: int) -> str:
+    """Return the key of a run by the sources that are here."""
+    with suppress(MethodError):
+        read = read_method(method, planned=True)
+        if read.kind == "file":
+            return f"{seed:064}"
+        told: dict[str, Any] = {"code": fingerprint(read), "versions": versions(read)}
+        return Task(instance, instance.name, read, seed=seed, **told).key
+    return f"{seed:064}"
+
+
+class Sweep:
+    """A store that is filled by hand, and the registry that is made of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "registry"
+        self.folder.mkdir()
+        self._path = folder / "runs.sqlite"
+
+    def run(
+        self,
+        instance: Instance,
+        method: str,
+        starts: list[int] | None,
+        bound: int | None = None,
+        source: str = "",
+        day: int = 1,
+        certificate: dict[str, Any] | None = None,
+        status: str | None = None,
+        today: bool = True,
+        **parts: Any,
+    ) -> None:
+        """Store a run of today's sources; its status is what it shows unless it is given."""
+        schedule = None if starts is None else make_schedule(instance, starts, method, **parts)
+        tel = None if schedule is None else schedule.tel
+        told = "optimal" if tel is not None and tel == bound else "feasible"
+        seed = next(COUNTER)
+        record = record_of(
+            instance,
+            key=_key(instance, method, seed) if today else f"{seed:064}",
+            method=method,
+            seed=seed,
+            status=status or told,
+            tel=tel,
+            lower_bound=bound,
+            found_by=method,
+            bound_source=source,
+            finished_utc=f"2026-11-{day:02}T01:02:03+00:00",
+        )
+        store = Store(self._path)
+        document = None if schedule is None else schedule_document(schedule)
+        store.put(Finished(record, document, certificate, instance_document(instance)))
+        store.close()
+
+    def merge(self, *more: str) -> int:
+        """Run the command on the store."""
+        return command.main(["--store", str(self._path), "--folder", str(self.folder), *more])
+
+    def check(self) -> int:
+        """Verify the registry from its files."""
+        return command.main(["--check", "--folder", str(self.folder)])
+
+    def entry(self, name: str = "four") -> dict[str, Any]:
+        """Return the entry of an instance as JSON."""
+        return next(entry for entry in self.entries() if entry["instance"] == name)
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Return all entries as JSON."""
+        found: list[dict[str, Any]] = json.loads(self.path.read_text())["instances"]
+        return found
+
+    @property
+    def path(self) -> Path:
+        """The registry's file."""
+        return self.folder / "best_known.json"
+
+    def edit(self, edit: Edit, *, sign: bool = True) -> None:
+        """Change the entry of ``four`` by hand; with a new digest, as a careful liar would."""
+        document = json.loads(self.path.read_text())
+        edit(next(entry for entry in document["instances"] if entry["instance"] == "four"))
+        if sign:
+            entries = ENTRIES.validate_python(document["instances"])
+            self.path.write_text(format_registry(entries))
+        else:
+            self.path.write_text(json.dumps(document))
+
+    def proof(self, kind: str) -> Path:
+        """The schedule (``schedules``) or the certificate (``bounds``) of ``four``."""
+        return self.folder / "best_known" / kind / "four.json"
+
+
+#: Prices on memory that prove more than the volumes of ``four`` (10): their sum is 10.45.
+PRICES = {"kind": "prices", "value": 11, "denominator": 20, "memory": [0, 6, 0, 12, 1]}
+
+
+def proof_by(method: str, value: int = 12) -> Proof:
+    return Proof(
+        value=value, method=method, date="2026-11-01", seconds=1.0, made_by=made_by(method)
+    )

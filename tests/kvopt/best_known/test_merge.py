@@ -1,0 +1,418 @@
+"""Best-known values are merged, and never made worse."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from formulations.lagrangian import backward_levels
+from formulations.lagrangian.certificate import evaluate
+from formulations.lagrangian.certificate_file import (
+    Certificate,
+    read_certificate,
+)
+from formulations.valid.volumes import volume_bound
+from instances import Instance, Request
+from instances.ladder import Rung, ladder
+from kvopt.best_known import __main__ as command
+from kvopt.best_known import claims, known_values
+from kvopt.best_known.claims import Claims
+from kvopt.best_known.library import LibraryInstance
+from tests.kvopt.best_known.registry import (
+    FOUR,
+    LIBRARY,
+    OPTIMAL,
+    PAIR,
+    PRICES,
+    WORSE,
+    Sweep,
+)
+
+
+def test_an_optimum_by_two_engines(proved: Sweep) -> None:
+    """The entry names schedule, bound, both proofs, the best certified bound and the history."""
+    entry = proved.entry()
+    assert entry["standing"] == "opt"
+    assert entry["reason"] == "solver-reported by cpsat:cpsat and highs:ilp"
+    assert (entry["upper"]["value"], entry["lower"]["value"]) == (12, 12)
+    assert [proof["method"] for proof in entry["proofs"]] == ["cpsat:cpsat", "highs:ilp"]
+    assert entry["lower"]["kind"] == "solver-reported"
+    assert entry["lower"]["certified"]["value"] == volume_bound(FOUR)
+    assert entry["history"]["upper"] == [
+        {"value": 12, "method": "cpsat:cpsat", "date": "2026-11-01"}
+    ]
+    # Each of pair holds 3 token-rounds of 3: completions at 1 and 2 at the earliest.
+    pair = "one argument only: area and parallel-machine bound (certificate: volumes, construction)"
+    assert (proved.entry("pair")["standing"], proved.entry("pair")["reason"]) == (
+        "one argument",
+        pair,
+    )
+
+
+def test_the_same_runs_again_change_nothing(proved: Sweep) -> None:
+    """A second merge leaves every byte as it is, and --check says so."""
+    before = {path: path.read_bytes() for path in proved.folder.rglob("*") if path.is_file()}
+    # 3: nothing better in the store, and the optimum of ``four`` on words alone.
+    assert proved.merge("--check") == 3
+    assert proved.merge() == 0
+    after = {path: path.read_bytes() for path in proved.folder.rglob("*") if path.is_file()}
+    assert before == after
+
+
+def test_better_replaces_worse_and_never_the_reverse(sweep: Sweep) -> None:
+    """UB 13, then 12, then 13 and a weaker bound again: 12 stays, with its history."""
+    sweep.run(FOUR, "mc-sf", WORSE, 8, "volumes")
+    assert sweep.merge() == 0
+    assert sweep.entry()["upper"]["value"] == 13
+    sweep.run(FOUR, "cpsat:cpsat", OPTIMAL, 11, "CP-SAT", day=3)
+    assert sweep.merge("--check") == 1
+    assert sweep.entry()["upper"]["value"] == 13
+    assert sweep.merge() == 0
+    sweep._path.unlink()
+    sweep.run(FOUR, "mc-sf", WORSE, 10, "CP-SAT", day=4)
+    sweep.run(FOUR, "cpsat:cpsat-time", WORSE, 10, "CP-SAT", day=4)
+    # 3: nothing better in the store, and a bound that is solver-reported.
+    assert sweep.merge("--check") == 3
+    assert sweep.merge() == 0
+    entry = sweep.entry()
+    assert (entry["upper"]["value"], entry["lower"]["value"]) == (12, 11)
+    assert [step["value"] for step in entry["history"]["upper"]] == [13, 12]
+    assert entry["history"]["upper"][1] == {
+        "value": 12,
+        "method": "cpsat:cpsat",
+        "date": "2026-11-03",
+    }
+    assert (entry["standing"], entry["reason"]) == ("open", "open")
+
+
+def test_an_equal_value_does_not_replace_an_older_one(proved: Sweep) -> None:
+    """Who reached it first keeps it."""
+    proved.run(FOUR, "search", OPTIMAL, 12, "search", day=9)
+    assert proved.merge() == 0
+    entry = proved.entry()
+    assert (entry["upper"]["method"], entry["lower"]["method"]) == ("cpsat:cpsat", "cpsat:cpsat")
+    assert [proof["method"] for proof in entry["proofs"]] == ["cpsat:cpsat", "highs:ilp", "search"]
+
+
+def test_a_lying_bound_aborts_loudly(proved: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
+    """A bound above a checked schedule names both; nothing is written, however good the rest is."""
+    proved.run(FOUR, "highs:ilp(groups=yes)", WORSE, 13, "HiGHS", day=5)
+    before = proved.path.read_bytes()
+    assert proved.merge() == 5
+    told = capsys.readouterr().err
+    assert "four: lower bound 13 (highs:ilp(groups=yes), 2026-11-05) exceeds" in told
+    assert "the checked TEL 12 (cpsat:cpsat, 2026-11-01)" in told
+    assert proved.path.read_bytes() == before
+
+
+def test_a_better_schedule_exposes_an_old_lie(
+    sweep: Sweep, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """13 was "proved" by two engines; the schedule of 12 shows that both are wrong."""
+    sweep.run(FOUR, "cpsat:cpsat", WORSE, 13, "CP-SAT")
+    sweep.run(FOUR, "highs:ilp", WORSE, 13, "HiGHS", day=2)
+    assert sweep.merge() == 0
+    assert sweep.entry()["standing"] == "opt"
+    sweep._path.unlink()
+    sweep.run(FOUR, "search", OPTIMAL, 9, "search", day=2)
+    assert sweep.merge() == 5
+    assert "lower bound 13" in capsys.readouterr().err
+
+
+def test_a_schedule_below_a_known_optimum_aborts(
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A proof by construction is a statement like any other: one of the two is wrong."""
+    wrong = Instance("wrong", 5, FOUR.requests, known_optimum=13, known_optimum_reason="guessed")
+    monkeypatch.setattr(
+        command, "library_by_hash", lambda: {wrong.sha256: LibraryInstance("wrong.json", wrong)}
+    )
+    sweep.run(wrong, "cpsat:cpsat", OPTIMAL, 12, "CP-SAT")
+    assert sweep.merge() == 5
+    assert "wrong: the optimum by construction, 13 exceeds" in capsys.readouterr().err
+    assert not sweep.path.exists()
+
+
+def test_bounds_that_are_not_believed(sweep: Sweep) -> None:
+    """Those of runs that the parent caught, and of methods of one's own without a certificate."""
+    sweep.run(FOUR, "svf", WORSE)
+    sweep.run(FOUR, "highs:ilp", WORSE, 99, "HiGHS", status="error")
+    sweep.run(FOUR, "cpsat:cpsat", WORSE, 99, "CP-SAT", status="refused")
+    sweep.run(FOUR, "file:mine.py", WORSE, 99, "own method")
+    assert sweep.merge() == 0
+    assert sweep.entry()["lower"]["value"] == volume_bound(FOUR)
+    assert sweep.entry()["lower"]["method"] == "volumes"
+
+
+def test_a_certificate_is_taken_from_anyone(sweep: Sweep) -> None:
+    """What is evaluated here needs no trust; the value is what it proves, not what it says."""
+    assert volume_bound(FOUR) == 10
+    sweep.run(FOUR, "file:mine.py", WORSE, 99, "own method", certificate=PRICES | {"value": 99})
+    assert sweep.merge() == 0
+    lower = sweep.entry()["lower"]
+    assert (lower["value"], lower["method"]) == (11, "file:mine.py")
+    assert (lower["kind"], lower["certificate"]) == ("certified", "prices")
+    assert sweep.check() == 0
+
+
+def test_a_certificate_of_less_than_nothing_is_one_of_nothing(sweep: Sweep) -> None:
+    """Prices too high prove a number below 0; the store is read to its end all the same."""
+    prices = {"kind": "prices", "value": 9, "memory": [0, 1000]}
+    assert evaluate(FOUR, read_certificate(prices)) < 0
+    sweep.run(FOUR, "file:mine.py", WORSE, 9, "own method", certificate=prices)
+    assert sweep.merge() == 0
+    assert sweep.entry()["lower"]["value"] == volume_bound(FOUR)
+
+
+def test_a_certificate_that_proves_nothing_is_left_out(
+    sweep: Sweep, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A damaged one, and one that assumes a schedule that nobody knows, are named and dropped."""
+    sweep.run(FOUR, "bound:bound-lp", WORSE, 9, "volumes", certificate={"kind": "prices"})
+    assumed = PRICES | {"upper_bound": 11}
+    sweep.run(FOUR, "bound:bound-dual", WORSE, 9, "volumes", certificate=assumed)
+    assert sweep.merge() == 0
+    told = capsys.readouterr().err
+    assert "certificate of bound:bound-lp: " in told
+    assert "it assumes a schedule better than any that is known" in told
+    assert sweep.entry()["lower"]["method"] == "volumes"
+
+
+def _evaluations(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return the values of the certificates that merges evaluate from now on."""
+    values: list[int] = []
+
+    def counted(instance: Instance, certificate: Certificate) -> int:
+        values.append(certificate.value)
+        return evaluate(instance, certificate)
+
+    monkeypatch.setattr(claims, "evaluate", counted)
+    return values
+
+
+def test_a_sweep_is_evaluated_only_where_it_is_better(
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second merge takes no seconds for it, nor the first for a lesser one; more is looked at."""
+    values = _evaluations(monkeypatch)
+    best = {"kind": "sweep", "value": 12, "multipliers": [0, 0]}
+    assert volume_bound(FOUR) < 11
+    sweep.run(FOUR, "auto", OPTIMAL, 11, "search", certificate=best | {"value": 11})
+    assert sweep.merge() == 0
+    assert values == [11]
+    assert sweep.merge() == 0
+    assert values == [11]
+    sweep.run(FOUR, "search:sweep", OPTIMAL, 12, "search", certificate=best, day=2)
+    sweep.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=best, day=3)
+    assert sweep.merge() == 0
+    assert values == [11, 12]
+    assert sweep.entry()["lower"]["certificate"] == "sweep"
+    assert sweep.check() == 0
+
+
+def test_a_sweep_that_takes_too_long_is_one_note(
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is left out with a line; schedule and claimed bound of the same run are taken."""
+    monkeypatch.setattr(backward_levels, "MOST_STEPS", 10)
+    certificate = {"kind": "sweep", "value": 12, "multipliers": [0, 0]}
+    sweep.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=certificate)
+    assert sweep.merge() == 0
+    told = capsys.readouterr().err.splitlines()
+    assert [line for line in told if "takes more than 10 steps" in line] == told[:1]
+    entry = sweep.entry()
+    assert (entry["upper"]["value"], entry["lower"]["value"]) == (12, 12)
+    assert entry["lower"]["certified"]["method"] == "volumes"
+
+
+def test_ctrl_c_keeps_what_is_merged(sweep: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
+    """It comes at the second instance: the first one is written, and the same command goes on."""
+    sweep.run(FOUR, "cpsat:cpsat", OPTIMAL, 11, "CP-SAT")
+    sweep.run(PAIR, "cpsat:cpsat", [0, 1], 3, "CP-SAT")
+
+    def interrupted(instance: Instance, *more: Any) -> Claims:
+        if instance.name == "pair":
+            raise KeyboardInterrupt
+        return claims.collect(instance, *more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "collect", interrupted)
+        assert sweep.merge() == 130
+    assert "interrupted" in capsys.readouterr().err
+    assert [each["instance"] for each in sweep.entries()] == ["four"]
+    assert sweep.merge() == 0
+    assert [each["instance"] for each in sweep.entries()] == ["four", "pair"]
+
+
+def test_a_certified_bound_replaces_an_equal_claim(sweep: Sweep) -> None:
+    """Of two equal bounds the one that can be verified stands in the entry."""
+    sweep.run(FOUR, "cpsat:cpsat", OPTIMAL, 11, "CP-SAT")
+    assert sweep.merge() == 0
+    assert sweep.entry()["lower"]["method"] == "cpsat:cpsat"
+    sweep.run(FOUR, "bound:bound-lp", WORSE, 11, "prices", certificate=PRICES, day=2)
+    assert sweep.merge() == 0
+    entry = sweep.entry()
+    assert entry["lower"]["method"] == "bound:bound-lp"
+    assert entry["lower"]["kind"] == "certified"
+    # The value itself did not change.
+    assert len(entry["history"]["lower"]) == 1
+
+
+def test_what_a_policy_kept_is_no_upper_bound(
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A policy that keeps tokens over an eviction solves an easier problem: no upper bound."""
+    two = Instance("two", 4, (Request(0, 0, 0, 4), Request(1, 0, 1, 3)))
+    library = {two.sha256: LibraryInstance("two.json", two)}
+    monkeypatch.setattr(command, "library_by_hash", lambda: library)
+    sweep.run(two, "svf", [3, 0], None)
+    # Request 0 makes 1 token at time 1, then keeps it and makes the other 3 from round 3 on.
+    parts: dict[str, Any] = {"attempts": [[(0, 1)], []], "kept": [[0, 1], [0]]}
+    sweep.run(two, "vllm-v1", [2, 0], None, **parts)
+    assert sweep.merge() == 0
+    # Without what was kept request 0 would hold 1 token at time 3 beside the 4 of request 1.
+    assert sweep.entry("two")["upper"]["value"] == 7 + 3
+    assert capsys.readouterr().err == ""
+
+
+def test_what_a_policy_kept_contradicts_no_optimum(
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run that kept tokens may be below the optimum by construction; the merge goes on."""
+    # Tokens 1, 2 of request 0 at times 1, 2, of request 1 at 1 and, kept, at 3: TEL 5.  Without
+    # that one waits for the other: 2 + 4 = 6.
+    requests = (Request(0, 0, 0, 2), Request(1, 0, 0, 2))
+    two = Instance("two", 2, requests, known_optimum=6, known_optimum_reason="one by one")
+    library = {two.sha256: LibraryInstance("two.json", two)}
+    monkeypatch.setattr(command, "library_by_hash", lambda: library)
+    sweep.run(two, "vllm-v1", [0, 1], None, attempts=[[], [(0, 1)]], kept=[[0], [0, 1]])
+    sweep.run(two, "svf", [0, 2], None)
+    assert sweep.merge() == 0
+    assert sweep.entry("two")["upper"]["value"] == 6
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("stated", "told"),
+    [
+        (4, "the optimum by construction, 4 exceeds the checked TEL 3"),
+        (2, "lower bound 3 (volumes, 2026-11-01) exceeds the optimum by construction, 2"),
+    ],
+)
+def test_an_optimum_by_construction_is_a_witness(
+    proved: Sweep,
+    stated: int,
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Where the library states another optimum than schedule and bound, the check says so."""
+    other = Instance("pair", 3, PAIR.requests, known_optimum=stated, known_optimum_reason="typo")
+    library = LIBRARY | {PAIR.sha256: LibraryInstance("pair.json", other)}
+    monkeypatch.setattr(command, "library_by_hash", lambda: dict(library))
+    assert proved.check() == 1
+    assert told in capsys.readouterr().err
+
+
+def test_a_planted_schedule_is_taken_if_it_is_better(
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The schedule of the construction replaces a worse one, and is replaced by none as good."""
+    planted = {FOUR.sha256: LibraryInstance("four.json", FOUR, tuple(OPTIMAL))}
+    sweep.run(FOUR, "svf", WORSE, day=3)
+    assert sweep.merge() == 0
+    assert sweep.entry()["upper"]["method"] == "svf"
+    monkeypatch.setattr(command, "library_by_hash", lambda: LIBRARY | planted)
+    assert sweep.merge() == 0
+    upper = sweep.entry()["upper"]
+    assert (upper["method"], upper["value"], upper["date"]) == ("construction", 12, "2026-11-03")
+    sweep.run(FOUR, "mc-sf", OPTIMAL, day=4)
+    assert sweep.merge() == 0
+    assert sweep.entry()["upper"] == upper
+    assert sweep.check() == 0
+
+
+def test_a_planted_schedule_is_checked(sweep: Sweep, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that overfills the memory stops the merge."""
+    planted = {FOUR.sha256: LibraryInstance("four.json", FOUR, (0, 0, 0, 0))}
+    monkeypatch.setattr(command, "library_by_hash", lambda: LIBRARY | planted)
+    sweep.run(FOUR, "svf", WORSE)
+    with pytest.raises(ValueError, match="four: the planted schedule: "):
+        sweep.merge()
+
+
+def test_cancelled_attempts_are_dropped(sweep: Sweep) -> None:
+    """The last attempts alone are a schedule with the same TEL, and that is what is kept."""
+    late = [0, 1, 3, 6]
+    sweep.run(FOUR, "alpha-greedy", late, None, attempts=[[], [], [(0, 1)], []])
+    assert sweep.merge() == 0
+    document = json.loads(sweep.proof("schedules").read_text())
+    assert document["starts"] == late
+    assert "attempts" not in document
+    assert sweep.check() == 0
+
+
+def test_an_instance_of_the_ladder_is_drawn_and_known(
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only what has runs is drawn, no cache is asked, and --check finds the entry right."""
+    asked: list[str] = []
+    drawing = Rung.draw
+
+    def draw(rung: Rung) -> Instance:
+        asked.append(rung.name)
+        return drawing(rung)
+
+    monkeypatch.setattr(Rung, "draw", draw)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
+    rung = ladder()["am1_n5_seed1"]
+    drawn = rung.draw()
+    sweep.run(drawn, "svf", list(range(0, 500, 100)))
+    assert sweep.merge() == 0
+    entry = sweep.entry(drawn.name)
+    assert (entry["file"], entry["sha256"]) == ("ladder.csv", rung.sha256)
+    assert set(asked) == {drawn.name}
+    capsys.readouterr()
+    sweep.check()
+    assert drawn.name not in capsys.readouterr().err
+
+
+def test_a_ladder_that_cannot_be_drawn_is_named(
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As where a library rounds otherwise."""
+    rung = ladder()["am1_n5_seed1"]
+    sweep.run(rung.draw(), "svf", list(range(0, 500, 100)))
+    sweep.merge()
+    monkeypatch.setattr(Rung, "draw", lambda _: FOUR)
+    capsys.readouterr()
+    assert sweep.check() == 1
+    assert f"{rung.name}: expected sha256" in capsys.readouterr().err
+
+
+def test_values_for_reports(proved: Sweep) -> None:
+    """Reports take values, methods, the standing and the history by hash."""
+    told = known_values(proved.folder)[FOUR.sha256]
+    assert (told["upper_bound"], told["lower_bound"], told["opt"]) == (12, 12, True)
+    assert (told["upper_by"], told["certificate"]) == ("cpsat:cpsat", False)
+    assert [step["side"] for step in told["history"]] == ["upper", "lower"]
+    assert known_values(proved.folder / "nowhere") == {}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ([], 2),
+        (["--nope"], 2),
+        (["--store", "/nowhere/at/all.sqlite"], 2),
+        (["--check", "--folder", "/nowhere"], 1),
+    ],
+)
+def test_bad_usage_is_one_line(
+    arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No traceback, one line, the exit code that --help tells."""
+    assert command.main(arguments) == code
+    assert len(capsys.readouterr().err.splitlines()) == 1

@@ -1,0 +1,271 @@
+"""Proofs of the registry: when two make an optimum, and how they are made and made again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from formulations.bounds import tree_search
+from formulations.lagrangian.certificate_file import (
+    read_certificate,
+)
+from instances import Instance
+from kvopt.best_known import again, prove
+from kvopt.best_known.rule import decide
+from kvopt.methods import fingerprint as module
+from kvopt.methods import sources
+from kvopt.methods.fingerprint import proof_fingerprint
+from kvopt.methods.grammar import read_method
+from kvopt.methods.witness import engine_witness, made_by
+from schedules.evidence import independent_pair
+from tests.kvopt.best_known.registry import (
+    FOUR,
+    LIBRARY,
+    OPTIMAL,
+    PRICES,
+    WORSE,
+    Sweep,
+    proof_by,
+)
+
+
+def _prove(sweep: Sweep, *more: str) -> int:
+    work = sweep.folder.parent / "trees"
+    return prove.main(["--folder", str(sweep.folder), "--work", str(work), *more])
+
+
+def test_words_become_a_certificate(proved: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
+    """A tree takes the place of the words, value and history stay, and later merges keep it."""
+    before = proved.entry()
+    assert _prove(proved) == 0
+    entry = proved.entry()
+    assert entry["reason"] == "certified (tree), solver-reported by cpsat:cpsat and highs:ilp"
+    assert (entry["lower"]["value"], entry["lower"]["method"]) == (12, "tree")
+    assert all(entry[key] == before[key] for key in ("standing", "upper", "history", "proofs"))
+    assert proved.check() == 0
+    assert (
+        "1 optimal by two independent proofs (1 certified, 0 solver-reported only)"
+        in capsys.readouterr().out
+    )
+    proved.run(FOUR, "search", OPTIMAL, 12, "search", day=9)
+    proved.run(FOUR, "bound:bound-lp", WORSE, 11, "prices", certificate=PRICES, day=9)
+    assert proved.merge() == 0
+    assert proved.entry()["lower"] == entry["lower"]
+    assert proved.check() == 0
+    assert not list((proved.folder.parent / "trees").iterdir())
+
+
+@pytest.mark.parametrize("wrong", [["--zzz"], ["--time-limit", "soon"], ["--folder"]])
+def test_bad_usage_of_the_prover_is_one_line(
+    wrong: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is told like that of the other commands, without a usage before it."""
+    assert prove.main(wrong) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("python -m kvopt.best_known.prove: ")
+    assert told.count("\n") == 1
+
+
+def test_a_tree_is_grown_in_several_steps(
+    proved: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """When the time is up nothing is entered, and the next command goes on with what was kept."""
+    assert _prove(proved, "--time-limit", "1e-9") == 1
+    assert "the same command goes on" in capsys.readouterr().err
+    [unfinished] = (proved.folder.parent / "trees").iterdir()
+    assert proved.entry()["lower"]["method"] == "cpsat:cpsat"
+    kept = json.loads(unfinished.read_text())["certificate"]["tree"]
+    assert len(kept) == 1
+    known = []
+
+    def grow(instance: Instance, value: int, nodes: Any = ()) -> Any:
+        known.append(len(nodes))
+        return tree_search.grow(instance, value, nodes)
+
+    monkeypatch.setattr(prove, "grow", grow)
+    assert _prove(proved, "four") == 0
+    assert known == [1]
+    assert proved.check() == 0
+
+
+def test_no_tree_for_what_is_not_the_optimum(
+    sweep: Sweep, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two engines' words for 13, where 12 is possible: the tree comes down to that schedule."""
+    sweep.run(FOUR, "cpsat:cpsat", WORSE, 13, "CP-SAT")
+    sweep.run(FOUR, "highs:ilp", WORSE, 13, "HiGHS", day=2)
+    assert sweep.merge() == 0
+    assert _prove(sweep) == 1
+    assert "may have a lower TEL" in capsys.readouterr().err
+    assert sweep.entry()["lower"]["method"] == "cpsat:cpsat"
+    assert _prove(sweep, "five") == 2
+
+
+@pytest.mark.parametrize(
+    ("methods", "pair"),
+    [
+        (["cpsat:cpsat", "highs:ilp"], ("cpsat:cpsat", "highs:ilp")),
+        (["highs:ilp", "cpsat:cpsat-time"], ("highs:ilp", "cpsat:cpsat-time")),
+        # The search has its windows and groups from where the integer programs have theirs.
+        (["search", "highs:ilp"], None),
+        (["search", "cpsat:cpsat-time"], ("search", "cpsat:cpsat-time")),
+        (["cpsat:cpsat-strong", "highs:ilp"], None),
+        # One solver is one witness, whatever the models.
+        (["cpsat:cpsat", "cpsat:cpsat-time"], None),
+        (["highs:ilp", "highs:ilp-sparse"], None),
+        (["search:counts", "highs:ilp"], ("search:counts", "highs:ilp")),
+        (["cpsat:cpsat"], None),
+        ([], None),
+    ],
+)
+def test_independent_pairs(methods: list[str], pair: tuple[str, str] | None) -> None:
+    """Two engines are two witnesses only with other solvers and no model code in common."""
+    found = independent_pair([engine_witness(method, 12) for method in methods])
+    assert (found and tuple(each.name for each in found)) == pair
+
+
+def test_the_rule() -> None:
+    """Each way in which a value counts as the optimum, and those in which it does not."""
+    bare = read_certificate({"kind": "volumes", "value": 12})
+    grouped = read_certificate({"kind": "prices", "value": 12, "upper_bound": 12})
+    patterns = read_certificate({"kind": "patterns", "value": 12})
+    tree = read_certificate({"kind": "tree", "value": 12})
+    weak = read_certificate({"kind": "volumes", "value": 11})
+    known = Instance("known", 5, FOUR.requests, known_optimum=12, known_optimum_reason="r")
+    cases = [
+        (FOUR, 11, ["cpsat:cpsat", "highs:ilp"], bare, (False, "open")),
+        (FOUR, 12, [], bare, (False, "one proof only: certificate: volumes")),
+        (
+            FOUR,
+            12,
+            ["cpsat:cpsat"],
+            bare,
+            (True, "certified (volumes), solver-reported by cpsat:cpsat"),
+        ),
+        # Certificate and integer program take their windows from one file.
+        (FOUR, 12, ["highs:ilp"], bare, (False, "one proof only: highs:ilp, certificate")),
+        (
+            FOUR,
+            12,
+            ["cpsat:cpsat", "highs:ilp"],
+            weak,
+            (True, "solver-reported by cpsat:cpsat and highs:ilp"),
+        ),
+        (
+            FOUR,
+            12,
+            ["cpsat:cpsat", "highs:ilp"],
+            tree,
+            (True, "certified (tree), solver-reported by cpsat:cpsat"),
+        ),
+        # A tree shares no code with any model.
+        (FOUR, 12, ["search"], tree, (True, "certified (tree), solver-reported by search")),
+        (FOUR, 12, ["cpsat:cpsat"], weak, (False, "one proof only: cpsat:cpsat")),
+        (FOUR, 12, [], grouped, (False, "one proof only: certificate: prices")),
+        (FOUR, 12, [], patterns, (False, "one proof only: certificate: patterns")),
+        # The evaluation of prices and cpsat have the separation of pairs in common.
+        (
+            FOUR,
+            12,
+            ["cpsat:cpsat"],
+            patterns,
+            (False, "one proof only: cpsat:cpsat, certificate: patterns"),
+        ),
+        (
+            known,
+            12,
+            ["cpsat:cpsat"],
+            weak,
+            (True, "by construction, solver-reported by cpsat:cpsat"),
+        ),
+        (known, 12, [], grouped, (True, "certified (prices), by construction")),
+        (known, 12, [], weak, (False, "by construction alone")),
+    ]
+    for instance, lower, methods, certificate, (opt, reason) in cases:
+        proved = certificate.kind, certificate.value
+        verdict = decide(instance, 12, lower, [proof_by(method) for method in methods], proved)
+        assert (verdict.opt, verdict.reason[: len(reason)]) == (opt, reason)
+
+
+@pytest.mark.slow("walks")
+def test_a_stale_proof_is_named_and_run_again(
+    proved: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It stays until a run of today proves the same; one that does not hold stays stale."""
+    _sweep_certificate(proved)
+    assert proved.check() == 0
+    proved.edit(lambda entry: [each.update(made_by="0" * 16) for each in entry["proofs"]])
+    assert proved.check() == 3
+    stale = "four: STALE: the proof of {} was made by other sources"
+    told = capsys.readouterr().err
+    assert all(stale.format(method) in told for method in ("cpsat:cpsat", "highs:ilp"))
+    arguments = ["--folder", str(proved.folder), "--stale"]
+    monkeypatch.setattr(again, "library_by_hash", lambda: dict(LIBRARY))
+    with monkeypatch.context() as patch:
+        patch.setattr(again, "proof_of", lambda _: None)
+        assert prove.main(arguments) == 1
+        before = proved.path.read_text()
+        assert prove.main([*arguments, "--drop"]) == 1
+        assert "proofs" not in proved.entry() or proved.entry()["proofs"] == []
+        assert proved.entry()["reason"] == "one proof only: certificate: sweep"
+    proved.path.write_text(before)
+    assert "NOT PROVED: optimal, TEL 12, bound 12" in capsys.readouterr().out
+    assert proved.check() == 3
+    # The time of all is up before the first one.
+    assert prove.main([*arguments, "--time-limit", "1e-9"]) == 1
+    assert "the same command goes on" in capsys.readouterr().out
+    assert prove.main(arguments) == 0
+    assert [each["made_by"] for each in proved.entry()["proofs"]] == [
+        made_by("cpsat:cpsat"),
+        made_by("highs:ilp"),
+    ]
+    assert proved.check() == 0
+    assert prove.main(arguments) == 0
+
+
+def _sweep_certificate(sweep: Sweep) -> None:
+    """Certify 12 of ``four``."""
+    certificate = {"kind": "sweep", "value": 12, "multipliers": [0, 0]}
+    sweep.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=certificate, day=3)
+    assert sweep.merge() == 0
+
+
+def test_one_more_proof_by_name(
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A method is run on an instance and entered; a team, or no instance, is bad usage."""
+    monkeypatch.setattr(again, "library_by_hash", lambda: dict(LIBRARY))
+    sweep.run(FOUR, "svf", OPTIMAL)
+    assert sweep.merge() == 0
+    arguments = ["--folder", str(sweep.folder), "--by"]
+    assert prove.main([*arguments, "search:counts", "four"]) == 0
+    assert [each["method"] for each in sweep.entry()["proofs"]] == ["search:counts"]
+    assert prove.main([*arguments, "highs", "four"]) == 2
+    assert "expected SOLVER:FORMULATION" in capsys.readouterr().err
+    assert prove.main([*arguments, "search:counts"]) == 2
+    assert prove.main([*arguments, "search:counts", "five"]) == 2
+
+
+def test_a_digest_changes_with_what_a_proof_rests_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An edit of engine, model, tolerances or solver makes a proof stale, one of a policy not."""
+    method = read_method("highs:ilp")
+    before = proof_fingerprint(method)
+
+    def edited(name: str) -> str:
+        def read(path: Path) -> sources.Source:
+            found = sources.read_source(path)
+            return replace(found, digest="edited") if path.name == name else found
+
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "read_source", read)
+            return proof_fingerprint(method)
+
+    assert edited("svf.py") == edited("worker.py") == edited("cpsat.py") == before
+    changed = [edited(name) for name in ("highs.py", "ilp.py", "tolerances.py", "start.py")]
+    monkeypatch.setattr(module, "_version", lambda name: "0.0.1" if name == "highspy" else None)
+    changed.append(proof_fingerprint(method))
+    assert len({before, *changed}) == 6

@@ -1,0 +1,356 @@
+"""The check of the registry's files: every lie in them is found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from pydantic import TypeAdapter
+
+from formulations.lagrangian.certificate import evaluate
+from formulations.lagrangian.certificate_file import (
+    Certificate,
+    CertificateError,
+    certificate_document,
+    read_certificate,
+)
+from instances import Instance
+from instances.named import FOLDER
+from kvopt.best_known import known_values, read_registry, verify
+from kvopt.best_known.entry import Certified
+from kvopt.best_known.files import format_registry
+from kvopt.best_known.rebuild import read_all
+from kvopt.best_known.rule import decide
+from kvopt.best_known.verify import faults, stale_proofs
+from tests.kvopt.best_known.registry import (
+    FOUR,
+    LIBRARY,
+    PRICES,
+    WORSE,
+    Edit,
+    Sweep,
+    proof_by,
+)
+from tests.pins import as_pinned
+from tests.tiers import spread
+
+
+def test_reports_do_not_pass_as_certified(
+    proved: Sweep, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two proofs that anyone could have typed in: counted apart, named, and an exit code apart."""
+    assert proved.check() == 3
+    out, err = capsys.readouterr()
+    assert "1 optimal by two independent proofs (0 certified, 1 solver-reported only)" in out
+    assert "1 closed by one argument only" in out
+    assert "best bounds: 1 certified, 0 by construction, 1 solver-reported" in out
+    assert err == (
+        "python -m kvopt.best_known: four: NOT CERTIFIED: bound 12 is solver-reported by "
+        "cpsat:cpsat; 10 is certified; solver-reported by cpsat:cpsat and highs:ilp\n"
+    )
+
+
+def test_a_reported_bound_of_an_open_instance_is_named(
+    sweep: Sweep, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Merging says what is certified beside it, and the check ends with 3 and the name."""
+    sweep.run(FOUR, "cpsat:cpsat", WORSE, 11, "CP-SAT")
+    assert sweep.merge() == 0
+    told = capsys.readouterr().out
+    assert "four: lower new -> 11 (cpsat:cpsat, solver-reported; certified 10)" in told
+    assert sweep.check() == 3
+    told = "four: NOT CERTIFIED: bound 11 is solver-reported by cpsat:cpsat; 10 is certified; open"
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("today", "code"), [(False, 3), (True, 3)])
+def test_a_forged_row_is_named(
+    sweep: Sweep, today: bool, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A row rewritten as a proof of TEL 13 (the optimum is 12) is a solver's report, no more."""
+    sweep.run(FOUR, "cpsat:cpsat", WORSE, 13, "CP-SAT", today=today)
+    assert sweep.merge() == 0
+    assert sweep.entry()["standing"] == "one witness"
+    assert sweep.check() == code
+    told = capsys.readouterr().err
+    assert "four: NOT CERTIFIED: bound 13 is solver-reported by cpsat:cpsat; 10 is" in told
+    # Whoever forges the row can make its key, too, so nothing rests on that.
+    assert ("STALE" in told) == (not today)
+
+
+def test_a_forged_optimum_does_not_pass_as_certified(sweep: Sweep) -> None:
+    """An open entry that is given an optimum, two proofs and a new digest is not called proved."""
+    sweep.run(FOUR, "svf", WORSE, None)
+    assert sweep.merge() == 0
+    assert sweep.check() == 0
+
+    def forge(entry: dict[str, Any]) -> None:
+        # TEL 13; the optimum is 12.
+        proofs = [_document(proof_by(method, 13)) for method in ("cpsat:cpsat", "highs:ilp")]
+        told = {key: value for key, value in proofs[0].items() if key != "made_by"}
+        lower = told | {
+            "kind": "solver-reported",
+            "source": "CP-SAT",
+            "certified": entry["lower"],
+        }
+        found = [proof_by("cpsat:cpsat", 13), proof_by("highs:ilp", 13)]
+        reason = decide(FOUR, 13, 13, found, ("volumes", 10)).reason
+        entry["history"]["lower"].append(
+            {"value": 13, "method": "cpsat:cpsat", "date": "2026-11-01"}
+        )
+        entry.update(standing="opt", reason=reason, lower=lower, proofs=proofs)
+
+    sweep.edit(forge)
+    assert sweep.check() == 3
+
+
+def _document(value: Any) -> dict[str, Any]:
+    found: dict[str, Any] = TypeAdapter(type(value)).dump_python(value, exclude_none=True)
+    return found
+
+
+def test_the_file_is_valid_by_its_schema(proved: Sweep) -> None:
+    """An independent reader of JSON Schema accepts what is written."""
+    jsonschema.validate(
+        json.loads(proved.path.read_text()), _checked(proved.folder / "best_known.schema.json")
+    )
+
+
+def _checked(file: Path) -> dict[str, object]:
+    schema: dict[str, object] = json.loads(file.read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return schema
+
+
+def test_certificates_are_valid_by_their_schema() -> None:
+    """The smallest of each kind that the library has; what the reader refuses is not."""
+    schema = _checked(FOLDER / "best_known.certificate.schema.json")
+    by_kind: dict[str, dict[str, object]] = {}
+    for file in sorted((FOLDER / "best_known" / "bounds").rglob("*.json"), key=_size):
+        if _size(file) < 200_000:
+            document = json.loads(file.read_text())
+            by_kind.setdefault(document["kind"], document)
+    assert len(by_kind) >= 5, "too few kinds to be a test"
+    naming = ("schema", "instance", "instance_sha256")
+    for document in by_kind.values():
+        jsonschema.validate(document, schema)
+        for wrong in ({"more": 1}, {"value": -1}, {"denominator": 0}, {"memory": [0.5]}):
+            with pytest.raises(jsonschema.ValidationError):
+                jsonschema.validate(document | wrong, schema)
+            kept = {key: document[key] for key in document if key not in naming}
+            with pytest.raises(CertificateError):
+                read_certificate(kept | wrong)
+
+
+def _size(file: Path) -> int:
+    return file.stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    spread(
+        [
+            (lambda e: e["upper"].update(value=11), "TEL 12, the entry says 11"),
+            (
+                lambda e: e["lower"].update(value=13),
+                "lower bound 13 (cpsat:cpsat, 2026-11-01) exceeds the checked TEL 12",
+            ),
+            (lambda e: e["lower"].update(value=11), "opt (solver-reported by cpsat:cpsat"),
+            (lambda e: e["lower"]["certified"].update(value=11), "the entry says 11"),
+            (lambda e: e["lower"]["certified"].update(certificate="tree"), "of the kind volumes"),
+            (lambda e: e["lower"].update(method="file:mine.py"), "it reports no bound"),
+            (lambda e: e["lower"].update(method="svf"), "it reports no bound"),
+            (lambda e: e.update(standing="open"), "four: open ("),
+            (lambda e: e.update(proofs=e["proofs"][:1]), "one proof only: cpsat:cpsat"),
+            (
+                lambda e: e["proofs"][1].update(method="cpsat:cpsat-time"),
+                "one proof only: cpsat:cpsat, cpsat:cpsat-time",
+            ),
+            (lambda e: e["proofs"][1].update(method="cpsat:cpsat"), "expected one proof a method"),
+            (lambda e: e["proofs"][1].update(method="svf"), "expected a method of an engine"),
+            (lambda e: e["proofs"][1].update(method="highs"), "expected SOLVER:FORMULATION"),
+            (lambda e: e["proofs"][1].update(method="gurobi:ilp"), "gurobi proves no bound"),
+            (lambda e: e["proofs"][1].update(value=11), "11, expected 12"),
+            (lambda e: e["history"]["upper"].clear(), "history does not end with 12"),
+            (
+                lambda e: e["history"]["upper"].insert(0, e["history"]["upper"][0]),
+                "does not improve at every step",
+            ),
+            (lambda e: e.update(n=5), "the library ('four'"),
+            (lambda e: e.update(sha256="0" * 64), "the library has no instance of this hash"),
+            (lambda e: e["upper"].update(method="svf"), "not what is written of its entry"),
+            (lambda e: e["upper"].update(method="construction"), "is not that of the construction"),
+        ],
+        3,
+    ),
+)
+def test_a_careful_lie_is_found(
+    proved: Sweep, edit: Edit, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Even with a new digest, no value, proof or flag can be changed unnoticed."""
+    proved.edit(edit)
+    assert proved.check() == 1
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["../../x", "/etc/x", "x\n", "a/b", ""])
+def test_an_entry_leads_to_no_other_folder(
+    proved: Sweep, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its files bear the instance's name, which names no folder; who reads it refuses others."""
+    text = proved.path.read_text().replace('"instance": "four"', f'"instance": {json.dumps(name)}')
+    proved.path.write_text(text)
+    assert proved.check() == 1
+    assert "field instances.0.instance" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="instance"):
+        known_values(proved.folder)
+
+
+@pytest.mark.parametrize("kind", ["schedules", "bounds"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_link_out_of_the_folder_is_not_followed(
+    proved: Sweep, kind: str, whole: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither a proof nor the folder of proofs may be a link to another place."""
+    path = proved.proof(kind).parent if whole else proved.proof(kind)
+    elsewhere = proved.folder.parent / "elsewhere"
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+    assert proved.check() == 1
+    assert "a link that leads out of" in capsys.readouterr().err
+
+
+def test_an_edit_by_hand_is_found(proved: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
+    """A bound that only an engine stands behind is guarded by the digest."""
+    proved.edit(lambda entry: entry["lower"].update(seconds=0.1), sign=False)
+    assert proved.check() == 1
+    assert "edited by hand?" in capsys.readouterr().err
+    assert proved.merge() == 1
+    with pytest.raises(ValueError, match="edited by hand"):
+        known_values(proved.folder)
+
+
+@pytest.mark.parametrize("kind", ["schedules", "bounds"])
+@pytest.mark.parametrize("damage", ["gone", "half", "other"])
+def test_a_damaged_proof_is_named(
+    proved: Sweep, kind: str, damage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A missing file, half a file and one of another instance: the check names the file."""
+    path = proved.proof(kind)
+    if damage == "gone":
+        path.unlink()
+    elif damage == "half":
+        path.write_text(path.read_text()[:40])
+    else:
+        path.write_text(path.with_name("pair.json").read_text())
+    assert proved.check() == 1
+    assert f"{kind}/four.json" in capsys.readouterr().err
+    # Nothing is built on it either.
+    assert proved.merge() == 1
+
+
+def test_an_impossible_schedule_is_named(proved: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
+    """A start moved by hand overfills the memory, and the checker says where."""
+    path = proved.proof("schedules")
+    document = json.loads(path.read_text())
+    # Requests 2 and 3 together, and 0 beside them: at time 1 they hold 2 + 2 + 2 > 5.
+    document.update(starts=[0, 3, 0, 0], tel=11)
+    path.write_text(json.dumps(document))
+    assert proved.check() == 1
+    assert "tokens are held, memory is 5" in capsys.readouterr().err
+
+
+def test_a_weakened_certificate_is_named(sweep: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
+    """Prices that were changed no longer reach the bound."""
+    sweep.run(FOUR, "bound:bound-lp", WORSE, 9, "prices", certificate=PRICES)
+    assert sweep.merge() == 0
+    path = sweep.proof("bounds")
+    document = json.loads(path.read_text())
+    document["memory"] = [0 for _ in document["memory"]]
+    path.write_text(json.dumps(document))
+    assert sweep.check() == 1
+    # Without prices only the outputs are left: 1 + 1 + 3 + 3.
+    assert "it proves 8 and states" in capsys.readouterr().err
+
+
+def test_what_was_proved_is_evaluated_again_only_if_it_changed(
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within one process; another certificate, or another claim, is none that was proved."""
+    sweep.run(FOUR, "bound:bound-lp", WORSE, 9, "prices", certificate=PRICES)
+    assert sweep.merge() == 0
+    before = read_all(LIBRARY, sweep.folder)
+    registry = read_registry(sweep.folder)
+    assert registry is not None
+    evaluated: list[str] = []
+
+    def counted(instance: Instance, certificate: Certificate) -> int:
+        evaluated.append(instance.name)
+        return evaluate(instance, certificate)
+
+    monkeypatch.setattr(verify, "evaluate", counted)
+    assert not [*faults(registry, LIBRARY, sweep.folder, before)]
+    assert evaluated == []
+    path = sweep.proof("bounds")
+    document = json.loads(path.read_text())
+    document["memory"] = [0 for _ in document["memory"]]
+    path.write_text(json.dumps(document))
+    assert "it proves 8 and states" in "\n".join(faults(registry, LIBRARY, sweep.folder, before))
+    assert evaluated == ["four"]
+
+
+def test_a_file_left_over_is_named(proved: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing lies in the registry's folder that no entry refers to."""
+    (proved.folder / "best_known" / "schedules" / "old.json").write_text("{}")
+    assert proved.check() == 1
+    assert "best_known/schedules/old.json: no entry refers to it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("file", ["best_known.schema.json", "best_known.certificate.schema.json"])
+def test_a_stale_schema_is_named(
+    proved: Sweep, capsys: pytest.CaptureFixture[str], file: str
+) -> None:
+    """The JSON Schemas belong to the registry."""
+    (proved.folder / file).write_text("{}")
+    assert proved.check() == 1
+    assert f"{file}: stale" in capsys.readouterr().err
+
+
+def test_every_committed_optimum_is_certified() -> None:
+    """They are evaluated in the wheel: tests/test_wheel.py, best-known --check."""
+    registry = read_registry()
+    assert registry is not None
+    assert not [
+        entry.instance
+        for entry in registry.instances
+        if entry.opt and not isinstance(entry.lower, Certified)
+    ]
+
+
+def test_certificates_survive_a_round_trip() -> None:
+    """What is written is what is read."""
+    certificate = read_certificate(PRICES)
+    assert read_certificate(certificate_document(certificate)) == certificate
+
+
+@as_pinned("highspy", "numba", "ortools", "pyomo", "scipy")
+def test_no_committed_proof_is_stale() -> None:
+    """``python -m kvopt.best_known.prove --stale`` runs again what an edit has made stale."""
+    registry = read_registry()
+    assert registry is not None
+    assert [(entry.instance, proof.method) for entry, proof in stale_proofs(registry)] == []
+
+
+def test_a_registry_that_lacks_an_instance_fails(
+    proved: Sweep, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An empty registry proves nothing of the library, however sound what it holds."""
+    proved.path.write_text(format_registry([]))
+    for file in (proved.folder / "best_known").rglob("*.json"):
+        file.unlink()
+    assert proved.check() == 1
+    told = capsys.readouterr().err
+    assert all(f"{name}: the registry lacks this instance" in told for name in ("four", "pair"))
