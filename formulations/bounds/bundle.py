@@ -188,7 +188,7 @@ def proximal_step(
             # The end of what rounding allows.
             break
         found = point[:-1], weights
-        promised = max(point[-1] - value, 1e-6 * abs(value))
+        promised = max(point[-1] - value, 1e-6 * margin)
         if slack @ weights < MISSING * promised and abs(weights.sum() - 1) < INCOMPLETE:
             break
     return found

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from formulations.bounds.memory_master import Classes
 
 #: Factors on the prices of the fluid limit, the best of which is the first point.
-SPREAD = (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
+SPREAD = (1.0, 0.9, 1.1, 0.8, 1.2, 0.7, 0.6)
 #: Grids, one after the other: of how many knots and points asked for they have one, and the length
 #: of the first and of the last steps, as a share of what prices are in the fluid limit.
 LEVELS = ((2, 4, 0.03, 0.022), (2, 2, 0.02, 0.01), (1, 1, 0.01, 0.0002))
@@ -188,7 +188,7 @@ class PatternPricing:
     Parameters
     ----------
     deadline
-        When no further first point is tried; the value of one is always known.
+        When no further first point is tried; one always is.
     followed
         Good prices on tokens at times 0, 1, ..., where knots are fitted to them; None for those of
         the fluid limit.
@@ -237,9 +237,10 @@ class PatternPricing:
         self._take_grid()
         self._begin(np.zeros_like(self._unit))
         self._priced, self._evaluated = self._evaluate(self._best), self._best
-        firsts = [factor * self._fluid for factor in SPREAD]
-        for prices in (*(each for each in (followed, tried) if each is not None), *firsts):
-            if time.monotonic() >= deadline:
+        firsts = [each for each in (followed, tried) if each is not None]
+        firsts += [factor * self._fluid for factor in SPREAD]
+        for place, prices in enumerate(firsts):
+            if place and time.monotonic() >= deadline:
                 break
             self._try(self._of_tokens(prices))
         self._begin(self._best)

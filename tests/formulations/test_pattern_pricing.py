@@ -201,3 +201,12 @@ def test_prices_that_are_given_are_tried(monkeypatch: pytest.MonkeyPatch) -> Non
     assert tried._grids.knots.tolist() == nothing._grids.knots.tolist()
     followed = _pricing(instance, followed=np.append(fluid, 0.0))
     assert followed._value > nothing._value
+
+
+def test_a_deadline_that_is_over_leaves_the_fluid_limit() -> None:
+    """One first point is tried whatever the time: without it the outputs alone would be left."""
+    instance = am1.generate(seed=5, n=20)
+    states = running_states(instance)
+    pricing = PatternPricing(instance, states, deadline=-math.inf, windows=None)
+    assert pricing.improve(-math.inf).bound > 1.2 * instance.outputs.sum()
+    assert pricing.expected_starts is None

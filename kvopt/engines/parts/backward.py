@@ -299,19 +299,21 @@ def pattern_prices(job: Job, report: Report, best: Best, seconds: float) -> Pric
     if states is None:
         return None
     end = min(time.monotonic() + seconds, job.deadline)
-    return _Prices(job, report, best, states).improve(end).table
+    return _Prices(job, report, best, states, end).improve(end).table
 
 
 class _Prices:
     """Prices on states that get better, within the windows of the schedule known at first."""
 
-    def __init__(self, job: Job, report: Report, best: Best, states: States) -> None:
+    def __init__(
+        self, job: Job, report: Report, best: Best, states: States, deadline: float
+    ) -> None:
         self._instance, self._report, self._best = job.instance, report, best
         self._limited_by = best.tel
         self._pricing = PatternPricing(
             job.instance,
             states,
-            deadline=job.deadline,
+            deadline=deadline,
             windows=start_windows(job.instance, best.tel),
             followed=_among_equals(job, report, best),
             threads=job.threads,
@@ -326,14 +328,16 @@ class _Prices:
         """Return the best ones at a time; report what they prove, where that is news."""
         priced, best = self._pricing.improve(end), self._best
         if priced.bound > best.bound:
-            best.bound = priced.bound
             certificate = pattern_certificate(
                 priced.bound, priced.table, upper_bound=self._limited_by
             )
+            refused = too_long(self._instance, certificate)
+            if not refused:
+                best.bound = priced.bound
             self._report.bound(
                 value=priced.bound,
                 source="prices of patterns",
-                certificate=None if too_long(self._instance, certificate) else certificate,
+                certificate=None if refused else certificate,
             )
         return priced
 
@@ -355,7 +359,7 @@ def _among_equals(job: Job, report: Report, best: Best) -> NDArray[np.float64] |
 def _priced(job: Job, report: Report, best: Best, states: States) -> Iterator[_Turn]:
     instance = job.instance
     seconds = min(FIRST_SECONDS * len(instance), FIRST_SHARE * job.left())
-    prices = _Prices(job, report, best, states)
+    prices = _Prices(job, report, best, states, job.deadline)
     began = time.monotonic()
     multipliers = job.options["options"].multipliers
     ascent_from = began + FEW_FROM * job.left()
