@@ -12,9 +12,10 @@ import multiprocessing
 import os
 import subprocess
 import sys
-from multiprocessing import resource_tracker
+from multiprocessing import connection, resource_tracker
 from multiprocessing.reduction import DupFd
 from pathlib import Path
+from threading import Lock
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
@@ -42,20 +43,23 @@ class Fork:
         handed = _Handed([stdin, stdout, stderr, *pass_fds])
         given = (command[-1], str(cwd or Path.cwd()), env, handed)
         self._process = _SERVED.Process(target=_keep, args=given)
+        # Of two threads that ask at once, the second would be told 255: the code is read once.
+        self._asked = Lock()
         self._process.start()
         self.pid = self._process.pid
 
     @property
     def returncode(self) -> int | None:
         """The exit code, as ``Popen`` tells it."""
-        return self._process.exitcode
+        with self._asked:
+            return self._process.exitcode
 
     def wait(self, timeout: float | None = None) -> int:
         """Return the exit code, as ``Popen`` does."""
-        self._process.join(timeout)
-        if self.returncode is None:
+        connection.wait([self._process.sentinel], timeout)
+        if (code := self.returncode) is None:
             raise subprocess.TimeoutExpired(str(self.pid), timeout or 0.0)
-        return self.returncode
+        return code
 
 
 #: What ``kvopt.running.begun`` finds in place of ``subprocess`` where runs are forks.
