@@ -73,7 +73,7 @@ COUNTS = {
     "annealing": 4,
     "queues": 1,
     "clocked-queues": 1,
-    "prices": 8,
+    "prices": 7,
     "look-ahead": 3,
     "dominance": 10,
     "sweep": 23,
