@@ -13,6 +13,7 @@ from tests.kvopt.best_known.registry import (
     LIBRARY,
     OPTIMAL,
     PAIR,
+    WORSE,
     Sweep,
 )
 
@@ -36,5 +37,14 @@ def proved(sweep: Sweep) -> Sweep:
     """``four`` is reported by two solvers as proved."""
     sweep.run(FOUR, "cpsat:cpsat", OPTIMAL, 12, "CP-SAT")
     sweep.run(FOUR, "highs:ilp", OPTIMAL, 12, "HiGHS", day=2)
+    assert sweep.merge() == 0
+    return sweep
+
+
+@pytest.fixture
+def lied(sweep: Sweep) -> Sweep:
+    """Two solvers report 13 as the optimum of ``four``, which is 12."""
+    sweep.run(FOUR, "cpsat:cpsat", WORSE, 13, "CP-SAT")
+    sweep.run(FOUR, "highs:ilp", WORSE, 13, "HiGHS", day=2)
     assert sweep.merge() == 0
     return sweep
