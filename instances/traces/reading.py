@@ -20,7 +20,7 @@ from instances.traces.formats import Format, formats
 from instances.traces.measured import Measured
 from instances.traces.options import TraceOptionError, TraceOptions, in_nanoseconds
 from instances.traces.prefixes import SharedPrefixes
-from instances.traces.reader import Reader, Rows, RunReader
+from instances.traces.reader import Reader, Rows
 from instances.traces.report import Reason, Skipped, TraceError, TraceReport
 from instances.traces.stream import TraceStream
 from instances.traces.table import header_of
@@ -218,9 +218,10 @@ def _format(stream: TraceStream, options: TraceOptions) -> Format:
 def _reader(form: Format, options: TraceOptions) -> Reader:
     if options.run is None:
         return form.reader
-    if not isinstance(form.reader, RunReader):
+    reader = form.reader.of_run(options.run)
+    if reader is None:
         raise TraceOptionError(f"run: goes with files of several runs, {form.name} has none")
-    return form.reader.of_run(options.run)
+    return reader
 
 
 def _unknown(head: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from instances.batch_time import NANOSECONDS
 from instances.model import MAX_SECONDS
@@ -26,23 +26,6 @@ class TimeError(ValueError):
         self.position = position
 
 
-class Unit(Protocol):
-    """Turns what a file states into nanoseconds."""
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-
-    def read(self, values: Sequence[Any]) -> Sequence[int]:
-        """Return nanoseconds.
-
-        Raises
-        ------
-        TimeError
-            For the first value that is no time of the unit.
-        """
-        ...
-
-
 @dataclass(frozen=True)
 class Numbers:
     """Numbers of some unit, 0 or more, rounded to whole nanoseconds.
@@ -60,7 +43,13 @@ class Numbers:
     fractions: str = ""
 
     def read(self, values: Sequence[Any]) -> Sequence[int]:
-        """Return nanoseconds."""
+        """Return nanoseconds.
+
+        Raises
+        ------
+        TimeError
+            For the first value that is no time of the unit.
+        """
         found: list[int] = []
         for value in values:
             try:
@@ -83,7 +72,7 @@ class Dates:
     name: str = "dates and times"
 
     def read(self, values: Sequence[Any]) -> Sequence[int]:
-        """Return nanoseconds since 1970."""
+        """Return nanoseconds since 1970, or raise as :meth:`Numbers.read` does."""
         import pandas as pd  # only where there are dates: it takes half a second
 
         expected = "a date and a time as in 2023-11-16 10:00:00.25"
@@ -101,6 +90,9 @@ class Dates:
             raise TimeError(found.index(min(found)), "a date since 1970")
         return found
 
+
+#: What a file states its times in.
+Unit = Numbers | Dates
 
 SECONDS = Numbers("seconds", NANOSECONDS)
 MILLISECONDS = Numbers("milliseconds", 10**6)
