@@ -109,13 +109,11 @@ class Rung(Shape):
 @cache
 def ladder() -> Mapping[str, Rung]:
     """Return the committed rows by name, in their order."""
-    with ROWS.open(encoding="utf-8", newline="") as file:
-        return {row["name"]: _rung(row) for row in csv.DictReader(file)}
-
-
-def _rung(row: Mapping[str, str]) -> Rung:
     kinds = get_type_hints(Rung)
-    return Rung(**{column: kinds[column](text) for column, text in row.items()})
+    with ROWS.open(encoding="utf-8", newline="") as file:
+        read = csv.DictReader(file)
+        rungs = [Rung(**{key: kinds[key](text) for key, text in row.items()}) for row in read]
+    return {rung.name: rung for rung in rungs}
 
 
 def drawn_rung(name: str) -> Instance:

@@ -137,7 +137,9 @@ def _on_ladder(path: Path) -> str:
 @cache
 def library_files() -> dict[str, Path]:
     """Return the files of the library by the names of their instances, sorted by path."""
-    files = sorted(file for file in FOLDER.rglob("*.json") if _is_own(file))
+    # Whatever the folders above the library are called.
+    below = (file.relative_to(FOLDER) for file in FOLDER.rglob("*.json"))
+    files = sorted(FOLDER / file for file in below if may_be_instance(file))
     return {_name(file): file for file in files}
 
 
@@ -145,11 +147,6 @@ def may_be_instance(file: Path) -> bool:
     """Tell whether a JSON file is neither a schema nor a best-known value or its proof."""
     beside = any(part.startswith("best_known") for part in file.parts)
     return not file.name.endswith(".schema.json") and not beside
-
-
-def _is_own(file: Path) -> bool:
-    # Whatever the folders above the library are called.
-    return may_be_instance(file.relative_to(FOLDER))
 
 
 def hides(name_or_path: str | Path) -> str:
@@ -164,7 +161,8 @@ def hides(name_or_path: str | Path) -> str:
     file = _library().get(path.as_posix().removesuffix(".json"))
     if len(path.parts) > 1 or file is None or not path.is_file() or path.samefile(file):
         return ""
-    return f"{path}: the file here, not {_name(file)} of the library ({_spelled(file)} names that)"
+    spelled = f"instances/{file.relative_to(FOLDER).as_posix()}"
+    return f"{path}: the file here, not {_name(file)} of the library ({spelled} names that)"
 
 
 @cache
@@ -178,10 +176,6 @@ def _library() -> dict[str, Path]:
     stems = Counter(file.stem for file in files.values())
     alone = {file.stem: file for file in files.values() if stems[file.stem] == 1}
     return alone | below | files
-
-
-def _spelled(file: Path) -> str:
-    return f"instances/{file.relative_to(FOLDER).as_posix()}"
 
 
 def _below(path: Path) -> str:

@@ -23,7 +23,7 @@ from instances.families.fitted import (
     SUMMARY_OUTPUT,
     SUMMARY_PROMPT,
     Gamma,
-    Lognormal,
+    Length,
     Normal,
 )
 from instances.families.worst_mix import apportioned, worst_mix
@@ -31,13 +31,12 @@ from tests.heuristics.contract import run
 from tests.oracles.lemma_2 import lemma_2
 
 Cdf = Callable[[NDArray[np.floating[Any]]], NDArray[np.float64]]
-Law = Gamma | Lognormal | Normal
 ARRIVING = sorted(
     name for name, each in families().items() if "cv" in each.generate.__annotations__
 )
 
 
-def shares_of(law: Law) -> NDArray[np.float64]:
+def shares_of(law: Length) -> NDArray[np.float64]:
     """Return the probability of each length from 1 on: rounded, and what is outside at the ends."""
     longest = law.longest if isinstance(law, Gamma) else LONGEST
     ends = _cdf(law)(np.arange(1, longest + 1) + 0.5)
@@ -45,7 +44,7 @@ def shares_of(law: Law) -> NDArray[np.float64]:
     return np.diff(ends, prepend=0)
 
 
-def _cdf(law: Law) -> Cdf:
+def _cdf(law: Length) -> Cdf:
     if isinstance(law, Gamma):
         return gamma(law.shape, scale=law.scale).cdf  # type: ignore[no-any-return]
     if isinstance(law, Normal):
@@ -62,7 +61,7 @@ def moments(shares: NDArray[np.float64]) -> tuple[float, float, int]:
     return mean, float(shares @ lengths**2 - mean**2), median
 
 
-def mixed(chat: Law, summary: Law) -> NDArray[np.float64]:
+def mixed(chat: Length, summary: Length) -> NDArray[np.float64]:
     shares = 0.2 * shares_of(summary)
     share = shares_of(chat)
     shares[: len(share)] += 0.8 * share
@@ -116,7 +115,7 @@ def test_chat_has_the_published_moments(law: Gamma, mean: float, variance: float
         ("summarize", SUMMARY_PROMPT, SUMMARY_OUTPUT),
     ],
 )
-def test_draws_follow_the_law(name: str, prompt: Law, output: Law) -> None:
+def test_draws_follow_the_law(name: str, prompt: Length, output: Length) -> None:
     """20,000 draws: no share of lengths up to any is further off than 2.2 / √n (Kolmogorov).
 
     Under the law that is exceeded once in 8,000 times: 2·exp(−2·2.2²).
