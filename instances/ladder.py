@@ -22,7 +22,7 @@ from instances.model import Instance
 from instances.shape import Shape, shape
 from support.checkout import cache_folder
 from support.command import Generated, generating
-from support.jsonfile import write_text
+from support.jsonfile import holds, write_text
 from support.progress import telling
 
 #: A row an instance.
@@ -159,7 +159,7 @@ def rung_file(name: str) -> Path:
         if file.is_symlink():
             file.unlink()
         text = format_instance(instance)
-        if not file.is_file() or file.read_bytes() != text.encode():
+        if not holds(file, text):
             write_text(file, text)
     except (OSError, RuntimeError) as error:  # of a user without a home, too
         raise InstanceFileError(f"{name}: {error}") from None

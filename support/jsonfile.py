@@ -59,6 +59,14 @@ def read_bytes(path: str | Path) -> bytes:
         raise FileError(f"cannot be read: {_short(reason)}") from None
 
 
+def holds(path: str | Path, text: str) -> bool:
+    """Tell whether a file holds exactly a text; one that cannot be read does not."""
+    try:
+        return read_bytes(path) == text.encode()
+    except FileError:
+        return False
+
+
 def parse_object(data: bytes, schema: str) -> dict[str, Any]:
     """Return the JSON object of a file with that ``schema`` key.
 

@@ -35,15 +35,20 @@ from kvopt.best_known.files import (
     schedule_path,
 )
 from kvopt.best_known.library import LibraryInstance
-from kvopt.best_known.merge import ContradictionError, Known, is_stale, refuse_contradictions
-from kvopt.best_known.rule import decide
+from kvopt.best_known.merge import (
+    ContradictionError,
+    Known,
+    decide,
+    is_stale,
+    refuse_contradictions,
+)
 from kvopt.best_known.side_by_side import side_by_side
 from kvopt.methods.grammar import MethodError
 from kvopt.methods.witness import engine_witness, recorded_method, word_counts
 from schedules import Schedule, check_schedule
 from schedules.evidence import CONSTRUCTION
 from schedules.files import read_schedule
-from support.jsonfile import FileError, read_bytes
+from support.jsonfile import FileError, holds
 from support.progress import telling
 
 
@@ -60,7 +65,7 @@ def faults(
     """Yield one line for everything that is wrong; nothing if every value is proved again.
 
     Each schedule passes the checker with the TEL of its entry, each certificate is evaluated in
-    integers and proves its bound, each standing holds by :func:`kvopt.best_known.rule.decide`, the
+    integers and proves its bound, each standing holds by :func:`kvopt.best_known.merge.decide`, the
     history ends with the present values and only improves, no instance of the library and no file
     is missing or left over, and every file is to the byte what its command writes.
 
@@ -69,8 +74,9 @@ def faults(
     proved
         What was proved before by this process: its certificates are not evaluated again.
     """
-    for file, text in (format_schemas() | {REGISTRY_FILE: _text_of(registry)}).items():
-        if not _holds(folder / file, text):
+    texts = format_schemas() | {REGISTRY_FILE: format_registry(registry.instances)}
+    for file, text in texts.items():
+        if not holds(folder / file, text):
             yield f"{file}: stale or missing"
     for entry, read in read_each(registry.instances, known, folder, "entries verified", proved):
         if isinstance(read, str):
@@ -97,17 +103,6 @@ def stale_proofs(registry: Registry) -> list[tuple[Entry, Proof]]:
     return [
         (entry, proof) for entry in registry.instances for proof in entry.proofs if is_stale(proof)
     ]
-
-
-def _holds(path: Path, text: str) -> bool:
-    try:
-        return read_bytes(path) == text.encode()
-    except FileError:
-        return False
-
-
-def _text_of(registry: Registry) -> str:
-    return format_registry(registry.instances)
 
 
 def _order_faults(registry: Registry, order: Sequence[str]) -> Iterator[str]:
@@ -268,7 +263,7 @@ def _text_faults(known: Known, instance: Instance, folder: Path) -> Iterator[str
     }
     for path_of, text in texts.items():
         path = proof_file(folder, path_of(instance.name))
-        if not _holds(path, text):
+        if not holds(path, text):
             yield f"{instance.name}: {path}: not what is written of its entry"
 
 

@@ -15,7 +15,7 @@ from formulations.lagrangian.certificate_file import (
 )
 from instances import Instance
 from kvopt.best_known import again, prove
-from kvopt.best_known.rule import decide
+from kvopt.best_known.merge import decide
 from kvopt.methods import fingerprint as module
 from kvopt.methods import sources
 from kvopt.methods.fingerprint import proof_fingerprint

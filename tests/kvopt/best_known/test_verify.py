@@ -22,8 +22,8 @@ from instances.named import FOLDER
 from kvopt.best_known import known_values, read_registry, verify
 from kvopt.best_known.entry import Certified
 from kvopt.best_known.files import format_registry
+from kvopt.best_known.merge import decide
 from kvopt.best_known.rebuild import read_all
-from kvopt.best_known.rule import decide
 from kvopt.best_known.verify import faults, stale_proofs
 from tests.kvopt.best_known.registry import (
     FOUR,
