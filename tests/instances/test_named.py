@@ -13,10 +13,11 @@ from instances.named import FOLDER, find_instance, find_instances, hides, librar
 
 
 def test_every_instance_of_the_library_has_its_name() -> None:
-    """The names told from the files are those in the files."""
-    assert {name: read_instance(file).name for name, file in library_files().items()} == {
-        instance.name: instance.name for _, instance in library()
-    }
+    """The names told from the files are those in the files, and of one instance each."""
+    names = [instance.name for _, instance in library()]
+    assert len(set(names)) == len(names)
+    found = {name: read_instance(file).name for name, file in library_files().items()}
+    assert found == {name: name for name in names}
 
 
 @pytest.mark.parametrize(
