@@ -33,7 +33,6 @@ TYPOS = [
     ("a-min(ties=frehs)", "fresh"),
     ("a-min with intervall", "interval"),
     ("a-min with noise(sgima=1)", "sigma"),
-    ("ilp-sparse", "highs:ilp-sparse"),
 ]
 
 
