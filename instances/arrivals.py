@@ -63,19 +63,12 @@ def arriving(
 
 
 def at_rate(instance: Instance, rate: float, seed: int = 0) -> Instance:
-    """Return an instance with Poisson arrivals in seconds in place of its own, in its order.
+    """Return an instance with ``rate`` Poisson arrivals a second in place of its own, in its order.
 
     These are the arrivals that a trace has when it is read with that rate and arrival seed.  For
     every rate the gaps are those of one seed at rate 1, divided by the rate (rounded to
     nanoseconds): what is different from rate to rate is how dense the arrivals are, never which
     requests come after a long gap.  So curves over rates can be compared point by point.
-
-    Parameters
-    ----------
-    rate
-        Requests a second.
-    seed
-        Of the arrivals.
 
     Raises
     ------
@@ -98,19 +91,10 @@ def _arriving_at(instance: Instance, arrivals: Sequence[int | float]) -> tuple[R
 
 
 def drawn_times(draws: Draws, n: int, rate: float, cv: float = 1.0) -> list[int]:
-    """Return n ascending times, the first 0 (nanoseconds).
+    """Return n ascending times, the first 0 (nanoseconds), ``rate`` a second on average.
 
-    The gaps are independent, gamma distributed with mean 1 / rate: exponential for ``cv`` = 1,
-    which is a Poisson process, and in bursts for a larger one.
-
-    Parameters
-    ----------
-    draws
-        Where the n − 1 gaps come from.
-    rate
-        Mean arrivals a second.
-    cv
-        Coefficient of variation of the gaps, their deviation over their mean.
+    The n − 1 gaps are independent, gamma distributed with mean 1 / rate and deviation cv / rate:
+    exponential for ``cv`` = 1, which is a Poisson process, and in bursts for a larger one.
 
     Raises
     ------
@@ -143,11 +127,6 @@ def as_seconds(times: Sequence[int]) -> list[int | float]:
 def as_rounds(times: Sequence[int], length: int = NANOSECONDS) -> list[int]:
     """Return the first round that begins at or after each time.
 
-    Parameters
-    ----------
-    times
-        Nanoseconds from the beginning of round 0.
-    length
-        Nanoseconds of a round.
+    Times are nanoseconds from the beginning of round 0, and so many is a round's length.
     """
     return [-(-time // length) for time in times]

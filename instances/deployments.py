@@ -43,15 +43,7 @@ class DeploymentError(ValueError):
 
 @dataclass(frozen=True)
 class Model:
-    """A dense transformer with gated layers, as its ``config.json`` states it.
-
-    Attributes
-    ----------
-    name
-        As its makers write it.
-    hidden, inner, layers, heads, kv_heads, head_size, vocabulary
-        Sizes.
-    """
+    """A dense transformer with gated layers: its name, and the sizes of its ``config.json``."""
 
     name: str
     hidden: int
@@ -124,16 +116,9 @@ GPUS = {
 
 @dataclass(frozen=True)
 class Deployment:
-    """A model on some GPUs of a kind: its memory, and a batch time that goes with it.
+    """A model on some GPUs of a kind, and the text of a batch time that goes with it.
 
-    Attributes
-    ----------
-    batch_time
-        Its text, for ``instances.batch_time``.
-    served
-        The model, the GPUs and their memory.
-    measured
-        Whether the batch time is fitted to measured rounds, else computed.
+    That is fitted to ``measured`` rounds, or else computed.
     """
 
     batch_time: str

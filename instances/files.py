@@ -32,14 +32,7 @@ class InstanceFileError(FileError):
 
 
 def read_instance(path: str | Path, name: str | None = None) -> Instance:
-    """Read an instance file.
-
-    Parameters
-    ----------
-    path
-        Of the file.
-    name
-        What messages call it, by default the path.
+    """Read an instance file, which messages call ``name``, by default its path.
 
     Raises
     ------

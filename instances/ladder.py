@@ -117,12 +117,7 @@ def ladder() -> Mapping[str, Rung]:
 
 
 def drawn_rung(name: str) -> Instance:
-    """Draw an instance of the ladder.
-
-    Parameters
-    ----------
-    name
-        A key of :func:`ladder`.
+    """Draw an instance of the ladder by its name, a key of :func:`ladder`.
 
     Raises
     ------

@@ -70,10 +70,7 @@ def find_instance(name_or_path: str | Path) -> Path:
 def near_names(path: Path, further: Iterable[str] = ()) -> str:
     """Return the end of a complaint that proposes files of that folder, or else names there are.
 
-    Parameters
-    ----------
-    further
-        Names besides those of the library.
+    These are those of the library and the ladder, and ``further`` ones.
     """
     files: list[str] = []
     with contextlib.suppress(OSError, ValueError):

@@ -205,10 +205,7 @@ def describe(
 ) -> str:
     """Return one line for the first thing that is wrong: request, field, expected, found.
 
-    Parameters
-    ----------
-    adapter
-        Of the format, whose keys are proposed for a misspelt one.
+    The keys of the format, whose adapter is given, are proposed for a misspelt one.
     """
     errors = error.errors(include_url=False, include_context=False)
     # An arrival may be an integer or a number: of a value's complaints the last is the widest.

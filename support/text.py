@@ -33,10 +33,7 @@ def printable(text: str, longest: int = _LONGEST) -> str:
 def wrapped(text: str, width: int = WIDTH, indent: str = "") -> str:
     """Return text in lines of so many columns; no number is parted from its unit.
 
-    Parameters
-    ----------
-    indent
-        Of all lines but the first.
+    All lines but the first are indented.
     """
     lines = textwrap.fill(glued(text), width, subsequent_indent=indent, break_on_hyphens=False)
     return lines.replace("\N{NO-BREAK SPACE}", " ")
@@ -76,13 +73,8 @@ def unknown_name(what: str, word: str, known: Iterable[str]) -> str:
 def did_you_mean(word: str, known: Iterable[str], alike: float = _ALIKE) -> str:
     """Return the end of a complaint that proposes the nearest names, or nothing.
 
-    Names that begin with the word come first, all of them up to ten.  Upper case, and ``_`` for
-    ``-``, count for nothing.
-
-    Parameters
-    ----------
-    alike
-        How alike a name must be to be proposed, 0 to 1.
+    Names that begin with the word come first, all of them up to ten; others are so much ``alike``
+    at least, 0 to 1.  Upper case, and ``_`` for ``-``, count for nothing.
     """
     names = {_plain(name): name for name in known}
     plain = _plain(word)

@@ -88,8 +88,6 @@ def service(
 
     Parameters
     ----------
-    family, source
-        As the instances state them.
     rows
         Draws n requests at round 0.
     longest

@@ -53,10 +53,7 @@ def write_all(
 ) -> None:
     """Write the registry, its schema and all proofs, in the library's order.
 
-    Parameters
-    ----------
-    beside
-        Entries that stay as they are, with their proofs.
+    What is ``beside`` stays as it is, with its proofs.
 
     Raises
     ------

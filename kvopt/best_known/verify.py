@@ -67,12 +67,8 @@ def faults(
     Each schedule passes the checker with the TEL of its entry, each certificate is evaluated in
     integers and proves its bound, each standing holds by :func:`kvopt.best_known.merge.decide`, the
     history ends with the present values and only improves, no instance of the library and no file
-    is missing or left over, and every file is to the byte what its command writes.
-
-    Parameters
-    ----------
-    proved
-        What was proved before by this process: its certificates are not evaluated again.
+    is missing or left over, and every file is to the byte what its command writes.  Certificates of
+    what this process has ``proved`` before are not evaluated again.
     """
     texts = format_schemas() | {REGISTRY_FILE: format_registry(registry.instances)}
     for file, text in texts.items():
@@ -120,12 +116,7 @@ def read_each(
 ) -> Iterator[tuple[Entry, Known | str]]:
     """Yield each entry with what :func:`read_known` makes of it, or the line of what is wrong.
 
-    Parameters
-    ----------
-    told
-        What the progress says of them.
-    proved
-        As in :func:`faults`.
+    Progress says that they are ``told``; what is ``proved`` is as in :func:`faults`.
     """
     found = {entry.sha256: _found(entry, known) for entry in entries}
     anew = [
@@ -165,11 +156,8 @@ def read_known(
 ) -> Known:
     """Read the schedule and the certificate of an entry and prove both values anew.
 
-    Parameters
-    ----------
-    proved
-        What was proved before by this process: the same bound by the same certificate is not
-        evaluated again.
+    What this process has ``proved`` before, the same bound by the same certificate, is not
+    evaluated again.
 
     Raises
     ------

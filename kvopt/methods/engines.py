@@ -32,14 +32,7 @@ _PYOMO = "pyomo-solver"
 class Engine:
     """An engine as its file declares it, which this module's docstring explains.
 
-    Attributes
-    ----------
-    name
-        The file's name with hyphens.
-    module
-        What to import inside an engine's process.
-    proof
-        Empty if its own search proves no bounds.
+    ``module`` is what to import inside an engine's process.
     """
 
     name: str

@@ -54,15 +54,7 @@ _SOURCES = {
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What a method knows before it decides.
-
-    Attributes
-    ----------
-    lengths
-        Of the outputs.
-    offline
-        Whether it knows all arrivals from the start.
-    """
+    """What a method knows of the outputs before it decides, and whether of all arrivals."""
 
     lengths: Lengths
     offline: bool = False
@@ -116,12 +108,7 @@ def knowledge_of(method: Method) -> Knowledge:
 def knowledge(text: str, declared: str = "") -> Knowledge:
     """Return what the method of a row knows.
 
-    Parameters
-    ----------
-    text
-        The method's.
-    declared
-        The row's column ``told``, which says it of a file of one's own.
+    Of a file of one's own the row's column ``told`` says what it has ``declared``.
     """
     method = method_of_row(text)
     if method is None:
