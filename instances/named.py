@@ -53,18 +53,17 @@ def find_instance(name_or_path: str | Path) -> Path:
     except OSError:
         return path  # what is wrong with it, its reader tells
     found = _library().get(_below(path).removesuffix(".json"))
-    if found is None and path.is_dir():
-        raise InstanceFileError(
-            f"{printable(str(name_or_path))}: expected an instance file, found a folder"
-        )
-    if found is None and (rung := _on_ladder(path)) in ladder():
+    if found is not None:
+        return found
+    told = printable(str(name_or_path))
+    if path.is_dir():
+        raise InstanceFileError(f"{told}: expected an instance file, found a folder")
+    if (rung := _on_ladder(path)) in ladder():
         return rung_file(rung)
-    if found is None:
-        raise InstanceFileError(
-            f"{printable(str(name_or_path))}: expected an instance file or a name of the library, "
-            f"found neither{near_names(path)}"
-        )
-    return found
+    raise InstanceFileError(
+        f"{told}: expected an instance file or a name of the library, "
+        f"found neither{near_names(path)}"
+    )
 
 
 def near_names(path: Path, further: Iterable[str] = ()) -> str:
