@@ -156,7 +156,8 @@ class Option(click.Option):
     """An option, whose value never is the one that follows; the help names it below its group."""
 
     def __init__(self, *given: Any, group: str = "Options", type: Any = None, **settings: Any):
-        settings["type"] = _Read(type) if _is_reader(type) else type
+        is_reader = callable(type) and not isinstance(type, click.ParamType)
+        settings["type"] = _Read(type) if is_reader else type
         super().__init__(*given, **settings)
         self.group = group
 
@@ -188,10 +189,6 @@ class _Read(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             return self._read(value) if isinstance(value, str) else value
         except ValueError as error:
             self.fail(str(error), param, ctx)
-
-
-def _is_reader(kind: Any) -> bool:
-    return callable(kind) and not isinstance(kind, click.ParamType)
 
 
 #: As ``click.option`` and ``click.argument``.

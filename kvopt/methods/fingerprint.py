@@ -28,17 +28,8 @@ from kvopt.engines.start import warm_start_policies
 from kvopt.methods.engines import engine_of, engines
 from kvopt.methods.method import Method
 from kvopt.methods.options import read_formulation
-from kvopt.methods.sources import (
-    foreign,
-    import_closure,
-    is_python,
-    module_file,
-    reachable,
-    read_source,
-)
+from kvopt.methods.sources import foreign, is_python, module_file, reachable, read_source
 from kvopt.running.batch_time import ENGINES
-
-__all__ = ["fingerprint", "import_closure", "proof_fingerprint", "reached", "versions"]
 
 #: Libraries whose version changes no schedule and no bound.
 _BESIDE = {"psutil", "pydantic", "matplotlib"}

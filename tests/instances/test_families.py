@@ -220,23 +220,6 @@ def test_rounding_clips_first(value: float) -> None:
     assert rounded_and_clipped(value, 1, 50) == (50 if value > 25 else 1)
 
 
-def test_distributions_have_their_moments() -> None:
-    """20,000 draws of each distribution have the mean and deviation of the formula."""
-    draws = Draws(7)
-    count = 20_000
-    # Six standard errors of the mean, deviation / sqrt(20,000), are at most 0.043 deviations.
-    for sample, mean, deviation in (
-        ([draws.exponential(5.0) for _ in range(count)], 5.0, 5.0),
-        ([draws.normal(25.0, 8.33) for _ in range(count)], 25.0, 8.33),
-        ([draws.binomial(49, 0.5) for _ in range(count)], 24.5, 3.5),
-        ([draws.integer(1, 50) for _ in range(count)], 25.5, math.sqrt((50**2 - 1) / 12)),
-    ):
-        assert np.mean(sample) == pytest.approx(mean, abs=0.043 * deviation)
-        assert np.std(sample) == pytest.approx(deviation, rel=0.05)
-    logs = [math.log(draws.lognormal(2.0, 0.25)) for _ in range(count)]
-    assert np.mean(logs) == pytest.approx(2.0, abs=0.043 * 0.25)
-
-
 def test_am1_keeps_to_its_ranges() -> None:
     """Memory 30..50, 40..60 requests, s 1..5, o 1..M-s, all at round 0, and the ends occur."""
     drawn = [am1.generate(seed) for seed in range(200)]
@@ -312,7 +295,10 @@ def _pooled(name: str, **parameters: Any) -> tuple[np.ndarray, np.ndarray]:
     ],
 )
 def test_lengths_of_the_four_distributions(name: str, mean: float, deviation: float) -> None:
-    """100 requests, M = 100, lengths within 1..50 with the mean and spread of the recipe."""
+    """100 requests, M = 100, lengths within 1..50 with the mean and spread of the recipe.
+
+    So the draws have theirs; of the other laws test_service_families.py tells.
+    """
     instance = families()[name].generate()
     assert (len(instance), instance.memory) == (100, 100)
     assert instance.arrivals.max() == 0

@@ -165,10 +165,6 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "binary": (b"\x89PNG\r\n\x1a\n\x00\xff", "expected JSON in UTF-8, found byte 0x89"),
     "UTF-16": (json.dumps(GOOD).encode("utf-16"), "expected JSON in UTF-8, found byte 0xff"),
     "null bytes": (b"\0" * 40, "no valid JSON at line 1, column 1: expected a value, found "),
-    "a comma too many": (
-        _replaced('"memory": 12', '"memory": 12,'),
-        "no valid JSON at line 1, column ",
-    ),
     "keys without quotes": (
         "{\n memory: 5}",
         "no valid JSON at line 2, column 2: expected a key in double quotes, found memory: 5}",
@@ -188,10 +184,6 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "deep object": ('{"a":' * 100_000, "expected JSON of the format, found too deep a nesting"),
     "no schema": (_without("schema"), 'field schema: expected "kvopt.instance/1", found none'),
     "wrong schema": (_with("schema", "kvopt.schedule/1"), 'field schema: expected "kvopt.instance'),
-    "wrong version": (
-        _with("schema", "kvopt.instance/2"),
-        'field schema: expected "kvopt.instance',
-    ),
     "schema no text": (_with("schema", 1), 'field schema: expected "kvopt.instance/1", found 1'),
     "no name": (_without("name"), "field name: expected this key, found none"),
     "no memory": (_without("memory"), "field memory: expected this key, found none"),
@@ -219,10 +211,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "memory true": (_with("memory", True), "field memory: expected an integer, found true"),
     "memory 12.0": (_with("memory", 12.0), "field memory: expected an integer, found 12.0"),
     "memory text": (_with("memory", "12"), 'field memory: expected an integer, found "12"'),
-    "memory null": (_with("memory", None), "field memory: expected an integer, found null"),
-    "memory list": (_with("memory", [12]), "field memory: expected an integer, found a list"),
     "memory 0": (_with("memory", 0), "field memory: expected greater than or equal to 1, found 0"),
-    "memory -5": (_with("memory", -5), "field memory: expected greater than or equal to 1, found"),
     "memory 10^10": (_with("memory", 10**10), "field memory: expected less than or equal to 1000"),
     "memory NaN": (_replaced('"memory": 12', '"memory": NaN'), "expected a JSON number, found NaN"),
     "memory Infinity": (
@@ -268,7 +257,6 @@ BAD: dict[str, tuple[str | bytes, str]] = {
         "field requests: expected a list with at least one entry, found an empty list",
     ),
     "requests an object": (_with("requests", {}), "field requests: expected a list, found an obj"),
-    "requests text": (_with("requests", "abc"), 'field requests: expected a list, found "abc"'),
     "a request null": (
         _changed(lambda document: document["requests"].append(None)),
         "request 2: expected an object, found null",
