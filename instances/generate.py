@@ -16,7 +16,7 @@ from instances.families.build import LAST_SEED, ranges
 from instances.files import format_instance
 from instances.model import InfeasibleInstanceError, Instance
 from support.command import Command, Options, argument, beginning, option
-from support.jsonfile import write_text
+from support.jsonfile import first_fault, write_text
 from support.outputs import OutputError, check_outputs
 from support.text import did_you_mean, find_name, unknown_name
 from support.usage import UsageError, read_integer
@@ -106,9 +106,7 @@ def drawn_family(name: str, seed: int, assignments: Sequence[str]) -> Instance:
     try:
         return family.generate(seed=seed, **values)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(step) for step in first["loc"])
-        raise UsageError(f"{family.name}: {place}: {first['msg']}") from None
+        raise UsageError(f"{family.name}: {first_fault(error)}") from None
     except (ValueError, InfeasibleInstanceError) as error:
         raise UsageError(f"{family.name}: {error}") from None
 

@@ -226,6 +226,12 @@ def describe(
     return f"{where}: {what}" if where else what
 
 
+def first_fault(error: ValidationError) -> str:
+    """Return the place of the first thing that is wrong, and pydantic's words for it."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+
+
 def _misspelt(errors: Sequence[Any]) -> list[int | str]:
     """Return the first unknown key of an object whose first fault is that it lacks one."""
     lacks = _steps(errors[0]["loc"])

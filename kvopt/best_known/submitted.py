@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from kvopt.best_known.claims import Claims
-from kvopt.best_known.entry import SUBMITTED, Upper
+from kvopt.best_known.entry import SUBMITTED, Upper, today
 from kvopt.best_known.files import read_entries, read_registry, schedule_of
 from kvopt.best_known.library import InstancesOf, LibraryInstance
 from kvopt.best_known.merge import ContradictionError, Known, merge
@@ -141,9 +140,8 @@ def _fault(found: LibraryInstance, schedule: Schedule) -> Judged | None:
 
 
 def _upper(schedule: Schedule) -> Upper:
-    today = datetime.now(UTC).date().isoformat()
     return Upper(
-        value=schedule.tel, method=SUBMITTED, found_by=schedule.method, date=today, seconds=0.0
+        value=schedule.tel, method=SUBMITTED, found_by=schedule.method, date=today(), seconds=0.0
     )
 
 

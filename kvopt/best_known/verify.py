@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
@@ -20,6 +19,7 @@ from kvopt.best_known.entry import (
     Registry,
     SolverReported,
     Step,
+    today,
 )
 from kvopt.best_known.files import (
     REGISTRY_FILE,
@@ -279,9 +279,8 @@ def _name_faults(entry: Entry) -> Iterator[str]:
             continue
         if read.text != text:
             yield f"{entry.instance}: {text}: expected the method as {read.text}"
-    today = datetime.now(UTC).date().isoformat()
-    for day in sorted({each.date for each in values if each.date > today}):
-        yield f"{entry.instance}: {day}: expected a past day, today is {today} (UTC)"
+    for day in sorted({each.date for each in values if each.date > today()}):
+        yield f"{entry.instance}: {day}: expected a past day, today is {today()} (UTC)"
 
 
 def _proof_faults(entry: Entry) -> Iterator[str]:

@@ -16,8 +16,9 @@ from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
 from instances.ladder import Rung, ladder
 from kvopt.best_known import __main__ as command
-from kvopt.best_known import claims, known_values
+from kvopt.best_known import claims, known_values, prove
 from kvopt.best_known.claims import Claims
+from support.command import Command
 from tests.kvopt.best_known.registry import (
     FOUR,
     OPTIMAL,
@@ -378,17 +379,20 @@ def test_values_for_reports(proved: Sweep) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code"),
+    ("main", "arguments", "code"),
     [
-        ([], 2),
-        (["--nope"], 2),
-        (["--store", "/nowhere/at/all.sqlite"], 2),
-        (["--check", "--folder", "/nowhere"], 1),
+        (command.main, [], 2),
+        (command.main, ["--nope"], 2),
+        (command.main, ["--store", "/nowhere/at/all.sqlite"], 2),
+        (command.main, ["--check", "--folder", "/nowhere"], 1),
+        *((prove.main, wrong, 2) for wrong in (["--zzz"], ["--time-limit", "soon"], ["--folder"])),
     ],
 )
 def test_bad_usage_is_one_line(
-    arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]
+    main: Command, arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No traceback, one line, the exit code that --help tells."""
-    assert command.main(arguments) == code
-    assert len(capsys.readouterr().err.splitlines()) == 1
+    """No traceback, no usage, one line, the exit code that --help tells."""
+    assert main(arguments) == code
+    told = capsys.readouterr().err
+    assert told.startswith(f"{main.name}: ")
+    assert told.count("\n") == 1

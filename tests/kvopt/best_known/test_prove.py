@@ -59,17 +59,6 @@ def test_words_become_a_certificate(proved: Sweep, capsys: pytest.CaptureFixture
     assert not list((proved.folder.parent / "trees").iterdir())
 
 
-@pytest.mark.parametrize("wrong", [["--zzz"], ["--time-limit", "soon"], ["--folder"]])
-def test_bad_usage_of_the_prover_is_one_line(
-    wrong: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It is told like that of the other commands, without a usage before it."""
-    assert prove.main(wrong) == 2
-    told = capsys.readouterr().err
-    assert told.startswith("python -m kvopt.best_known.prove: ")
-    assert told.count("\n") == 1
-
-
 def test_a_tree_is_grown_in_several_steps(
     proved: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
