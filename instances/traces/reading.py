@@ -21,7 +21,7 @@ from instances.traces.formats import Format, formats
 from instances.traces.measured import Measured
 from instances.traces.options import TraceOptionError, TraceOptions, in_nanoseconds
 from instances.traces.prefixes import SharedPrefixes
-from instances.traces.reader import Reader, Rows
+from instances.traces.reader import Rows
 from instances.traces.report import Reason, Skipped, TraceError, TraceReport
 from instances.traces.stream import TraceStream
 from instances.traces.table import header_of
@@ -153,7 +153,10 @@ def read_trace(
 
 def _selected(form: Format, options: TraceOptions, stream: TraceStream) -> _Selection:
     found = _Selection(options, stream)
-    stretches = _reader(form, options).rows(stream, token_count(options.tokenizer))
+    reader = form.reader if options.run is None else form.reader.of_run(options.run)
+    if reader is None:
+        raise TraceOptionError(f"run: goes with files of several runs, {form.name} has none")
+    stretches = reader.rows(stream, token_count(options.tokenizer))
     for rows in telling(stretches, lambda: f"{counted(found.rows, 'row')} of the trace read"):
         if not found.take(rows):
             break
@@ -195,15 +198,6 @@ def _format(stream: TraceStream, options: TraceOptions) -> Format:
     if options.tokenizer is not None and not form.reader.counts_text:
         raise TraceOptionError(f"tokenizer: goes with text, {form.name} states tokens")
     return form
-
-
-def _reader(form: Format, options: TraceOptions) -> Reader:
-    if options.run is None:
-        return form.reader
-    reader = form.reader.of_run(options.run)
-    if reader is None:
-        raise TraceOptionError(f"run: goes with files of several runs, {form.name} has none")
-    return reader
 
 
 def _unknown(head: str) -> str:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from instances.traces.numbers import Unit
 from instances.traces.reader import Reader, Rows, TokenCount, make_rows
 from instances.traces.report import Reason
 from instances.traces.stream import LARGEST_TRACE, LONGEST_ROW, LONGEST_TEXT, TraceStream
 from instances.traces.table import read_times
-from instances.traces.times import Unit
 from support.jsonfile import DuplicateKeyError, no_json, without_duplicates
 from support.text import printable
 

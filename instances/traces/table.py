@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from instances.traces.numbers import TimeError, Unit
 from instances.traces.reader import Reader, Rows, TokenCount, make_rows
 from instances.traces.report import Reason
 from instances.traces.stream import TraceStream
-from instances.traces.times import TimeError, Unit
 from support.text import printable
 
 #: Rows that are read at once.

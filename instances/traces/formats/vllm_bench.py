@@ -26,13 +26,12 @@ import numpy as np
 from instances.batch_time import NANOSECONDS
 from instances.model import MAX_SECONDS
 from instances.traces.measured import Measured
-from instances.traces.numbers import whole
+from instances.traces.numbers import SECONDS, whole
 from instances.traces.reader import Reader, Rows, TokenCount, make_rows
 from instances.traces.records import keys_of, objects_of
 from instances.traces.report import Reason
 from instances.traces.stream import TraceStream
 from instances.traces.table import read_times
-from instances.traces.times import SECONDS
 from support.text import printable
 
 _PROMPTS, _OUTPUTS, _STARTS, _ERRORS = "input_lens", "output_lens", "start_times", "errors"
