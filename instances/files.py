@@ -89,10 +89,7 @@ def format_instance(
 ) -> str:
     """Return the text of an instance file: one key a line, one request a line.
 
-    Parameters
-    ----------
-    each
-        Yields the requests, and may tell how far it is.
+    ``each`` yields the requests, and may tell how far it is.
     """
     document = _without_requests(instance) | {"memory": instance.memory}
     lines = [f" {json.dumps(key)}: {json.dumps(value)}," for key, value in document.items()]

@@ -148,10 +148,7 @@ def may_be_instance(file: Path) -> bool:
 def hides(name_or_path: str | Path) -> str:
     """Return which instance of the library a file of the same name hides; empty if it does none.
 
-    Parameters
-    ----------
-    name_or_path
-        As :func:`find_instance` takes it; a path with a folder in it is no name.
+    A path with a folder in it is no name.
     """
     path = Path(name_or_path)
     file = _library().get(path.as_posix().removesuffix(".json"))

@@ -45,12 +45,9 @@ def files_read() -> list[Path]:
 
 
 def open_input(path: str | Path, largest: int = LARGEST, buffering: int = -1) -> BinaryIO:
-    """Open a file to be read.
+    """Open a file to be read, of so many bytes at most.
 
-    Parameters
-    ----------
-    largest
-        Bytes that a file may have; what has no size is to be counted by whoever reads it.
+    What has no size is to be counted by whoever reads it.
 
     Raises
     ------

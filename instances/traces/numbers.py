@@ -45,14 +45,9 @@ def whole(value: Any) -> int | None:
 
 
 def nanoseconds(value: Any, unit: int) -> int | None:
-    """Return a time in nanoseconds, rounded (ties to even); None if it is no time.
+    """Return the time that a CSV field or a JSON value states; None if it states none.
 
-    Parameters
-    ----------
-    value
-        A CSV field or a JSON value.
-    unit
-        Nanoseconds of its unit.
+    In nanoseconds, rounded (ties to even), of which its ``unit`` has so many.
 
     Raises
     ------
@@ -101,12 +96,7 @@ class TimeError(ValueError):
 class Numbers:
     """Numbers of some unit, 0 or more, rounded to whole nanoseconds.
 
-    Attributes
-    ----------
-    name, nanoseconds
-        Of the unit.
-    fractions
-        What a fraction of the unit says of the file, where the format has none.
+    ``fractions`` is what a fraction of the unit says of the file, where the format has none.
     """
 
     name: str

@@ -248,10 +248,7 @@ def _array(stream: TraceStream) -> Iterator[tuple[int, dict[str, Any]]]:
 class _Growing:
     """The part of a text that has not been read yet, which grows as far as a value needs.
 
-    Parameters
-    ----------
-    longest
-        Most characters of a value.
+    No value has more characters than the ``longest``.
     """
 
     def __init__(self, stream: TraceStream, longest: int) -> None:
