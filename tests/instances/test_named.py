@@ -83,6 +83,7 @@ def test_what_a_file_of_ones_own_hides_is_told(
         ("tiny", "did you mean tiny_all_fit_at_once, "),
         ("tiny", f", {len(list((FOLDER / 'tiny').glob('*.json'))) - 10} more?"),
         ("planted_1", "did you mean planted_100, planted_1000, planted_12?"),
+        ("am1_n10_sed0", "am1_n10_seed0"),  # of the ladder
         ("no/such/file.json", "found neither"),
         ("a\nb", "a\\x0ab: expected"),
         ("\0", "\\x00: expected"),

@@ -167,9 +167,7 @@ def test_solve_runs_them_too(small: Path, tmp_path: Path, solve: Command) -> Non
     "text",
     [
         "import nothing_of_that_name",
-        "POLICY = 3",
         POLICY.replace("(-known.outputs,)", "None"),
-        POLICY.replace("(-known.outputs,)", "(known.outputs)"),
         POLICY.replace("(-known.outputs,)", "(1 / 0,)"),
         "def solve(instance):\n    return 'abc'",
     ],
