@@ -13,7 +13,7 @@ from typing import Annotated
 from instances.batch_time import NANOSECONDS
 from instances.families.build import Range
 from instances.families.draws import Draws
-from instances.model import Instance
+from instances.model import Instance, Request
 
 #: Mean arrivals a round or a second; None for all at 0.
 Rate = Annotated[float, Range(1e-6, 1e6)] | None
@@ -53,30 +53,48 @@ def arriving(
         return replace(instance, name=f"{instance.name}_seconds", time_unit="second")
     times = drawn_times(draws, len(instance), rate, cv)
     arrivals = as_seconds(times) if seconds else as_rounds(times)
-    requests = zip(instance.requests, arrivals, strict=True)
     parts = [f"rate{rate}", *([f"cv{cv}"] if cv != 1 else []), *(["seconds"] if seconds else [])]
     return replace(
         instance,
         name="_".join([instance.name, *parts]),
-        requests=tuple(replace(request, arrival=arrival) for request, arrival in requests),
+        requests=_arriving_at(instance, arrivals),
         time_unit="second" if seconds else "round",
     )
 
 
+def at_rate(instance: Instance, rate: float, seed: int = 0) -> Instance:
+    """Return an instance with ``rate`` Poisson arrivals a second in place of its own, in its order.
+
+    These are the arrivals that a trace has when it is read with that rate and arrival seed.  For
+    every rate the gaps are those of one seed at rate 1, divided by the rate (rounded to
+    nanoseconds): what is different from rate to rate is how dense the arrivals are, never which
+    requests come after a long gap.  So curves over rates can be compared point by point.
+
+    Raises
+    ------
+    ValueError
+        If the rate is so low that arrivals are beyond 146 years, or the seed is negative.
+    """
+    return replace(
+        instance,
+        name=f"{instance.name}_rate{rate:g}" + (f"_seed{seed}" if seed else ""),
+        requests=_arriving_at(instance, as_seconds(drawn_times(Draws(seed), len(instance), rate))),
+        time_unit="second",
+        known_optimum=None,
+        known_optimum_reason=None,
+    )
+
+
+def _arriving_at(instance: Instance, arrivals: Sequence[int | float]) -> tuple[Request, ...]:
+    pairs = zip(instance.requests, arrivals, strict=True)
+    return tuple(replace(request, arrival=arrival) for request, arrival in pairs)
+
+
 def drawn_times(draws: Draws, n: int, rate: float, cv: float = 1.0) -> list[int]:
-    """Return n ascending times, the first 0 (nanoseconds).
+    """Return n ascending times, the first 0 (nanoseconds), ``rate`` a second on average.
 
-    The gaps are independent, gamma distributed with mean 1 / rate: exponential for ``cv`` = 1,
-    which is a Poisson process, and in bursts for a larger one.
-
-    Parameters
-    ----------
-    draws
-        Where the n − 1 gaps come from.
-    rate
-        Mean arrivals a second.
-    cv
-        Coefficient of variation of the gaps, their deviation over their mean.
+    The n − 1 gaps are independent, gamma distributed with mean 1 / rate and deviation cv / rate:
+    exponential for ``cv`` = 1, which is a Poisson process, and in bursts for a larger one.
 
     Raises
     ------
@@ -109,11 +127,6 @@ def as_seconds(times: Sequence[int]) -> list[int | float]:
 def as_rounds(times: Sequence[int], length: int = NANOSECONDS) -> list[int]:
     """Return the first round that begins at or after each time.
 
-    Parameters
-    ----------
-    times
-        Nanoseconds from the beginning of round 0.
-    length
-        Nanoseconds of a round.
+    Times are nanoseconds from the beginning of round 0, and so many is a round's length.
     """
     return [-(-time // length) for time in times]

@@ -43,15 +43,7 @@ class DeploymentError(ValueError):
 
 @dataclass(frozen=True)
 class Model:
-    """A dense transformer with gated layers, as its ``config.json`` states it.
-
-    Attributes
-    ----------
-    name
-        As its makers write it.
-    hidden, inner, layers, heads, kv_heads, head_size, vocabulary
-        Sizes.
-    """
+    """A dense transformer with gated layers: its name, and the sizes of its ``config.json``."""
 
     name: str
     hidden: int
@@ -124,16 +116,9 @@ GPUS = {
 
 @dataclass(frozen=True)
 class Deployment:
-    """A model on some GPUs of a kind: its memory, and a batch time that goes with it.
+    """A model on some GPUs of a kind, and the text of a batch time that goes with it.
 
-    Attributes
-    ----------
-    batch_time
-        Its text, for ``instances.batch_time``.
-    served
-        The model, the GPUs and their memory.
-    measured
-        Whether the batch time is fitted to measured rounds, else computed.
+    That is fitted to ``measured`` rounds, or else computed.
     """
 
     batch_time: str
@@ -150,20 +135,22 @@ def deployment(model: str, gpu: str, tp: int = 1) -> Deployment:
         If there is no such model or GPU, its KV heads cannot be shared by so many, or it does not
         fit.
     """
-    if (known_model(model), known_gpu(gpu), tp) == ("llama2-70b", "a100-80", 2):
+    model, gpu = known(model, gpu)
+    if (model, gpu, tp) == ("llama2-70b", "a100-80", 2):
         return Deployment("llama2-70b-2xa100", LLAMA2_70B_2XA100, measured=True)
-    name = f"computed(model={known_model(model)},gpu={known_gpu(gpu)},tp={tp})"
+    name = f"computed(model={model},gpu={gpu},tp={tp})"
     return Deployment(name, served_by(model, gpu, tp), measured=False)
 
 
-def known_model(name: str) -> str:
-    """Return the name of a model as the table has it, or refuse it with the nearest ones."""
-    return _known("model", name, MODELS)
+def known(model: str, gpu: str) -> tuple[str, str]:
+    """Return model and GPU as the tables name them.
 
-
-def known_gpu(name: str) -> str:
-    """Return the name of a GPU as the table has it, or refuse it with the nearest ones."""
-    return _known("GPU", name, GPUS)
+    Raises
+    ------
+    DeploymentError
+        If there is none of the name, with the nearest ones.
+    """
+    return _known("model", model, MODELS), _known("GPU", gpu, GPUS)
 
 
 def _known(what: str, name: str, table: dict[str, Model] | dict[str, Gpu]) -> str:
@@ -176,12 +163,14 @@ def _known(what: str, name: str, table: dict[str, Model] | dict[str, Gpu]) -> st
 def served_by(model: str, gpu: str, tp: int) -> Served:
     """Return a model on GPUs that share it, with the memory that is left of the share vLLM uses.
 
+    Model and GPU are named as the tables have them.
+
     Raises
     ------
     DeploymentError
-        As :func:`deployment` says.
+        If the KV heads cannot be shared by so many, or the model does not fit.
     """
-    of_model, of_gpu = MODELS[known_model(model)], GPUS[known_gpu(gpu)]
+    of_model, of_gpu = MODELS[model], GPUS[gpu]
     if not 1 <= tp <= _LARGEST_TP or of_model.heads % tp:
         raise DeploymentError(
             f"expected tp from 1 to {_LARGEST_TP} that divides the {of_model.heads} heads of "
@@ -211,7 +200,7 @@ def coefficients(model: str, gpu: str, tp: int) -> tuple[int, int, int, int, int
     A prompt of p tokens attends to p²/2 pairs, of four operations for each head and its size.  A
     decoding request's operations take the GPU's full speed: they hide behind reading the weights.
     """
-    of_model, of_gpu = MODELS[known_model(model)], GPUS[known_gpu(gpu)]
+    of_model, of_gpu = MODELS[model], GPUS[gpu]
     bandwidth = tp * of_gpu.bandwidth * 1e12
     operations = tp * of_gpu.teraflops * 1e12
     token = 2 * of_model.layer_weights / operations

@@ -32,14 +32,7 @@ class InstanceFileError(FileError):
 
 
 def read_instance(path: str | Path, name: str | None = None) -> Instance:
-    """Read an instance file.
-
-    Parameters
-    ----------
-    path
-        Of the file.
-    name
-        What messages call it, by default the path.
+    """Read an instance file, which messages call ``name``, by default its path.
 
     Raises
     ------
@@ -96,10 +89,7 @@ def format_instance(
 ) -> str:
     """Return the text of an instance file: one key a line, one request a line.
 
-    Parameters
-    ----------
-    each
-        Yields the requests, and may tell how far it is.
+    ``each`` yields the requests, and may tell how far it is.
     """
     document = _without_requests(instance) | {"memory": instance.memory}
     lines = [f" {json.dumps(key)}: {json.dumps(value)}," for key, value in document.items()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, get_type_hints
 
 import click
@@ -16,7 +16,7 @@ from instances.families.build import LAST_SEED, ranges
 from instances.files import format_instance
 from instances.model import InfeasibleInstanceError, Instance
 from support.command import Command, Options, argument, beginning, option
-from support.jsonfile import write_text
+from support.jsonfile import first_fault, write_text
 from support.outputs import OutputError, check_outputs
 from support.text import did_you_mean, find_name, unknown_name
 from support.usage import UsageError, read_integer
@@ -59,7 +59,9 @@ SET_OPTION = option(
 def main(options: Options) -> int:
     """Write one instance of a family."""
     if options.list:
-        return _print(_listing())
+        rows = ((each.name, each.summary, _shown(each.generate)) for each in families().values())
+        sys.stdout.write(listing(rows))
+        return 0
     if options.family is None:
         raise UsageError("expected a FAMILY; --list names them")
     check_outputs({"--out": options.out})
@@ -68,12 +70,11 @@ def main(options: Options) -> int:
     return 0
 
 
-def _listing() -> str:
-    width = max(len(name) for name in families())
-    return "".join(
-        f"{name:<{width}}  {family.summary}\n{'':<{width}}  {_shown(family.generate)}\n"
-        for name, family in families().items()
-    )
+def listing(rows: Iterable[tuple[str, str, str]]) -> str:
+    """Return two lines a row, which is a name, its summary, and what it takes."""
+    told = list(rows)
+    width = max(len(name) for name, _, _ in told)
+    return "".join(f"{name:<{width}}  {one}\n{'':<{width}}  {other}\n" for name, one, other in told)
 
 
 def drawn_family(name: str, seed: int, assignments: Sequence[str]) -> Instance:
@@ -105,9 +106,7 @@ def drawn_family(name: str, seed: int, assignments: Sequence[str]) -> Instance:
     try:
         return family.generate(seed=seed, **values)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(step) for step in first["loc"])
-        raise UsageError(f"{family.name}: {place}: {first['msg']}") from None
+        raise UsageError(f"{family.name}: {first_fault(error)}") from None
     except (ValueError, InfeasibleInstanceError) as error:
         raise UsageError(f"{family.name}: {error}") from None
 
@@ -145,18 +144,13 @@ def write_out(path: str | None, text: str) -> None:
         If the file cannot be written.
     """
     if path is None:
-        _print(text)
+        sys.stdout.write(text)
         return
     try:
         write_text(path, text)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(f"--out {path}: {reason}") from None
-
-
-def _print(text: str) -> int:
-    sys.stdout.write(text)
-    return 0
 
 
 if __name__ == "__main__":

@@ -62,48 +62,42 @@ _ROWS: list[_Row] = [
 def hand_made_instances() -> list[Instance]:
     """Return the hand-made instances; those with ids or predictions of their own come last."""
     plain = [
-        Instance(
-            name=f"tiny_{name}",
-            family="tiny",
-            source=f"hand-made: {about}",
-            memory=memory,
-            requests=numbered(rows),
-        )
+        _tiny(name, memory, numbered(rows), f"hand-made: {about}")
         for name, memory, rows, about in _ROWS
     ]
     return [
         *plain,
-        Instance(
-            name="tiny_ids_with_gaps",
-            family="tiny",
-            source="hand-made: ids are neither contiguous nor sorted",
-            memory=9,
-            requests=(Request(70, 0, 2, 4), Request(3, 1, 1, 3), Request(12, 0, 4, 2)),
+        _tiny(
+            "ids_with_gaps",
+            9,
+            (Request(70, 0, 2, 4), Request(3, 1, 1, 3), Request(12, 0, 4, 2)),
+            "hand-made: ids are neither contiguous nor sorted",
         ),
-        Instance(
-            name="tiny_prediction_example_1",
-            family="tiny",
-            source="chen2025 Example 1: reserving the upper end gives 9, knowing the outputs 5",
-            memory=10,
-            requests=numbered([(0, 1, 1)] * 5, prediction=(1, 4)),
+        _tiny(
+            "prediction_example_1",
+            10,
+            numbered([(0, 1, 1)] * 5, prediction=(1, 4)),
+            "chen2025 Example 1: reserving the upper end gives 9, knowing the outputs 5",
         ),
-        Instance(
-            name="tiny_predictions_of_two_classes",
-            family="tiny",
-            source="hand-made: one prediction for short and one for long outputs",
-            memory=14,
-            requests=(
+        _tiny(
+            "predictions_of_two_classes",
+            14,
+            (
                 Request(0, 0, 1, 2, 1, 3),
                 Request(1, 0, 1, 3, 1, 3),
                 Request(2, 0, 2, 4, 4, 8),
                 Request(3, 2, 1, 8, 4, 8),
             ),
+            "hand-made: one prediction for short and one for long outputs",
         ),
-        Instance(
-            name="tiny_some_predictions",
-            family="tiny",
-            source="hand-made: only one request has a prediction, and it is exact",
-            memory=10,
-            requests=(Request(0, 0, 2, 5, 5, 5), Request(1, 0, 1, 4), Request(2, 0, 3, 1)),
+        _tiny(
+            "some_predictions",
+            10,
+            (Request(0, 0, 2, 5, 5, 5), Request(1, 0, 1, 4), Request(2, 0, 3, 1)),
+            "hand-made: only one request has a prediction, and it is exact",
         ),
     ]
+
+
+def _tiny(name: str, memory: int, requests: tuple[Request, ...], source: str) -> Instance:
+    return Instance(f"tiny_{name}", memory, requests, family="tiny", source=source)

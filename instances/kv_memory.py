@@ -119,12 +119,7 @@ def llama2_70b(kv_heads: int, unit: int) -> KvMemory:
 class Served:
     """A model on its GPUs: one name for a batch time and the memory that goes with it.
 
-    Attributes
-    ----------
-    model, gpus
-        As in ``Llama-2-70B`` and ``2 A100``.
-    memory
-        What the GPUs hold beside the model.
+    As in ``Llama-2-70B`` and ``2 A100``; the memory is what these hold beside the model.
     """
 
     model: str

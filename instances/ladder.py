@@ -8,7 +8,6 @@ user's caches are.
 from __future__ import annotations
 
 import csv
-import io
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
@@ -19,11 +18,11 @@ from typing import get_type_hints
 from instances.files import InstanceFileError, format_instance
 from instances.generate import drawn_family
 from instances.model import Instance
-from instances.shape import Shape, shape
 from support.checkout import cache_folder
 from support.command import Generated, generating
-from support.jsonfile import write_text
+from support.jsonfile import holds, write_text
 from support.progress import telling
+from support.text import csv_text
 
 #: A row an instance.
 ROWS = Path(__file__).with_suffix(".csv")
@@ -31,7 +30,6 @@ SIZES = (5, 8, 10, 12, 16, 20, 24, 30, 40, 60, 100, 200, 500, 1_000, 2_000, 5_00
 #: Larger sizes have one seed, the others three.
 _SEVERAL = 200
 _SEEDS = 3
-_COLUMNS = ("name", "family", "seed", "set", *(each.name for each in fields(Shape)), "sha256")
 
 
 @dataclass(frozen=True)
@@ -67,6 +65,48 @@ _KINDS = (
     _Kind("mix80-20", 100),
     _Kind("mix80-20-lognormal", 100),
 )
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What tells how hard an instance is before anything has run on it: size and tightness.
+
+    Attributes
+    ----------
+    n, memory
+        Requests, and M (tokens).
+    kinds
+        Different pairs of prompt and output.
+    tightness
+        Largest peak over M: α of the papers.
+    area
+        Σ volumes over M: the rounds that a full memory needs at least.
+    last_arrival
+        Rounds or seconds, as the instance has them.
+    """
+
+    n: int
+    memory: int
+    kinds: int
+    tightness: float
+    area: float
+    last_arrival: float
+
+
+def shape(instance: Instance) -> Shape:
+    """Return the shape of an instance; tightness has four decimals, area two."""
+    requests, memory = instance.requests, instance.memory
+    return Shape(
+        n=len(requests),
+        memory=memory,
+        kinds=len({(request.prompt, request.output) for request in requests}),
+        tightness=round(max(request.peak for request in requests) / memory, 4),
+        area=round(sum(request.volume for request in requests) / memory, 2),
+        last_arrival=float(max(request.arrival for request in requests)),
+    )
+
+
+_COLUMNS = ("name", "family", "seed", "set", *(each.name for each in fields(Shape)), "sha256")
 
 
 @dataclass(frozen=True)
@@ -109,22 +149,15 @@ class Rung(Shape):
 @cache
 def ladder() -> Mapping[str, Rung]:
     """Return the committed rows by name, in their order."""
-    with ROWS.open(encoding="utf-8", newline="") as file:
-        return {row["name"]: _rung(row) for row in csv.DictReader(file)}
-
-
-def _rung(row: Mapping[str, str]) -> Rung:
     kinds = get_type_hints(Rung)
-    return Rung(**{column: kinds[column](text) for column, text in row.items()})
+    with ROWS.open(encoding="utf-8", newline="") as file:
+        read = csv.DictReader(file)
+        rungs = [Rung(**{key: kinds[key](text) for key, text in row.items()}) for row in read]
+    return {rung.name: rung for rung in rungs}
 
 
 def drawn_rung(name: str) -> Instance:
-    """Draw an instance of the ladder.
-
-    Parameters
-    ----------
-    name
-        A key of :func:`ladder`.
+    """Draw an instance of the ladder by its name, a key of :func:`ladder`.
 
     Raises
     ------
@@ -161,7 +194,7 @@ def rung_file(name: str) -> Path:
         if file.is_symlink():
             file.unlink()
         text = format_instance(instance)
-        if not file.is_file() or file.read_bytes() != text.encode():
+        if not holds(file, text):
             write_text(file, text)
     except (OSError, RuntimeError) as error:  # of a user without a home, too
         raise InstanceFileError(f"{name}: {error}") from None
@@ -186,12 +219,9 @@ def drawn_rungs() -> Iterator[Rung]:
 
 
 def _generated() -> Generated:
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(_COLUMNS)
-    for rung in telling(drawn_rungs(), "instances drawn"):
-        table.writerow([getattr(rung, column) for column in _COLUMNS])
-    return {ROWS: text.getvalue()}, [ROWS]
+    rungs = telling(drawn_rungs(), "instances drawn")
+    rows = ([getattr(rung, column) for column in _COLUMNS] for rung in rungs)
+    return {ROWS: csv_text(_COLUMNS, rows)}, [ROWS]
 
 
 main = generating("python -m instances.ladder", _generated)

@@ -53,27 +53,23 @@ def find_instance(name_or_path: str | Path) -> Path:
     except OSError:
         return path  # what is wrong with it, its reader tells
     found = _library().get(_below(path).removesuffix(".json"))
-    if found is None and path.is_dir():
-        raise InstanceFileError(
-            f"{printable(str(name_or_path))}: expected an instance file, found a folder"
-        )
-    if found is None and (rung := _on_ladder(path)) in ladder():
+    if found is not None:
+        return found
+    told = printable(str(name_or_path))
+    if path.is_dir():
+        raise InstanceFileError(f"{told}: expected an instance file, found a folder")
+    if (rung := _on_ladder(path)) in ladder():
         return rung_file(rung)
-    if found is None:
-        raise InstanceFileError(
-            f"{printable(str(name_or_path))}: expected an instance file or a name of the library, "
-            f"found neither{near_names(path)}"
-        )
-    return found
+    raise InstanceFileError(
+        f"{told}: expected an instance file or a name of the library, "
+        f"found neither{near_names(path)}"
+    )
 
 
 def near_names(path: Path, further: Iterable[str] = ()) -> str:
     """Return the end of a complaint that proposes files of that folder, or else names there are.
 
-    Parameters
-    ----------
-    further
-        Names besides those of the library.
+    These are those of the library and the ladder, and ``further`` ones.
     """
     files: list[str] = []
     with contextlib.suppress(OSError, ValueError):
@@ -137,7 +133,9 @@ def _on_ladder(path: Path) -> str:
 @cache
 def library_files() -> dict[str, Path]:
     """Return the files of the library by the names of their instances, sorted by path."""
-    files = sorted(file for file in FOLDER.rglob("*.json") if _is_own(file))
+    # Whatever the folders above the library are called.
+    below = (file.relative_to(FOLDER) for file in FOLDER.rglob("*.json"))
+    files = sorted(FOLDER / file for file in below if may_be_instance(file))
     return {_name(file): file for file in files}
 
 
@@ -147,24 +145,17 @@ def may_be_instance(file: Path) -> bool:
     return not file.name.endswith(".schema.json") and not beside
 
 
-def _is_own(file: Path) -> bool:
-    # Whatever the folders above the library are called.
-    return may_be_instance(file.relative_to(FOLDER))
-
-
 def hides(name_or_path: str | Path) -> str:
     """Return which instance of the library a file of the same name hides; empty if it does none.
 
-    Parameters
-    ----------
-    name_or_path
-        As :func:`find_instance` takes it; a path with a folder in it is no name.
+    A path with a folder in it is no name.
     """
     path = Path(name_or_path)
     file = _library().get(path.as_posix().removesuffix(".json"))
     if len(path.parts) > 1 or file is None or not path.is_file() or path.samefile(file):
         return ""
-    return f"{path}: the file here, not {_name(file)} of the library ({_spelled(file)} names that)"
+    spelled = f"instances/{file.relative_to(FOLDER).as_posix()}"
+    return f"{path}: the file here, not {_name(file)} of the library ({spelled} names that)"
 
 
 @cache
@@ -178,10 +169,6 @@ def _library() -> dict[str, Path]:
     stems = Counter(file.stem for file in files.values())
     alone = {file.stem: file for file in files.values() if stems[file.stem] == 1}
     return alone | below | files
-
-
-def _spelled(file: Path) -> str:
-    return f"instances/{file.relative_to(FOLDER).as_posix()}"
 
 
 def _below(path: Path) -> str:

@@ -7,7 +7,6 @@ worst of each policy, once where all requests arrive at 0 and once where they do
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from instances.families.build import numbered
 from instances.model import Instance
+from support.text import csv_text
 
 #: A request as (arrival, prompt, output), rounds and tokens.
 Triple = tuple[int, int, int]
@@ -74,13 +74,11 @@ def _triple(text: str) -> Triple:
 
 def rows_text(rows: Iterable[Worst]) -> str:
     """Return rows as the file holds them."""
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(("policy", *_NUMBERS, "requests"))
+    cells = []
     for row in sorted(rows, key=lambda row: (row.policy, row.latest > 0, row.size)):
         requests = " ".join(f"{a}:{s}+{o}" for a, s, o in row.requests)
-        table.writerow([row.policy, *(getattr(row, name) for name in _NUMBERS), requests])
-    return text.getvalue()
+        cells.append([row.policy, *(getattr(row, name) for name in _NUMBERS), requests])
+    return csv_text(("policy", *_NUMBERS, "requests"), cells)
 
 
 def worst_of_each(rows: Sequence[Worst], *, arrivals: bool) -> list[Worst]:

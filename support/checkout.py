@@ -27,12 +27,7 @@ def cache_folder(name: str) -> Path:
 
 
 def require_checkout(instead: str = "") -> None:
-    """Refuse to write among the packages where that is no checkout.
-
-    Parameters
-    ----------
-    instead
-        What the user may do there, as in ``--check compares``.
+    """Refuse to write among the packages where that is no checkout, and tell what to do instead.
 
     Raises
     ------

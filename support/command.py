@@ -38,14 +38,10 @@ _GENERATED_CODES = "0 fresh; 1 --check found a difference, or a file cannot be w
 
 
 class Options(SimpleNamespace):
-    """What a command was given, with its name as ``program`` and what its caller hands on.
+    """What a command was given.
 
-    Attributes
-    ----------
-    program
-        The name that the user called it by.
-    caller
-        What was given to :meth:`Command.__call__` as such.
+    ``program`` is the name that the user called it by, and ``caller`` what was given to
+    :meth:`Command.__call__` as such.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -157,16 +153,11 @@ class Command(click.Command):
 
 
 class Option(click.Option):
-    """An option of a group, whose value never is the option that follows.
-
-    Parameters
-    ----------
-    group
-        The heading under which the help names it.
-    """
+    """An option, whose value never is the one that follows; the help names it below its group."""
 
     def __init__(self, *given: Any, group: str = "Options", type: Any = None, **settings: Any):
-        settings["type"] = _Read(type) if _is_reader(type) else type
+        is_reader = callable(type) and not isinstance(type, click.ParamType)
+        settings["type"] = _Read(type) if is_reader else type
         super().__init__(*given, **settings)
         self.group = group
 
@@ -198,10 +189,6 @@ class _Read(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             return self._read(value) if isinstance(value, str) else value
         except ValueError as error:
             self.fail(str(error), param, ctx)
-
-
-def _is_reader(kind: Any) -> bool:
-    return callable(kind) and not isinstance(kind, click.ParamType)
 
 
 #: As ``click.option`` and ``click.argument``.
@@ -282,10 +269,7 @@ QUIET_OPTION = option("--quiet", is_flag=True, help="print nothing of how far it
 def generating(name: str, texts: Callable[[], Generated]) -> Command:
     """Return the command that writes generated files that are committed, or compares them.
 
-    Parameters
-    ----------
-    texts
-        Returns what each file shall hold, and the files that stand where only these belong.
+    It asks what each file shall hold, and for the files that stand where only these belong.
     """
 
     @click.command(name, cls=Command, codes=_GENERATED_CODES, examples=("", "--check"))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from support.checkout import require_checkout
-from support.jsonfile import write_text
+from support.jsonfile import holds, write_text
 from support.usage import complain
 
 
@@ -40,7 +40,7 @@ def regenerate(
     """
     if not check:
         require_checkout("--check writes nothing")
-    stale = [path for path, text in texts.items() if path.exists() and not _holds(path, text)]
+    stale = [path for path, text in texts.items() if path.exists() and not holds(path, text)]
     missing = [path for path in texts if not path.exists()]
     # A file that nobody generates may be someone's work: it is named, never removed.
     extra = [path for path in present if path not in texts]
@@ -59,10 +59,6 @@ def regenerate(
     found = len(stale) + len(missing) + len(extra)
     print(f"{len(texts)} generated files, {found or 'none'} of them differed")
     return 1 if check and found else 0
-
-
-def _holds(path: Path, text: str) -> bool:
-    return path.is_file() and path.read_bytes() == text.encode()
 
 
 def _print_lines(label: str, paths: list[Path]) -> None:

@@ -14,12 +14,8 @@ def declared(
 ) -> Iterator[tuple[str, str, Any]]:
     """Yield the name of each module with hyphens, its docstring's first line, and its object.
 
-    Parameters
-    ----------
-    attribute, kind
-        Name of the object, and its type, as ``isinstance`` takes it.
-    without
-        Modules that declare nothing.
+    The object has the name of the attribute, and is of a kind as ``isinstance`` takes it; what is
+    named as ``without`` declares none.
 
     Raises
     ------

@@ -22,14 +22,6 @@ LARGEST = 10**9
 _read: ContextVar[list[Path] | None] = ContextVar("_read", default=None)
 
 
-class TooLargeError(ValueError):
-    """A file is larger than any that is read; the message is one line."""
-
-
-class NoFileError(ValueError):
-    """Something else than a file stands at a path; the message is one line."""
-
-
 @contextmanager
 def taking_note() -> Iterator[None]:
     """Take note of what is read within, for :func:`files_read`; commands are run so."""
@@ -53,32 +45,25 @@ def files_read() -> list[Path]:
 
 
 def open_input(path: str | Path, largest: int = LARGEST, buffering: int = -1) -> BinaryIO:
-    """Open a file to be read.
+    """Open a file to be read, of so many bytes at most.
 
-    Parameters
-    ----------
-    largest
-        Bytes that a file may have; what has no size is to be counted by whoever reads it.
+    What has no size is to be counted by whoever reads it.
 
     Raises
     ------
     OSError
         If it cannot be opened.
-    NoFileError
-        If it is a named pipe, a socket or a device.
-    TooLargeError
-        If it is larger.
     ValueError
-        If the path holds a NUL.
+        If it is a named pipe, a socket or a device, or larger; or the path holds a NUL.
     """
     note(path)
     if what := no_file(path):
-        raise NoFileError(f"expected a file, found {what}")
+        raise ValueError(f"expected a file, found {what}")
     file: BinaryIO = open(path, "rb", buffering=buffering)  # noqa: SIM115
     found = os.fstat(file.fileno())
     if stat.S_ISREG(found.st_mode) and found.st_size > largest:
         file.close()
-        raise TooLargeError(f"expected at most {largest:,} bytes, found {found.st_size:,}")
+        raise ValueError(f"expected at most {largest:,} bytes, found {found.st_size:,}")
     return file
 
 
@@ -87,7 +72,7 @@ def read_whole(path: str | Path, largest: int = LARGEST) -> bytes:
 
     Raises
     ------
-    OSError, NoFileError, TooLargeError, ValueError
+    OSError, ValueError
         As :func:`open_input` says, and where more than ``largest`` bytes come.
     """
     with open_input(path, largest) as file:
@@ -96,7 +81,7 @@ def read_whole(path: str | Path, largest: int = LARGEST) -> bytes:
             pieces.append(piece)
             left -= len(piece)
     if not left:
-        raise TooLargeError(f"expected at most {largest:,} bytes, found more")
+        raise ValueError(f"expected at most {largest:,} bytes, found more")
     return b"".join(pieces)
 
 

@@ -59,6 +59,14 @@ def read_bytes(path: str | Path) -> bytes:
         raise FileError(f"cannot be read: {_short(reason)}") from None
 
 
+def holds(path: str | Path, text: str) -> bool:
+    """Tell whether a file holds exactly a text; one that cannot be read does not."""
+    try:
+        return read_bytes(path) == text.encode()
+    except FileError:
+        return False
+
+
 def parse_object(data: bytes, schema: str) -> dict[str, Any]:
     """Return the JSON object of a file with that ``schema`` key.
 
@@ -197,10 +205,7 @@ def describe(
 ) -> str:
     """Return one line for the first thing that is wrong: request, field, expected, found.
 
-    Parameters
-    ----------
-    adapter
-        Of the format, whose keys are proposed for a misspelt one.
+    The keys of the format, whose adapter is given, are proposed for a misspelt one.
     """
     errors = error.errors(include_url=False, include_context=False)
     # An arrival may be an integer or a number: of a value's complaints the last is the widest.
@@ -219,6 +224,12 @@ def describe(
         what = f"expected {_EXPECTED.get(kind, default)}, found {_shown(first['input'])}"
     where = _place(value, document)
     return f"{where}: {what}" if where else what
+
+
+def first_fault(error: ValidationError) -> str:
+    """Return the place of the first thing that is wrong, and pydantic's words for it."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 def _misspelt(errors: Sequence[Any]) -> list[int | str]:

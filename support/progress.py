@@ -78,12 +78,8 @@ def showing(stream: IO[str], *, quiet: bool = False) -> Iterator[None]:
 def telling(items: Iterable[_Item], what: str | Callable[[], str]) -> Iterator[_Item]:
     """Yield items, and tell how many have been worked on, of how many where that is known.
 
-    Where something was told before, so is the end.
-
-    Parameters
-    ----------
-    what
-        What is done with them, "certificates evaluated" say; or what returns the whole text.
+    Where something was told before, so is the end.  ``what`` is done with them, "certificates
+    evaluated" say; or it returns the whole text.
     """
     status = _status.get()
     if status is None:

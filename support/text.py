@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 _LONGEST = 600
@@ -33,10 +35,7 @@ def printable(text: str, longest: int = _LONGEST) -> str:
 def wrapped(text: str, width: int = WIDTH, indent: str = "") -> str:
     """Return text in lines of so many columns; no number is parted from its unit.
 
-    Parameters
-    ----------
-    indent
-        Of all lines but the first.
+    All lines but the first are indented.
     """
     lines = textwrap.fill(glued(text), width, subsequent_indent=indent, break_on_hyphens=False)
     return lines.replace("\N{NO-BREAK SPACE}", " ")
@@ -45,6 +44,13 @@ def wrapped(text: str, width: int = WIDTH, indent: str = "") -> str:
 def glued(text: str) -> str:
     """Return text with a no-break space between each number and its unit."""
     return _UNIT.sub("\N{NO-BREAK SPACE}", text)
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a CSV whose lines end as those of other texts do."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([columns, *rows])
+    return text.getvalue()
 
 
 def counted(number: int, what: str) -> str:
@@ -76,13 +82,8 @@ def unknown_name(what: str, word: str, known: Iterable[str]) -> str:
 def did_you_mean(word: str, known: Iterable[str], alike: float = _ALIKE) -> str:
     """Return the end of a complaint that proposes the nearest names, or nothing.
 
-    Names that begin with the word come first, all of them up to ten.  Upper case, and ``_`` for
-    ``-``, count for nothing.
-
-    Parameters
-    ----------
-    alike
-        How alike a name must be to be proposed, 0 to 1.
+    Names that begin with the word come first, all of them up to ten; others are so much ``alike``
+    at least, 0 to 1.  Upper case, and ``_`` for ``-``, count for nothing.
     """
     names = {_plain(name): name for name in known}
     plain = _plain(word)

@@ -28,8 +28,6 @@ def generate(
 
     Parameters
     ----------
-    seed : int
-        Seed of all draws, 0 or more.
     n : int, optional
         Number of requests; by default drawn from 40..60.
     memory : int, optional

@@ -30,8 +30,6 @@ def generate(
 
     Parameters
     ----------
-    seed : int
-        Seed of all draws, 0 or more.
     n : int, optional
         Number of requests.  By default it follows from the arrivals; if given, the arrivals are
         independent and uniform on 1..T, which is the Poisson process given its count.

@@ -25,8 +25,6 @@ def generate(
 
     Parameters
     ----------
-    seed : int
-        Seed of the order, 0 or more.
     lower, upper : int
         ℓ and u, tokens; M = ℓu.
     short_batches : int

@@ -151,14 +151,9 @@ def drawn(
 def numbered(
     rows: Iterable[tuple[int, int, int]], prediction: tuple[int, int] | None = None
 ) -> tuple[Request, ...]:
-    """Return requests with ids 0, 1, ... from rows (arrival, prompt, output).
+    """Return requests with ids 0, 1, ... from rows: arrival (rounds), prompt and output (tokens).
 
-    Parameters
-    ----------
-    rows : iterable of (int, int, int)
-        Arrival (rounds), prompt and output (tokens) of each request.
-    prediction : (int, int), optional
-        Lower and upper end of the prediction interval that all requests share (tokens).
+    They share the prediction interval, if there is one (tokens).
     """
     lower, upper = prediction or (None, None)
     return tuple(

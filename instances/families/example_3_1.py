@@ -18,13 +18,7 @@ from instances.model import Instance
 
 @ranged
 def generate(seed: Seed = 0) -> Instance:
-    """Build the example; nothing is drawn.
-
-    Parameters
-    ----------
-    seed : int
-        Without effect.
-    """
+    """Build the example; nothing is drawn."""
     del seed
     return Instance(
         name="example_3_1",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from instances.arrivals import Rate, Variation, arriving
 from instances.families.build import Count, Memory, Seed, at_least, drawn, ranged
@@ -17,14 +16,6 @@ LONGEST = 4096
 
 #: Arrival, prompt and output.
 Row = tuple[int, int, int]
-
-
-class Length(Protocol):
-    """A law of lengths (tokens)."""
-
-    def draw(self, draws: Draws) -> int:
-        """Return a length, 1 or more."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -65,7 +56,8 @@ class Normal:
         return rounded_and_clipped(draws.normal(self.mean, self.deviation), 1, LONGEST)
 
 
-#: Prompt and output.
+#: A law of lengths (tokens), and those of prompt and output.
+Length = Gamma | Lognormal | Normal
 Lengths = tuple[Length, Length]
 
 CHAT_PROMPT, CHAT_OUTPUT = Gamma(0.339, 121, 468), Gamma(0.745, 114, 883)
@@ -96,8 +88,6 @@ def service(
 
     Parameters
     ----------
-    family, source
-        As the instances state them.
     rows
         Draws n requests at round 0.
     longest

@@ -84,12 +84,8 @@ def respond(
     start_of : callable
         Maps the instance with only the long request (arrival 0) to the round at which the policy
         starts it.
-    memory : int
-        M, tokens, 4 or more.
-    variant : {"theorem-4.1", "theorem-6.2"}
-        The construction.
-    prompt : int, optional
-        Tokens of every prompt in ``theorem-6.2`` (εM, at most M/2); by default M/8, at least 1.
+    memory, variant, prompt
+        As in :func:`generate`.
 
     Raises
     ------

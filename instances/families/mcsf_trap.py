@@ -20,8 +20,6 @@ def generate(seed: Seed = 0, memory: Annotated[int, Range(4, MAX_TOKENS)] = 256)
 
     Parameters
     ----------
-    seed : int
-        Without effect.
     memory : int
         M, tokens, 4 or more.  There are M + M^1.25 requests: 48 for 16, 1,280 for 256.
 

@@ -54,8 +54,6 @@ def generate(
 
     Parameters
     ----------
-    seed : int
-        Seed of all draws, 0 or more.
     waves : int
         m, the number of waves (n = width × waves).
     width : int

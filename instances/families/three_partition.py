@@ -42,8 +42,6 @@ def generate(
 
     Parameters
     ----------
-    seed : int
-        Seed of all draws, 0 or more.
     m : int
         Number of triples (n = 3m); a no-instance needs 2 or more.
     solvable : bool

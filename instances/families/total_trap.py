@@ -29,8 +29,6 @@ def generate(
 
     Parameters
     ----------
-    seed : int
-        Without effect.
     memory : int
         M, tokens, 4 or more.  There are M + M^1.5 requests: 80 for 16, 4,352 for 256.
     growth : float

@@ -28,10 +28,6 @@ def generate(
 
     Parameters
     ----------
-    seed : int
-        Seed of all draws, 0 or more.
-    n : int
-        Number of requests.
     memory : int
         M, tokens, at least twice ``longest``.
     longest : int

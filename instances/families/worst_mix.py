@@ -41,8 +41,6 @@ def generate(
 
     Parameters
     ----------
-    seed : int
-        Seed of the order, 0 or more.
     n : int
         Number of requests; of few the long outputs of the mix are missing.
     memory : int

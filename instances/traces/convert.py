@@ -8,7 +8,7 @@ from functools import partial
 import click
 
 from instances.files import InstanceFileError, format_instance
-from instances.generate import write_out
+from instances.generate import listing, write_out
 from instances.traces.arguments import TRACE_OPTIONS, trace_options
 from instances.traces.formats import formats
 from instances.traces.reading import read_trace
@@ -37,7 +37,9 @@ from support.usage import UsageError
 def main(options: Options) -> int:
     """Write a trace as an instance file; what was skipped goes to standard error."""
     if options.list:
-        sys.stdout.write(_listing())
+        every = formats().values()
+        rows = ((each.name, each.summary, ", ".join(each.reader.expects)) for each in every)
+        sys.stdout.write(listing(rows))
         return 0
     if options.trace is None:
         raise UsageError("expected a TRACE, found none (--list names the formats)")
@@ -48,14 +50,6 @@ def main(options: Options) -> int:
     check_apart({"--out": options.out})
     write_out(options.out, format_instance(instance, partial(telling, what="requests written")))
     return 0
-
-
-def _listing() -> str:
-    width = max(map(len, formats()))
-    return "".join(
-        f"{name:<{width}}  {each.summary}\n{'':<{width}}  {', '.join(each.reader.expects)}\n"
-        for name, each in formats().items()
-    )
 
 
 if __name__ == "__main__":

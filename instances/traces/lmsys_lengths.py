@@ -7,8 +7,6 @@ format ``lengths``.  No text is written.
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,7 +20,7 @@ from support.command import QUIET_OPTION, Command, Options, argument, option
 from support.jsonfile import write_text
 from support.outputs import OutputError, check_outputs
 from support.progress import telling
-from support.text import one_line
+from support.text import csv_text, one_line
 from support.usage import UsageError
 
 _COLUMN = "conversation"
@@ -44,15 +42,12 @@ def main(options: Options) -> int:
     """Write the lengths of the conversations of LMSYS-Chat-1M, from its Parquet files."""
     check_outputs({"--out": options.out}, options.files)
     count = token_count(options.tokenizer)
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(("num_prefill_tokens", "num_decode_tokens"))
     rows = list(telling(lengths(options.files, count), "conversations read"))
-    table.writerows(row for row in rows if row is not None)
-    write_text(options.out, text.getvalue())
+    kept = [row for row in rows if row is not None]
+    write_text(options.out, csv_text(("num_prefill_tokens", "num_decode_tokens"), kept))
     if not options.quiet:
-        kept = sum(row is not None for row in rows)
-        print(f"{options.out}: {kept} of {len(rows)} conversations have an answer", file=sys.stderr)
+        told = f"{len(kept)} of {len(rows)} conversations have an answer"
+        print(f"{options.out}: {told}", file=sys.stderr)
         if options.tokenizer is None:
             print(f"{options.out}: {WORDS_NOTE}", file=sys.stderr)
     return 0

@@ -31,16 +31,9 @@ class SharedPrefixes:
     _seen: set[int] = field(default_factory=set)
 
     def add(self, blocks: Any, block: int, prompt: int) -> None:
-        """Count a prompt.
+        """Count a prompt by the ids of its blocks; what is no list of integers shares nothing.
 
-        Parameters
-        ----------
-        blocks
-            The ids of its blocks; what is no list of integers shares nothing.
-        block
-            Tokens of a block; the last one of a prompt may have fewer.
-        prompt
-            Tokens.
+        A block has so many tokens (the last one of a prompt may have fewer), and so has the prompt.
         """
         self.prompts += prompt
         if not _are_ids(blocks):

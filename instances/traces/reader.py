@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,37 +59,49 @@ class Rows:
     lacks: str = ""
 
 
-@runtime_checkable
-class Reader(Protocol):
+class Reader(ABC):
     """Reads one format.
 
     Attributes
     ----------
-    expects
-        Columns or keys by which the format is known, all of them.
-    units
-        What its times are in; empty where it has none.
     counts_text
         Whether lengths are counted in text, so that a tokenizer may be named.
+    without
+        Columns or keys that no file of the format has.
     """
 
-    @property
-    def expects(self) -> tuple[str, ...]: ...  # noqa: D102
+    counts_text = False
+    without: tuple[str, ...] = ()
 
     @property
-    def units(self) -> str: ...  # noqa: D102
+    @abstractmethod
+    def expects(self) -> tuple[str, ...]:
+        """Columns or keys by which the format is known, all of them."""
 
     @property
-    def counts_text(self) -> bool: ...  # noqa: D102
+    def units(self) -> str:
+        """What its times are in; empty where it has none."""
+        return ""
+
+    @abstractmethod
+    def names(self, head: str) -> set[str]:
+        """Return the columns or keys that a file's beginning shows, as far as it can tell."""
 
     def finds(self, head: str) -> set[str]:
-        """Return which of the columns or keys a file's beginning has, as far as it can tell."""
-        ...
+        """Return which of the columns or keys that are expected a file's beginning has."""
+        return self.names(head) & set(self.expects)
 
     def claims(self, head: str) -> bool:
         """Tell whether a file with this beginning is of the format."""
-        ...
+        found = self.names(head)
+        return found >= set(self.expects) and not found & set(self.without)
 
+    def of_run(self, run: int) -> Reader | None:
+        """Return the reader of one of several recordings, from 1; None where a file holds one."""
+        del run
+        return None
+
+    @abstractmethod
     def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
         """Yield the rows in the file's order, a stretch at a time.
 
@@ -97,16 +110,6 @@ class Reader(Protocol):
         TraceError
             If the file is not of the format; a length that is no number is no such fault.
         """
-        ...
-
-
-@runtime_checkable
-class RunReader(Reader, Protocol):
-    """Reads a format whose files may hold several recordings, one after the other."""
-
-    def of_run(self, run: int) -> Reader:
-        """Return the reader of one of them, counted from 1."""
-        ...
 
 
 def make_rows(

@@ -6,6 +6,7 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from instances.traces.formats import Format, formats
 from instances.traces.measured import Measured
 from instances.traces.options import TraceOptionError, TraceOptions, in_nanoseconds
 from instances.traces.prefixes import SharedPrefixes
-from instances.traces.reader import Reader, Rows, RunReader
+from instances.traces.reader import Rows
 from instances.traces.report import Reason, Skipped, TraceError, TraceReport
 from instances.traces.stream import TraceStream
 from instances.traces.table import header_of
@@ -40,21 +41,9 @@ _REQUESTS = re.compile(r'"requests"\s*:\s*\[')
 def read_input(
     path: str | Path, options: TraceOptions | None = None, name: str | None = None
 ) -> tuple[Instance, TraceReport | None]:
-    """Read an instance file, or a trace; which of them it is its beginning tells.
+    """Read an instance file, or a trace with its report; which of them it is its beginning tells.
 
-    Parameters
-    ----------
-    path
-        Of the file.
-    options
-        How a trace is read; an instance file takes none.
-    name
-        What messages call it, by default the path.
-
-    Returns
-    -------
-    (Instance, TraceReport or None)
-        No report of an instance file.
+    Options are those of a trace; messages call the file ``name``, by default its path.
 
     Raises
     ------
@@ -114,16 +103,9 @@ def _head(path: str | Path) -> str:
 def read_trace(
     path: str | Path, options: TraceOptions, name: str | None = None
 ) -> tuple[Instance, TraceReport]:
-    """Read a trace.
+    """Read a trace of one of :func:`instances.traces.formats.formats`, gzip or not.
 
-    Parameters
-    ----------
-    path
-        Of a file of one of :func:`instances.traces.formats.formats`, gzip or not.
-    options
-        With a memory.
-    name
-        What messages call it, by default the path.
+    Messages call it ``name``, by default its path.
 
     Returns
     -------
@@ -171,7 +153,10 @@ def read_trace(
 
 def _selected(form: Format, options: TraceOptions, stream: TraceStream) -> _Selection:
     found = _Selection(options, stream)
-    stretches = _reader(form, options).rows(stream, token_count(options.tokenizer))
+    reader = form.reader if options.run is None else form.reader.of_run(options.run)
+    if reader is None:
+        raise TraceOptionError(f"run: goes with files of several runs, {form.name} has none")
+    stretches = reader.rows(stream, token_count(options.tokenizer))
     for rows in telling(stretches, lambda: f"{counted(found.rows, 'row')} of the trace read"):
         if not found.take(rows):
             break
@@ -213,14 +198,6 @@ def _format(stream: TraceStream, options: TraceOptions) -> Format:
     if options.tokenizer is not None and not form.reader.counts_text:
         raise TraceOptionError(f"tokenizer: goes with text, {form.name} states tokens")
     return form
-
-
-def _reader(form: Format, options: TraceOptions) -> Reader:
-    if options.run is None:
-        return form.reader
-    if not isinstance(form.reader, RunReader):
-        raise TraceOptionError(f"run: goes with files of several runs, {form.name} has none")
-    return form.reader.of_run(options.run)
 
 
 def _unknown(head: str) -> str:
@@ -395,7 +372,10 @@ def _instance(path: Path, form: Format, selection: _Selection) -> tuple[Instance
     if form.reader.counts_text:
         notes.append(WORDS_NOTE if options.tokenizer is None else f"tokens of {options.tokenizer}")
     if options.rate is not None:
-        times = _poisson(options, len(prompts))
+        try:
+            times = drawn_times(Draws(options.arrival_seed), len(prompts), options.rate)
+        except ValueError as error:
+            raise TraceOptionError(str(error)) from None
         notes.append(f"arrivals drawn: Poisson, {options.rate:g} a second")
     elif times is None and not selection.lacks:
         notes.append("no arrivals in the file: all at round 0")
@@ -413,23 +393,15 @@ def _instance(path: Path, form: Format, selection: _Selection) -> tuple[Instance
         source=printable(told, 300),
         seed=options.arrival_seed if options.rate is not None else None,
         memory=options.memory,
-        time_unit="second" if time_unit == "second" else "round",
+        time_unit=time_unit,
         requests=built_requests(arrivals, prompts, outputs),
     )
     return instance, notes
 
 
-def _poisson(options: TraceOptions, n: int) -> list[int]:
-    assert options.rate is not None
-    try:
-        return drawn_times(Draws(options.arrival_seed), n, options.rate)
-    except ValueError as error:
-        raise TraceOptionError(str(error)) from None
-
-
 def _arrivals(
     options: TraceOptions, times: list[int] | None, n: int
-) -> tuple[list[int] | list[int | float], str]:
+) -> tuple[list[int] | list[int | float], Literal["round", "second"]]:
     if times is None:
         if options.round_seconds is not None:
             raise TraceOptionError("round_seconds: goes with arrivals or a rate, found neither")

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from instances.traces.reader import Rows, TokenCount, make_rows
+from instances.traces.numbers import Unit
+from instances.traces.reader import Reader, Rows, TokenCount, make_rows
 from instances.traces.report import Reason
-from instances.traces.stream import LONGEST_ROW, LONGEST_TEXT, TraceStream
+from instances.traces.stream import LARGEST_TRACE, LONGEST_ROW, LONGEST_TEXT, TraceStream
 from instances.traces.table import read_times
-from instances.traces.times import Unit
 from support.jsonfile import DuplicateKeyError, no_json, without_duplicates
 from support.text import printable
 
@@ -23,7 +23,6 @@ _STRETCH = 5_000
 _NEAR = 16
 #: A key, whose quotation marks no backslash is before.
 _KEY = re.compile(r'"(\w+)"\s*:')
-_BLANKS = re.compile(r"[ \t\r\n]*")
 
 #: A prompt and its answer: texts to be counted, or numbers of tokens.
 Exchange = tuple[Any, Any]
@@ -43,8 +42,16 @@ def keys_of(head: str) -> set[str]:
     return set() if "schema" in found else found
 
 
+class _KeyedReader(Reader):
+    """Reads objects, of which the first tells the format."""
+
+    def names(self, head: str) -> set[str]:
+        """Return the keys of the first object."""
+        return keys_of(head)
+
+
 @dataclass(frozen=True)
-class RecordReader:
+class RecordReader(_KeyedReader):
     """Reads objects with numbers.
 
     Attributes
@@ -55,8 +62,6 @@ class RecordReader:
         Of the arrivals.
     also
         Further keys by which the format is told from others.
-    without
-        Keys that no object of the format has.
     prefix, block
         Key of the ids of a prompt's blocks, and the tokens of a block; an object may lack it.
     """
@@ -69,7 +74,6 @@ class RecordReader:
     without: tuple[str, ...] = ()
     prefix: str = ""
     block: int = 0
-    counts_text: bool = False
 
     @property
     def expects(self) -> tuple[str, ...]:
@@ -84,15 +88,6 @@ class RecordReader:
     def units(self) -> str:
         """What the times are in."""
         return f"{self.time}: {self.unit.name}"
-
-    def finds(self, head: str) -> set[str]:
-        """Return which of the keys the first object has."""
-        return keys_of(head) & set(self.expects)
-
-    def claims(self, head: str) -> bool:
-        """Tell whether the first object has all keys and none of another format."""
-        found = keys_of(head)
-        return found >= set(self.expects) and not found & set(self.without)
 
     def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
         """Yield the rows; see :class:`instances.traces.reader.Reader`."""
@@ -115,33 +110,26 @@ class RecordReader:
 
 
 @dataclass(frozen=True)
-class ConversationReader:
+class ConversationReader(_KeyedReader):
     """Reads objects with text.
 
     Attributes
     ----------
-    expects
-        Keys by which the format is known.
+    keys
+        By which the format is known.
     exchange
         Returns the prompt and the answer of an object, None if it has none.
-    without
-        Keys that no object of the format has.
     """
 
-    expects: tuple[str, ...]
+    keys: tuple[str, ...]
     exchange: Callable[[dict[str, Any]], Exchange | None]
     without: tuple[str, ...] = ()
-    counts_text: bool = True
-    units: str = ""
+    counts_text = True
 
-    def finds(self, head: str) -> set[str]:
-        """Return which of the keys the first object has."""
-        return keys_of(head) & set(self.expects)
-
-    def claims(self, head: str) -> bool:
-        """Tell whether the first object has all keys and none of another format."""
-        found = keys_of(head)
-        return found >= set(self.expects) and not found & set(self.without)
+    @property
+    def expects(self) -> tuple[str, ...]:
+        """The keys."""
+        return self.keys
 
     def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
         """Yield the rows; see :class:`instances.traces.reader.Reader`."""
@@ -209,37 +197,21 @@ def objects_of(stream: TraceStream) -> list[dict[str, Any]]:
     TraceError
         If it holds anything else.
     """
-    text = "".join(stream.pieces())
-    decoder = json.JSONDecoder(object_pairs_hook=without_duplicates)
-    found: list[dict[str, Any]] = []
-    place = 0
-    while not found or place < len(text):
-        try:
-            value, end = decoder.raw_decode(text, _after_blanks(text, place))
-        except (ValueError, RecursionError) as error:
-            stream.refuse(_told(error))
-        found.append(_object(stream, value))
-        place = _after_blanks(text, end)
+    text = _Growing(stream, LARGEST_TRACE)
+    found = [_object(stream, text.value())]
+    while not text.at(""):
+        found.append(_object(stream, text.value()))
     return found
-
-
-def _after_blanks(text: str, place: int) -> int:
-    match = _BLANKS.match(text, place)
-    assert match is not None
-    return match.end()
 
 
 def _lines(stream: TraceStream, longest: int) -> Iterator[tuple[int, dict[str, Any]]]:
     for line in stream.lines(longest):
         if line.strip():
-            yield stream.row, _object(stream, _parsed(stream, line))
-
-
-def _parsed(stream: TraceStream, text: str) -> Any:
-    try:
-        return json.loads(text, object_pairs_hook=without_duplicates)
-    except (ValueError, RecursionError) as error:
-        stream.refuse(_told(error))
+            try:
+                value = json.loads(line, object_pairs_hook=without_duplicates)
+            except (ValueError, RecursionError) as error:
+                stream.refuse(_told(error))
+            yield stream.row, _object(stream, value)
 
 
 def _object(stream: TraceStream, value: Any) -> dict[str, Any]:
@@ -259,7 +231,7 @@ def _told(error: Exception) -> str:
 
 def _array(stream: TraceStream) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the entries of an array one after the other; only the one at hand is kept."""
-    text = _Growing(stream)
+    text = _Growing(stream, LONGEST_TEXT)
     text.skip("[")
     stream.row = 0
     while not text.at("]"):
@@ -274,10 +246,13 @@ def _array(stream: TraceStream) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 class _Growing:
-    """The part of a text that has not been read yet, which grows as far as a value needs."""
+    """The part of a text that has not been read yet, which grows as far as a value needs.
 
-    def __init__(self, stream: TraceStream) -> None:
-        self._stream, self._pieces = stream, stream.pieces()
+    No value has more characters than the ``longest``.
+    """
+
+    def __init__(self, stream: TraceStream, longest: int) -> None:
+        self._stream, self._pieces, self._longest = stream, stream.pieces(), longest
         self._text, self._place = "", 0
         self._decoder = json.JSONDecoder(object_pairs_hook=without_duplicates)
 
@@ -307,13 +282,10 @@ class _Growing:
         while True:
             try:
                 value, self._place = self._decoder.raw_decode(self._text, self._place)
-            except (ValueError, RecursionError) as error:
-                fault = error
-            else:
                 return value
-            if self._may_be_cut(fault) and self._grow():
-                continue
-            self._stream.refuse(_told(fault))
+            except (ValueError, RecursionError) as error:
+                if not (self._may_be_cut(error) and self._grow()):
+                    self._stream.refuse(_told(error))
 
     def _may_be_cut(self, fault: Exception) -> bool:
         """Tell whether more text may mend it: of a string without an end, or near the end."""
@@ -324,8 +296,8 @@ class _Growing:
     def _grow(self) -> bool:
         """Read as much as there is once more; tell whether there was anything."""
         self._text, self._place = self._text[self._place :], 0
-        if len(self._text) > LONGEST_TEXT:
-            self._stream.refuse(f"expected at most {LONGEST_TEXT:,} characters, found more")
+        if len(self._text) > self._longest:
+            self._stream.refuse(f"expected at most {self._longest:,} characters, found more")
         more: list[str] = []
         # Doubled, so that a long value is not begun again too often.
         while sum(map(len, more)) <= len(self._text) and (piece := next(self._pieces, "")):

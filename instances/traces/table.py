@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from instances.traces.reader import Rows, TokenCount, make_rows
+from instances.traces.numbers import TimeError, Unit
+from instances.traces.reader import Reader, Rows, TokenCount, make_rows
 from instances.traces.report import Reason
 from instances.traces.stream import TraceStream
-from instances.traces.times import TimeError, Unit
 from support.text import printable
 
 #: Rows that are read at once.
@@ -19,7 +19,7 @@ _STRETCH = 20_000
 
 
 @dataclass(frozen=True)
-class TableReader:
+class TableReader(Reader):
     """Reads a CSV by the names of its columns; others than these may stand among them.
 
     Attributes
@@ -30,10 +30,6 @@ class TableReader:
         Column of the arrivals; None where there is none.
     unit
         Of the arrivals.
-    also
-        Further columns by which the format is told from others.
-    without
-        Columns that no file of the format has.
     failures
         Whether a row without output tokens is a request that failed.
     """
@@ -42,36 +38,29 @@ class TableReader:
     output: str
     time: str | None = None
     unit: Unit | None = None
-    also: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     failures: bool = False
-    counts_text: bool = False
 
     @property
     def expects(self) -> tuple[str, ...]:
         """The columns by which the format is known."""
-        return (*([self.time] if self.time else []), self.prompt, self.output, *self.also)
+        return (*([self.time] if self.time else []), self.prompt, self.output)
 
     @property
     def units(self) -> str:
         """What the times are in."""
         return f"{self.time}: {self.unit.name}" if self.time and self.unit else ""
 
-    def finds(self, head: str) -> set[str]:
-        """Return which of the columns the header has."""
-        return set(header_of(head)) & set(self.expects)
-
-    def claims(self, head: str) -> bool:
-        """Tell whether the header has all columns and none of another format."""
-        found = set(header_of(head))
-        return set(self.expects) <= found and not found & set(self.without)
+    def names(self, head: str) -> set[str]:
+        """Return the columns of the header."""
+        return set(header_of(head))
 
     def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
         """Yield the rows; see :class:`instances.traces.reader.Reader`."""
         del count
         table = csv.reader(stream.lines(), strict=True)
-        header = read_header(stream, table, self._needed)
-        places = {name: header.index(name) for name in self._needed}
+        header = read_header(stream, table, self.expects)
+        places = {name: header.index(name) for name in self.expects}
         while True:
             before = table.line_num
             stretch = _stretch(stream, table)
@@ -88,10 +77,6 @@ class TableReader:
                 yield self._read(
                     stream, numbers, {name: columns[at] for name, at in places.items()}
                 )
-
-    @property
-    def _needed(self) -> tuple[str, ...]:
-        return (*([self.time] if self.time else []), self.prompt, self.output)
 
     def _read(
         self, stream: TraceStream, numbers: Sequence[int], columns: dict[str, tuple[str, ...]]

@@ -30,7 +30,7 @@ from kvopt.store.files import store_files
 from schedules.evidence import STANDINGS
 from support.checkout import require_checkout
 from support.command import EXIT_INTERRUPTED, Command, Options, option
-from support.jsonfile import FileError, read_bytes
+from support.jsonfile import FileError, holds
 from support.outputs import OutputError, check_folder
 from support.progress import telling
 from support.usage import UsageError, complain
@@ -112,7 +112,7 @@ def _merge(
     entries = [each.entry for each in merged]
     for line in _changes(old, entries):
         print(line)
-    stale = format_registry(entries) != _present_text(folder)
+    stale = not holds(folder / REGISTRY_FILE, format_registry(entries))
     if not write:
         told = [f"{REGISTRY_FILE}: the store has something better"] if stale else []
         return told, EXIT_FAULTS if stale else EXIT_OK
@@ -162,11 +162,6 @@ def _merged(
     if contradictions:
         raise ContradictionError("\n".join(contradictions))
     return merged, done
-
-
-def _present_text(folder: Path) -> str:
-    path = folder / REGISTRY_FILE
-    return read_bytes(path).decode() if path.exists() else ""
 
 
 def _changes(old: dict[str, Known], entries: Sequence[Entry]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +13,7 @@ from kvopt.best_known.claims import proof_of
 from kvopt.best_known.entry import Entry, Proof
 from kvopt.best_known.files import REGISTRY_FILE, RegistryError, format_registry, read_registry
 from kvopt.best_known.library import WithLadder, library_by_hash
-from kvopt.best_known.merge import is_stale
-from kvopt.best_known.rule import decide
+from kvopt.best_known.merge import decide, is_stale
 from kvopt.methods.grammar import read_method
 from kvopt.methods.witness import engine_witness
 from kvopt.running.execute import execute
@@ -56,13 +55,18 @@ def prove_again(
         If the method is not that of an engine alone.
     """
     entries, library = _entries(folder, names), WithLadder(library_by_hash())
-    wanted = [
-        (sha, each)
+    asked = [
+        (sha, entry.proofs)
         for sha, entry in entries.items()
         if sha in library and (not names or entry.instance in names)
-        for each in ([method] if method else _stale(entry))
     ]
-    for number, (sha, each) in enumerate(wanted if method else _quickest(wanted, entries), 1):
+    if method:
+        wanted = [(sha, method) for sha, _ in asked]
+    else:
+        stale = [(sha, proof) for sha, proofs in asked for proof in proofs if is_stale(proof)]
+        stale.sort(key=lambda each: each[1].seconds)
+        wanted = [(sha, proof.method) for sha, proof in stale]
+    for number, (sha, each) in enumerate(wanted, 1):
         entry, instance = entries[sha], library[sha].instance
         told = f"[{number}/{len(wanted)}] {entry.instance}: {each}"
         if time.monotonic() > deadline:
@@ -87,18 +91,6 @@ def _entries(folder: Path, names: Collection[str]) -> dict[str, Entry]:
     if unknown := sorted(set(names) - there):
         raise RegistryError(f"{unknown[0]}: the registry has no such instance")
     return {entry.sha256: entry for entry in registry.instances}
-
-
-def _stale(entry: Entry) -> list[str]:
-    return [proof.method for proof in entry.proofs if is_stale(proof)]
-
-
-def _quickest(
-    wanted: Iterable[tuple[str, str]], entries: Mapping[str, Entry]
-) -> list[tuple[str, str]]:
-    """Return hashes and methods of proofs in the order of the seconds that they took last."""
-    took = {(sha, each.method): each.seconds for sha in entries for each in entries[sha].proofs}
-    return sorted(wanted, key=lambda each: took[each])
 
 
 def _run(instance: Instance, entry: Entry, method: str, limit: float) -> tuple[Proof | None, str]:

@@ -23,6 +23,7 @@ from kvopt.store import Store, StoreError
 from schedules import Schedule, check_schedule, make_schedule
 from schedules.evidence import CONSTRUCTION, VOLUMES, believed, names_proof
 from schedules.model import any_kept
+from support.jsonfile import first_fault
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,8 @@ def runs_by_instance(store: Store) -> dict[str, list[StoredRun]]:
         try:
             run = _STORED_RUN.validate_python(dict(zip(_COLUMNS, row, strict=True)))
         except ValidationError as error:
-            raise _damaged(f"{store.name}: run {str(row[0])[:12]}", error) from None
+            what = f"{store.name}: run {str(row[0])[:12]} is damaged"
+            raise StoreError(f"{what}: {first_fault(error)}") from None
         found[run.instance_sha256].append(run)
     for runs in found.values():
         runs.sort(key=lambda run: (run.finished_utc, run.key))
@@ -277,10 +279,4 @@ def _value(
             **more,
         )
     except ValidationError as error:
-        raise _damaged(f"run {run.key[:12]}", error) from None
-
-
-def _damaged(what: str, error: ValidationError) -> StoreError:
-    first = error.errors()[0]
-    place = ".".join(map(str, first["loc"]))
-    return StoreError(f"{what} is damaged: {place}: {first['msg']}")
+        raise StoreError(f"run {run.key[:12]} is damaged: {first_fault(error)}") from None

@@ -9,7 +9,7 @@ another one is evaluated.
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, model_validator
@@ -42,6 +42,11 @@ def _is_day(text: str) -> str:
     if date.fromisoformat(text).isoformat() != text:
         raise ValueError("expected YYYY-MM-DD")
     return text
+
+
+def today() -> str:
+    """Return the day that it is (UTC)."""
+    return datetime.now(UTC).date().isoformat()
 
 
 Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$"), AfterValidator(_is_day)]

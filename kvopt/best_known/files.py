@@ -89,6 +89,18 @@ def read_registry(folder: Path = LIBRARY) -> Registry | None:
     return registry
 
 
+def read_entries(folder: Path) -> dict[str, Entry]:
+    """Return the entries of a folder's registry by hash, in their order; none where it has none.
+
+    Raises
+    ------
+    RegistryError
+        As :func:`read_registry` says.
+    """
+    registry = read_registry(folder)
+    return {entry.sha256: entry for entry in registry.instances} if registry else {}
+
+
 def format_registry(entries: Iterable[Entry]) -> str:
     """Return the text of the registry, with a seed only where there is one."""
     entries = tuple(entries)

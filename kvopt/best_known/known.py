@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from instances.named import FOLDER
 from kvopt.best_known.entry import Certified, Entry
-from kvopt.best_known.files import proof_file, read_registry, schedule_path
+from kvopt.best_known.files import proof_file, read_entries, schedule_path
 from kvopt.best_known.library import library_by_hash
-from kvopt.best_known.rule import witnesses_of
+from kvopt.methods.grammar import MethodError
+from kvopt.methods.witness import certificate_witness, engine_witness
+from schedules.evidence import Witness
 
 
 def known_values(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
@@ -28,13 +31,12 @@ def known_values(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
     RegistryError
         If the file is damaged or was edited by hand, or names a schedule outside its folder.
     """
-    registry = read_registry(folder)
-    if registry is None:
-        return {}
-    built = {sha: found.instance.known_optimum for sha, found in library_by_hash().items()}
+    entries = read_entries(folder)
+    library = library_by_hash() if entries else {}
+    built = {sha: found.instance.known_optimum for sha, found in library.items()}
     return {
-        entry.sha256: _told(entry, folder) | {"construction": built.get(entry.sha256)}
-        for entry in registry.instances
+        sha: _told(entry, folder) | {"construction": built.get(sha)}
+        for sha, entry in entries.items()
     }
 
 
@@ -56,7 +58,20 @@ def _told(entry: Entry, folder: Path) -> dict[str, Any]:
         "certificate": isinstance(entry.lower, Certified),
         "opt": entry.opt,
         "reason": entry.reason,
-        "witnesses": witnesses_of(entry),
+        "witnesses": _witnesses(entry),
         "schedule": proof_file(folder, schedule_path(entry.instance)),
         "history": sorted(steps, key=lambda step: str(step["date"])),
     }
+
+
+def _witnesses(entry: Entry) -> list[Witness]:
+    """Return the witnesses that an entry names, without those that cannot be read.
+
+    Nothing is evaluated: ``python -m kvopt.best_known --check`` does that.
+    """
+    certified = entry.certified
+    found: list[Witness] = []
+    for proof in entry.proofs:
+        with suppress(MethodError):
+            found.append(engine_witness(proof.method, proof.value))
+    return [*found, certificate_witness(certified.certificate, certified.value)]

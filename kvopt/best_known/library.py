@@ -41,33 +41,26 @@ class WithLadder(Mapping[str, LibraryInstance]):
 
     def __init__(self, library: Mapping[str, LibraryInstance]) -> None:
         self._found = dict(library)
-        self._order = [
-            *library,
-            *(
-                rung.sha256
-                for rung in ladder().values()
-                if not rung.in_seconds and rung.sha256 not in library
-            ),
-        ]
-        self._names = {rung.sha256: name for name, rung in ladder().items()}
-        self._listed = frozenset(self._order)
+        rungs = ladder().items()
+        in_rounds = {rung.sha256: name for name, rung in rungs if not rung.in_seconds}
+        #: The hashes in their order, with the names of those that are drawn.
+        self._names: dict[str, str] = dict.fromkeys(library, "")
+        self._names |= {sha: name for sha, name in in_rounds.items() if sha not in library}
 
     def __getitem__(self, sha256: str) -> LibraryInstance:
-        if sha256 not in self._listed:
-            raise KeyError(sha256)
+        name = self._names[sha256]
         if sha256 not in self._found:
-            drawn = drawn_rung(self._names[sha256])
-            self._found[sha256] = LibraryInstance(LADDER_FILE, drawn)
+            self._found[sha256] = LibraryInstance(LADDER_FILE, drawn_rung(name))
         return self._found[sha256]
 
     def __contains__(self, sha256: object) -> bool:
-        return sha256 in self._listed
+        return sha256 in self._names
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._order)
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(self._order)
+        return len(self._names)
 
 
 class InstancesOf(Mapping[str, Instance]):

@@ -21,10 +21,9 @@ from kvopt.best_known.entry import (
     Upper,
     Value,
 )
-from kvopt.best_known.rule import decide
 from kvopt.methods.witness import certificate_witness, engine_witness, made_by
 from schedules import Schedule
-from schedules.evidence import Statement, Witness, contradictions
+from schedules.evidence import Statement, Verdict, Witness, contradictions, judge
 
 
 class ContradictionError(Exception):
@@ -100,6 +99,32 @@ def merge(
         proofs=kept,
     )
     return Known(entry, schedule, certificate)
+
+
+def decide(
+    instance: Instance,
+    upper: int,
+    lower: int,
+    proofs: Iterable[Proof],
+    certified: tuple[str, int],
+) -> Verdict:
+    """Decide what is known of the optimum, by the rule of evidence (:mod:`schedules.evidence`).
+
+    The known optimum of an instance of the library follows from its construction.  The reason says
+    what an optimum rests on: a certificate that is evaluated here, or what solvers report.
+
+    Parameters
+    ----------
+    upper, lower
+        TEL of the best checked schedule and the best bound, rounds.
+    proofs
+        Runs of engines that proved ``upper`` optimal.
+    certified
+        Kind of the best certificate, and what it was evaluated to (rounds).
+    """
+    engines = [engine_witness(each.method, each.value) for each in proofs]
+    found = [*engines, certificate_witness(*certified)]
+    return judge(upper, lower, found, construction=instance.known_optimum)
 
 
 def lower_of(

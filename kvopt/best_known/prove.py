@@ -11,7 +11,6 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -29,7 +28,7 @@ from instances import Instance
 from instances.named import FOLDER
 from kvopt.best_known.again import prove_again
 from kvopt.best_known.claims import Claims
-from kvopt.best_known.entry import Certified
+from kvopt.best_known.entry import Certified, today
 from kvopt.best_known.files import RegistryError
 from kvopt.best_known.library import LibraryInstance, WithLadder, library_by_hash
 from kvopt.best_known.merge import Known, merge
@@ -164,7 +163,7 @@ def _entered(
         value=certificate.value,
         method="tree",
         certificate="tree",
-        date=datetime.now(UTC).date().isoformat(),
+        date=today(),
         seconds=round(seconds, 2),
         solver=f"SciPy {importlib.metadata.version('scipy')}",
     )

@@ -14,7 +14,7 @@ from kvopt.best_known.files import (
     format_registry,
     format_schedule,
     format_schemas,
-    read_registry,
+    read_entries,
     schedule_path,
     write_files,
 )
@@ -31,10 +31,9 @@ def read_all(known: Mapping[str, LibraryInstance], folder: Path) -> dict[str, Kn
     RegistryError, DamagedError
         If a file is damaged or does not prove its value.
     """
-    registry = read_registry(folder)
     found = {}
     entries = []
-    for entry in registry.instances if registry else ():
+    for entry in read_entries(folder).values():
         if entry.sha256 in known:
             entries.append(entry)
         else:
@@ -54,10 +53,7 @@ def write_all(
 ) -> None:
     """Write the registry, its schema and all proofs, in the library's order.
 
-    Parameters
-    ----------
-    beside
-        Entries that stay as they are, with their proofs.
+    What is ``beside`` stays as it is, with its proofs.
 
     Raises
     ------

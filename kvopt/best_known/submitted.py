@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from kvopt.best_known.claims import Claims
-from kvopt.best_known.entry import SUBMITTED, Upper
-from kvopt.best_known.files import read_registry, schedule_of
+from kvopt.best_known.entry import SUBMITTED, Upper, today
+from kvopt.best_known.files import read_entries, read_registry, schedule_of
 from kvopt.best_known.library import InstancesOf, LibraryInstance
 from kvopt.best_known.merge import ContradictionError, Known, merge
-from kvopt.best_known.rebuild import write_all
 from kvopt.best_known.verify import DamagedError, read_known
 from kvopt.registered import registered
 from kvopt.solution_file import schedule_of_solution
@@ -97,8 +95,7 @@ def take(
     RegistryError
         If the registry is damaged.
     """
-    registry = read_registry(folder)
-    entries = {entry.sha256: entry for entry in registry.instances} if registry else {}
+    entries = read_entries(folder)
     for schedule in schedules:
         found = known[schedule.instance_sha256]
         entry = entries.get(schedule.instance_sha256)
@@ -111,18 +108,6 @@ def take(
             continue
         assert now is not None
         yield now, f"taken: {found.instance.name}: {now.entry.reason}"
-
-
-def write(merged: Sequence[Known], known: Mapping[str, LibraryInstance], folder: Path) -> None:
-    """Write what was merged into the registry of a folder, all of it or nothing.
-
-    Raises
-    ------
-    OSError, RegistryError
-        If a file cannot be written, or the registry cannot be read.
-    """
-    registry = read_registry(folder)
-    write_all(merged, known, folder, registry.instances if registry else ())
 
 
 def _read(path: Path, known: Mapping[str, LibraryInstance]) -> Schedule:
@@ -155,9 +140,8 @@ def _fault(found: LibraryInstance, schedule: Schedule) -> Judged | None:
 
 
 def _upper(schedule: Schedule) -> Upper:
-    today = datetime.now(UTC).date().isoformat()
     return Upper(
-        value=schedule.tel, method=SUBMITTED, found_by=schedule.method, date=today, seconds=0.0
+        value=schedule.tel, method=SUBMITTED, found_by=schedule.method, date=today(), seconds=0.0
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
@@ -20,6 +19,7 @@ from kvopt.best_known.entry import (
     Registry,
     SolverReported,
     Step,
+    today,
 )
 from kvopt.best_known.files import (
     REGISTRY_FILE,
@@ -35,15 +35,20 @@ from kvopt.best_known.files import (
     schedule_path,
 )
 from kvopt.best_known.library import LibraryInstance
-from kvopt.best_known.merge import ContradictionError, Known, is_stale, refuse_contradictions
-from kvopt.best_known.rule import decide
+from kvopt.best_known.merge import (
+    ContradictionError,
+    Known,
+    decide,
+    is_stale,
+    refuse_contradictions,
+)
 from kvopt.best_known.side_by_side import side_by_side
 from kvopt.methods.grammar import MethodError
 from kvopt.methods.witness import engine_witness, recorded_method, word_counts
 from schedules import Schedule, check_schedule
 from schedules.evidence import CONSTRUCTION
 from schedules.files import read_schedule
-from support.jsonfile import FileError, read_bytes
+from support.jsonfile import FileError, holds
 from support.progress import telling
 
 
@@ -60,17 +65,14 @@ def faults(
     """Yield one line for everything that is wrong; nothing if every value is proved again.
 
     Each schedule passes the checker with the TEL of its entry, each certificate is evaluated in
-    integers and proves its bound, each standing holds by :func:`kvopt.best_known.rule.decide`, the
+    integers and proves its bound, each standing holds by :func:`kvopt.best_known.merge.decide`, the
     history ends with the present values and only improves, no instance of the library and no file
-    is missing or left over, and every file is to the byte what its command writes.
-
-    Parameters
-    ----------
-    proved
-        What was proved before by this process: its certificates are not evaluated again.
+    is missing or left over, and every file is to the byte what its command writes.  Certificates of
+    what this process has ``proved`` before are not evaluated again.
     """
-    for file, text in (format_schemas() | {REGISTRY_FILE: _text_of(registry)}).items():
-        if not _holds(folder / file, text):
+    texts = format_schemas() | {REGISTRY_FILE: format_registry(registry.instances)}
+    for file, text in texts.items():
+        if not holds(folder / file, text):
             yield f"{file}: stale or missing"
     for entry, read in read_each(registry.instances, known, folder, "entries verified", proved):
         if isinstance(read, str):
@@ -99,17 +101,6 @@ def stale_proofs(registry: Registry) -> list[tuple[Entry, Proof]]:
     ]
 
 
-def _holds(path: Path, text: str) -> bool:
-    try:
-        return read_bytes(path) == text.encode()
-    except FileError:
-        return False
-
-
-def _text_of(registry: Registry) -> str:
-    return format_registry(registry.instances)
-
-
 def _order_faults(registry: Registry, order: Sequence[str]) -> Iterator[str]:
     listed = [entry.sha256 for entry in registry.instances if entry.sha256 in order]
     if listed != [sha for sha in order if sha in listed]:
@@ -125,12 +116,7 @@ def read_each(
 ) -> Iterator[tuple[Entry, Known | str]]:
     """Yield each entry with what :func:`read_known` makes of it, or the line of what is wrong.
 
-    Parameters
-    ----------
-    told
-        What the progress says of them.
-    proved
-        As in :func:`faults`.
+    Progress says that they are ``told``; what is ``proved`` is as in :func:`faults`.
     """
     found = {entry.sha256: _found(entry, known) for entry in entries}
     anew = [
@@ -170,11 +156,8 @@ def read_known(
 ) -> Known:
     """Read the schedule and the certificate of an entry and prove both values anew.
 
-    Parameters
-    ----------
-    proved
-        What was proved before by this process: the same bound by the same certificate is not
-        evaluated again.
+    What this process has ``proved`` before, the same bound by the same certificate, is not
+    evaluated again.
 
     Raises
     ------
@@ -268,7 +251,7 @@ def _text_faults(known: Known, instance: Instance, folder: Path) -> Iterator[str
     }
     for path_of, text in texts.items():
         path = proof_file(folder, path_of(instance.name))
-        if not _holds(path, text):
+        if not holds(path, text):
             yield f"{instance.name}: {path}: not what is written of its entry"
 
 
@@ -296,9 +279,8 @@ def _name_faults(entry: Entry) -> Iterator[str]:
             continue
         if read.text != text:
             yield f"{entry.instance}: {text}: expected the method as {read.text}"
-    today = datetime.now(UTC).date().isoformat()
-    for day in sorted({each.date for each in values if each.date > today}):
-        yield f"{entry.instance}: {day}: expected a past day, today is {today} (UTC)"
+    for day in sorted({each.date for each in values if each.date > today()}):
+        yield f"{entry.instance}: {day}: expected a past day, today is {today()} (UTC)"
 
 
 def _proof_faults(entry: Entry) -> Iterator[str]:

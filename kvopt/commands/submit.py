@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from instances.named import FOLDER
-from kvopt.best_known.files import OWNED, PROOFS, REGISTRY_FILE, RegistryError
+from kvopt.best_known.files import OWNED, PROOFS, REGISTRY_FILE, RegistryError, read_entries
 from kvopt.best_known.library import LibraryInstance, WithLadder, library_by_hash
+from kvopt.best_known.rebuild import write_all
 from kvopt.best_known.submitted import (
     EXIT_BETTER,
     EXIT_CONTRADICTION,
@@ -17,7 +18,6 @@ from kvopt.best_known.submitted import (
     SOLUTIONS,
     judge,
     take,
-    write,
 )
 from schedules import Schedule
 from schedules.verdict import EXIT_CODES
@@ -104,7 +104,7 @@ def _taken(
             merged.append(now)
             print(line)
     if merged:
-        write(merged, known, options.folder)
+        write_all(merged, known, options.folder, read_entries(options.folder).values())
         print(
             f"wrote {options.folder / REGISTRY_FILE} and {counted(len(merged), 'schedule')} below "
             f"{options.folder / PROOFS}: the files of a pull request"

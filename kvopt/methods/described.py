@@ -34,21 +34,10 @@ _KINDS = {each.__name__: each for each in (Parameter, Choice, Option, Keyword)}
 
 @dataclass(frozen=True)
 class Described:
-    """What a file of one's own says of itself.
+    """What a file of one's own says of itself: of its policy, or of itself and its ``solve``.
 
-    Attributes
-    ----------
-    name
-        Of its policy, or else of the file.
-    is_policy
-        Whether it defines ``POLICY``; else ``solve``.
-    parameters
-        What it takes in parentheses.
-    clairvoyant, blind, offline, randomised
-        As in :class:`heuristics.policy.Policy`; of ``solve`` it is randomised if it asks for a
-        seed, and no more is declared.
-    advised
-        Whether it needs a solved relaxation.
+    It is as in :class:`heuristics.policy.Policy`, ``advised`` where it needs a solved relaxation;
+    ``solve`` is randomised if it asks for a seed, and no more is declared.
     """
 
     name: str
@@ -99,10 +88,7 @@ def described_of(document: Mapping[str, Any]) -> Described:
 def described(path: Path, digest: str) -> tuple[Described | None, str]:
     """Return what a file says of itself, or None and why it says nothing, in one line.
 
-    Parameters
-    ----------
-    digest
-        Of the file: after an edit it is asked anew.
+    By its digest: after an edit it is asked anew.
     """
     del digest
     try:

@@ -30,24 +30,9 @@ _PYOMO = "pyomo-solver"
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine as its file declares it.
+    """An engine as its file declares it, which this module's docstring explains.
 
-    Attributes
-    ----------
-    name
-        The file's name with hyphens.
-    module
-        What to import inside an engine's process.
-    summary
-        First line of the file's docstring.
-    solves
-        The kind of formulation that it takes, None if it takes none.
-    named
-        Whether a user may name it.
-    default
-        Whether it gets the formulations of its kind where no engine is named.
-    proof
-        The source of the bounds that its own search proves; empty if it has none.
+    ``module`` is what to import inside an engine's process.
     """
 
     name: str

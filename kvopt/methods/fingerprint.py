@@ -28,17 +28,8 @@ from kvopt.engines.start import warm_start_policies
 from kvopt.methods.engines import engine_of, engines
 from kvopt.methods.method import Method
 from kvopt.methods.options import read_formulation
-from kvopt.methods.sources import (
-    foreign,
-    import_closure,
-    is_python,
-    module_file,
-    reachable,
-    read_source,
-)
+from kvopt.methods.sources import foreign, is_python, module_file, reachable, read_source
 from kvopt.running.batch_time import ENGINES
-
-__all__ = ["fingerprint", "import_closure", "proof_fingerprint", "reached", "versions"]
 
 #: Libraries whose version changes no schedule and no bound.
 _BESIDE = {"psutil", "pydantic", "matplotlib"}
@@ -139,10 +130,12 @@ def reached(method: Method) -> dict[str, Path]:
         more += _advice() if method.advised else []
         own = {"": method.path}
         return own | reachable([*source.imports, *more], method.folder)
-    if method.kind == "policy":
-        return reachable(_policy_modules_of(method))
-    engine = engine_of(method.solver).module
-    modules = ["kvopt.engines.start", engine, *_warm_starts()]
+    if method.call is not None:
+        policy = method.call.policy
+        modules = [_policy_modules()[policy.name], *_SIMULATION]
+        return reachable([*modules, *(_advice() if isinstance(policy, AdvisedPolicy) else ())])
+    warm_starts = [_policy_modules()[policy.name] for policy in warm_start_policies()]
+    modules = ["kvopt.engines.start", engine_of(method.solver).module, *warm_starts]
     if method.kind == "auto" or method.joined:
         auto = engine_of("auto").module
         modules += [auto, *_named_in(auto)]
@@ -154,15 +147,6 @@ def reached(method: Method) -> dict[str, Path]:
         chosen = map(read_formulation, defaults(method.solves))
         modules += ["formulations.choice", *(each.built(values).module for each, values in chosen)]
     return reachable(modules)
-
-
-def _policy_modules_of(method: Method) -> list[str]:
-    assert method.call is not None
-    policy = method.call.policy
-    modules = [_policy_module(policy.name), *_SIMULATION]
-    if isinstance(policy, AdvisedPolicy):
-        modules += _advice()
-    return modules
 
 
 def _advice() -> list[str]:
@@ -179,16 +163,8 @@ def _named_in(module: str) -> list[str]:
     return [
         *(each.module for name, each in engines().items() if name in words),
         *(each for name in formulations().keys() & words for each in formulations()[name].modules),
-        *(_policy_module(name) for name in policies() if name in words),
+        *(_policy_modules()[name] for name in policies() if name in words),
     ]
-
-
-def _warm_starts() -> Iterable[str]:
-    return (_policy_module(policy.name) for policy in warm_start_policies())
-
-
-def _policy_module(name: str) -> str:
-    return _policy_modules()[name]
 
 
 @cache

@@ -54,15 +54,7 @@ _SOURCES = {
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What a method knows before it decides.
-
-    Attributes
-    ----------
-    lengths
-        Of the outputs.
-    offline
-        Whether it knows all arrivals from the start.
-    """
+    """What a method knows of the outputs before it decides, and whether of all arrivals."""
 
     lengths: Lengths
     offline: bool = False
@@ -116,14 +108,9 @@ def knowledge_of(method: Method) -> Knowledge:
 def knowledge(text: str, declared: str = "") -> Knowledge:
     """Return what the method of a row knows.
 
-    Parameters
-    ----------
-    text
-        The method's.
-    declared
-        The row's column ``told``, which says it of a file of one's own.
+    Of a file of one's own the row's column ``told`` says what it has ``declared``.
     """
-    method = _read(text)
+    method = method_of_row(text)
     if method is None:
         return Knowledge("unknown")
     return Knowledge.of_words(declared) if method.kind == "file" else knowledge_of(method)
@@ -138,7 +125,7 @@ def shown_method(text: str, own_name: str = "") -> str:
     ``longest(beta=2) [mine.py]``, ``mine [program]``.
     """
     name, found, prediction = text.partition(" with ")
-    if found and _read(text) is not None and (values := _prediction_values(prediction)):
+    if found and method_of_row(text) is not None and (values := _prediction_values(prediction)):
         text = f"{name} with {values}"
     if not own_name or not text.startswith(FILE):
         return text
@@ -172,7 +159,7 @@ def _prediction_values(text: str) -> str:
 @cache
 def only_bounds(text: str) -> bool:
     """Tell whether a method makes bounds only: its schedule is that of the policy it began with."""
-    method = _read(text)
+    method = method_of_row(text)
     if method is None or method.kind != "engine":
         return False
     if method.solves == "bound":
@@ -211,8 +198,8 @@ def knowledge_words(policy: Policy) -> str:
     return ", ".join(words)
 
 
-def _read(text: str) -> Method | None:
-    """Return the method of a row, None for what is none of ours."""
+def method_of_row(text: str) -> Method | None:
+    """Return the method that a row names, None for what is none of ours."""
     try:
         return read_method(text, planned=True)
     except MethodError:

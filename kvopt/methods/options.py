@@ -51,14 +51,8 @@ class MethodError(ValueError):
 def read_values(name: str, inside: str, declared: Sequence[Declared]) -> dict[str, Any]:
     """Return the value of all that is declared, defaults where none is given.
 
-    Values may be given by position, like ``interval(1,1000)``, or by name.
-
-    Parameters
-    ----------
-    name
-        Of what takes them, for messages.
-    inside
-        What stands between the parentheses.
+    They stand inside of parentheses, by position, as in ``interval(1,1000)``, or by name; messages
+    name what takes them.
 
     Raises
     ------

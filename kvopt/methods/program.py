@@ -16,8 +16,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -41,19 +40,23 @@ def load_program(path: Path) -> Callable[[Task, Report], None]:
     def run(task: Task, report: Report) -> None:
         assert task.instance is not None
         send, found = Sender(report), False
-        with _given(task.instance) as given, _started(path, given, task) as process:
-            assert process.stdout is not None
-            try:
-                for line in process.stdout:
-                    if line.lstrip()[:1] in (b"[", b"{"):
-                        found = True
-                        _send(send, path, line, task.instance)
-                    else:
-                        sys.stderr.write(line.decode("utf-8", "replace"))
-            except BaseException:
-                process.kill()
-                raise
-            code = process.wait()
+        # A file without a name, which no kill leaves behind.
+        with tempfile.TemporaryFile() as given:
+            given.write(format_instance(task.instance).encode())
+            given.seek(0)
+            with _started(path, given, task) as process:
+                assert process.stdout is not None
+                try:
+                    for line in process.stdout:
+                        if line.lstrip()[:1] in (b"[", b"{"):
+                            found = True
+                            _send(send, path, line, task.instance)
+                        else:
+                            sys.stderr.write(line.decode("utf-8", "replace"))
+                except BaseException:
+                    process.kill()
+                    raise
+                code = process.wait()
         if code:
             how = f"with exit code {code}" if code > 0 else f"by signal {-code}"
             raise OwnMethodError(f"{path.name}: ended {how}")
@@ -62,15 +65,6 @@ def load_program(path: Path) -> Callable[[Task, Report], None]:
         report.done(solver=path.name)
 
     return run
-
-
-@contextmanager
-def _given(instance: Instance) -> Iterator[BinaryIO]:
-    """Write an instance into a file without a name, which no kill leaves behind."""
-    with tempfile.TemporaryFile() as file:
-        file.write(format_instance(instance).encode())
-        file.seek(0)
-        yield file
 
 
 def _started(path: Path, given: BinaryIO, task: Task) -> subprocess.Popen[bytes]:

@@ -62,10 +62,7 @@ def import_closure(module: str) -> set[str]:
 def reachable(modules: Iterable[str], folder: Path | None = None) -> dict[str, Path]:
     """Return the files of modules and of all that they import, by dotted name.
 
-    Parameters
-    ----------
-    folder
-        Where modules are looked for that the project does not have.
+    Those that the project does not have are looked for in the folder.
     """
     found: dict[str, Path] = {}
     waiting, seen = list(modules), set[str]()

@@ -11,6 +11,7 @@ from kvopt.engines.parts.pyomo_options import KNOWN
 from kvopt.methods.engines import named_engines, proofs
 from kvopt.methods.fingerprint import proof_fingerprint
 from kvopt.methods.grammar import MethodError, read_method, refuse_invented
+from kvopt.methods.knowledge import method_of_row
 from kvopt.methods.method import Method
 from kvopt.methods.options import bound_only, read_formulation
 from kvopt.methods.sources import import_closure, module_file, read_source
@@ -32,10 +33,8 @@ _CERTIFIERS = {
 @cache
 def is_own(method: str) -> bool:
     """Tell whether a method is one of one's own; so counts one that the project no longer has."""
-    try:
-        return read_method(method, planned=True).kind == "file"
-    except MethodError:
-        return True
+    read = method_of_row(method)
+    return read is None or read.kind == "file"
 
 
 @cache
@@ -59,11 +58,10 @@ def word_counts(method: str) -> bool:
     That is one of the project's, or one of Pyomo's whose tolerances are known: of any other no
     bound was ever taken for a proof (``kvopt.engines.parts.pyomo_options``).
     """
-    try:
-        read = read_method(method, planned=True)
-    except MethodError:
+    read = method_of_row(method)
+    if read is None or read.kind not in ("auto", "engine"):
         return False
-    return read.kind in ("auto", "engine") and read.solver in {*named_engines(), *KNOWN}
+    return read.solver in {*named_engines(), *KNOWN}
 
 
 @cache
@@ -122,9 +120,7 @@ def search_witness(
     if source not in proofs().values():
         return None
     try:
-        # One that others work beside begins with start windows from their schedule.
-        if read_method(method, planned=True).joined:
-            return None
+        # Of an engine alone: one that others work beside begins with windows from their schedule.
         witness = engine_witness(method, tel)
     except MethodError:
         return None

@@ -9,9 +9,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from instances import InfeasibleInstanceError, Instance
+from instances.arrivals import at_rate
 from instances.families import families
 from instances.ladder import Rung, drawn_rung
-from instances.rates import at_rate
 from instances.traces import TraceOptions, TraceReport
 from instances.traces.reading import is_instance_file, read_input
 from support.jsonfile import FileError
@@ -136,7 +136,7 @@ def arriving_source(source: Source, rate: float, seed: int) -> Source:
     rate
         Requests a second.
     seed
-        Of the arrivals, see :func:`instances.rates.at_rate`.
+        Of the arrivals, see :func:`instances.arrivals.at_rate`.
     """
 
     def read() -> tuple[Instance, TraceReport | None]:

@@ -13,8 +13,8 @@ import pandas as pd
 from formulations.bounds.goodput import demands
 from formulations.valid.loads import not_covered
 from instances import Instance
+from instances.arrivals import at_rate
 from instances.batch_time import BatchTime
-from instances.rates import at_rate
 from kvopt.methods.knowledge import shown_method
 from kvopt.methods.method import Method
 from kvopt.running.batch_time import refuse_rounds_only
@@ -102,7 +102,7 @@ def capacity(
     Parameters
     ----------
     instance
-        Its prompts and outputs, in its order; the arrivals are drawn (``instances.rates``).
+        Its prompts and outputs, in its order; the arrivals are drawn (``instances.arrivals``).
     share
         Of the requests, above 0, at most 1.
     precision

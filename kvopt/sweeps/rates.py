@@ -13,8 +13,8 @@ import pandas as pd
 
 from formulations.bounds.goodput import goodput_bound
 from instances import Instance
+from instances.arrivals import at_rate
 from instances.batch_time import NANOSECONDS, parse_batch_time
-from instances.rates import at_rate
 from kvopt.answer import Answer, MethodTotal, answer, marked
 from kvopt.best_bound import KnownBound, best_bound, left
 from kvopt.methods.grammar import read_method, unique_methods
@@ -98,7 +98,7 @@ def rate_sweep(
     Parameters
     ----------
     instance
-        Its prompts and outputs, in its order; the arrivals are drawn (``instances.rates``).
+        Its prompts and outputs, in its order; the arrivals are drawn (``instances.arrivals``).
     rates
         Requests a second.
     wishes

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import pandas as pd
 
 from instances import Instance
-from instances.shape import shape
+from instances.ladder import shape
 from kvopt.best_known.entry import Certified, Entry, Registry
 from kvopt.best_known.files import RegistryError, certificate_path, schedule_path
 from kvopt.best_known.library import WithLadder, library_by_hash

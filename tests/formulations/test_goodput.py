@@ -16,8 +16,8 @@ from formulations.valid.loads import not_covered
 from heuristics.registry import policies
 from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
+from instances.arrivals import at_rate
 from instances.batch_time import NANOSECONDS, BatchTime, read_batch_time
-from instances.rates import at_rate
 from schedules.real_time.serving import good, goodput
 from schedules.real_time.slo import Slo, read_slo
 from schedules.real_time.timeline import timeline

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from instances import Instance, Request, bulk, read_instance
 from instances import files as instance_files
 from instances.files import instance_document
 from instances.model import InfeasibleInstanceError
-from tests.instances.test_files import any_instance
+from tests.instances.test_files import IN_TMP, any_instance
 
 #: Values that stand where an integer is expected, or beside one.
 ODD: list[Any] = [
@@ -42,8 +42,6 @@ ODD: list[Any] = [
 ]
 KEYS = ["id", "arrival", "prompt", "output", "output_lower", "output_upper", "other", "name"]
 
-_IN_TMP = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-
 
 def _outcome(read: Callable[[], Instance]) -> Instance | str:
     try:
@@ -62,7 +60,7 @@ def _both(path: Path) -> tuple[Instance | str, Instance | str]:
     return fast, precise
 
 
-@_IN_TMP
+@IN_TMP
 @given(instance=any_instance(), data=st.data())
 def test_both_ways_read_the_same(tmp_path: Path, instance: Instance, data: st.DataObject) -> None:
     """Of instances with a value or key changed both ways give the same instance or message."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +22,7 @@ from instances import (
     write_instance,
 )
 from instances.files import SCHEMA_FILE, format_instance, instance_schema, parse_instance
-from instances.library import library
+from support.jsonfile import without_duplicates
 
 GOOD: dict[str, Any] = {
     "schema": "kvopt.instance/1",
@@ -74,10 +73,11 @@ def any_instance(draw: st.DrawFn) -> Instance:
     )
 
 
-_IN_TMP = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+IN_TMP = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+_COMMITTED = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
 
 
-@_IN_TMP
+@IN_TMP
 @given(instance=any_instance())
 def test_what_is_written_is_read_again(tmp_path: Path, instance: Instance) -> None:
     """Reading what was written gives the same instance, and the JSON Schema accepts the file."""
@@ -108,14 +108,9 @@ def test_a_byte_order_mark_is_read_over(tmp_path: Path) -> None:
 
 def test_the_hash_is_over_canonical_memory_and_requests() -> None:
     """Sorted keys, no spaces, memory and requests only: name, seed and the like do not count."""
-    records = GOOD["requests"]
-    text = json.dumps(
-        {"requests": records, "memory": 12}, sort_keys=True, separators=(",", ":"), indent=None
-    )
-    expected = hashlib.sha256(text.encode()).hexdigest()
+    # Of the canonical text (test_bulk.py); pinned, since stored schedules refer to it.
+    expected = "4a4e6032b0f9b357f71c1c4f7ae3326e3ca273bd10f5d0297163e9c394e3e79c"
     assert parse_instance(GOOD).sha256 == expected
-    # Pinned as well, since stored schedules refer to it.
-    assert expected == "4a4e6032b0f9b357f71c1c4f7ae3326e3ca273bd10f5d0297163e9c394e3e79c"
     renamed = GOOD | {"name": "other", "seed": 5, "family": "another"}
     assert parse_instance(renamed).sha256 == expected
     assert parse_instance(GOOD | {"memory": 13}).sha256 != expected
@@ -165,10 +160,6 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "binary": (b"\x89PNG\r\n\x1a\n\x00\xff", "expected JSON in UTF-8, found byte 0x89"),
     "UTF-16": (json.dumps(GOOD).encode("utf-16"), "expected JSON in UTF-8, found byte 0xff"),
     "null bytes": (b"\0" * 40, "no valid JSON at line 1, column 1: expected a value, found "),
-    "a comma too many": (
-        _replaced('"memory": 12', '"memory": 12,'),
-        "no valid JSON at line 1, column ",
-    ),
     "keys without quotes": (
         "{\n memory: 5}",
         "no valid JSON at line 2, column 2: expected a key in double quotes, found memory: 5}",
@@ -188,10 +179,6 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "deep object": ('{"a":' * 100_000, "expected JSON of the format, found too deep a nesting"),
     "no schema": (_without("schema"), 'field schema: expected "kvopt.instance/1", found none'),
     "wrong schema": (_with("schema", "kvopt.schedule/1"), 'field schema: expected "kvopt.instance'),
-    "wrong version": (
-        _with("schema", "kvopt.instance/2"),
-        'field schema: expected "kvopt.instance',
-    ),
     "schema no text": (_with("schema", 1), 'field schema: expected "kvopt.instance/1", found 1'),
     "no name": (_without("name"), "field name: expected this key, found none"),
     "no memory": (_without("memory"), "field memory: expected this key, found none"),
@@ -219,10 +206,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "memory true": (_with("memory", True), "field memory: expected an integer, found true"),
     "memory 12.0": (_with("memory", 12.0), "field memory: expected an integer, found 12.0"),
     "memory text": (_with("memory", "12"), 'field memory: expected an integer, found "12"'),
-    "memory null": (_with("memory", None), "field memory: expected an integer, found null"),
-    "memory list": (_with("memory", [12]), "field memory: expected an integer, found a list"),
     "memory 0": (_with("memory", 0), "field memory: expected greater than or equal to 1, found 0"),
-    "memory -5": (_with("memory", -5), "field memory: expected greater than or equal to 1, found"),
     "memory 10^10": (_with("memory", 10**10), "field memory: expected less than or equal to 1000"),
     "memory NaN": (_replaced('"memory": 12', '"memory": NaN'), "expected a JSON number, found NaN"),
     "memory Infinity": (
@@ -268,7 +252,6 @@ BAD: dict[str, tuple[str | bytes, str]] = {
         "field requests: expected a list with at least one entry, found an empty list",
     ),
     "requests an object": (_with("requests", {}), "field requests: expected a list, found an obj"),
-    "requests text": (_with("requests", "abc"), 'field requests: expected a list, found "abc"'),
     "a request null": (
         _changed(lambda document: document["requests"].append(None)),
         "request 2: expected an object, found null",
@@ -416,7 +399,10 @@ def damaged_documents(draw: st.DrawFn) -> str:
 
 
 def _reads_or_says_why(path: Path) -> None:
-    """Any other exception than the two documented ones fails the test."""
+    """Any other exception than the two documented ones fails the test.
+
+    Reader and schema never disagree in this direction: a file that reads is valid by the schema.
+    """
     refusal: Exception | None = None
     try:
         instance = read_instance(path)
@@ -426,6 +412,7 @@ def _reads_or_says_why(path: Path) -> None:
         again = path.with_name("again.json")
         write_instance(instance, again)
         assert read_instance(again) == instance
+        jsonschema.validate(json.loads(path.read_bytes()), _COMMITTED)
         return
     message = str(refusal)
     assert len(message.splitlines()) == 1
@@ -433,7 +420,7 @@ def _reads_or_says_why(path: Path) -> None:
     assert message.startswith(f"{path}: ") or isinstance(refusal, InfeasibleInstanceError)
 
 
-@settings(_IN_TMP, max_examples=150)
+@settings(IN_TMP, max_examples=150)
 @given(text=damaged_documents())
 def test_damaged_structures_read_or_say_why(tmp_path: Path, text: str) -> None:
     """Whatever stands in whatever field, the file reads or one line says why not."""
@@ -442,7 +429,7 @@ def test_damaged_structures_read_or_say_why(tmp_path: Path, text: str) -> None:
     _reads_or_says_why(path)
 
 
-@settings(_IN_TMP, max_examples=150)
+@settings(IN_TMP, max_examples=150)
 @given(data=st.data())
 def test_damaged_bytes_read_or_say_why(tmp_path: Path, data: st.DataObject) -> None:
     """Whatever bytes are cut out of or put into a file, it reads or one line says why not."""
@@ -458,8 +445,6 @@ def test_damaged_bytes_read_or_say_why(tmp_path: Path, data: st.DataObject) -> N
     path.write_bytes(bytes(content))
     _reads_or_says_why(path)
 
-
-_COMMITTED = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
 
 #: Bad files that are beyond a JSON Schema: it counts 12.0 and 1e400 as it pleases, and relations
 #: between fields cannot be said in it.
@@ -482,16 +467,11 @@ _BEYOND_A_SCHEMA = {
 def _as_json(content: str | bytes) -> Any:
     """Return the document, or None where the file is no strict JSON, which no schema can judge."""
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(dict(pairs)) < len(pairs):
-            raise ValueError
-        return dict(pairs)
-
     def refuse(_: str) -> None:
         raise ValueError
 
     try:
-        return json.loads(content, object_pairs_hook=once, parse_constant=refuse)
+        return json.loads(content, object_pairs_hook=without_duplicates, parse_constant=refuse)
     except (ValueError, RecursionError):
         return None
 
@@ -513,28 +493,3 @@ def test_the_committed_schema_refuses_bad_documents(kind: str) -> None:
 def test_the_schema_judges_most_kinds() -> None:
     """The list above is not empty by accident."""
     assert len(_JUDGED) > 40
-
-
-@_IN_TMP
-@given(text=damaged_documents())
-def test_what_the_reader_accepts_the_schema_accepts(tmp_path: Path, text: str) -> None:
-    """The two never disagree in that direction: a file that reads is valid by the schema."""
-    path = tmp_path / "damaged.json"
-    path.write_text(text, encoding="utf-8")
-    try:
-        read_instance(path)
-    except (InstanceFileError, InfeasibleInstanceError):
-        return
-    jsonschema.validate(json.loads(text), _COMMITTED)
-
-
-@pytest.mark.parametrize("key", ["name", "memory", "requests"])
-def test_no_library_file_reads_without_a_required_key(key: str, tmp_path: Path) -> None:
-    """Damage in a file of the library is noticed as in one made for the purpose."""
-    _, instance = next(iter(library()))
-    document = json.loads(format_instance(instance))
-    del document[key]
-    path = tmp_path / "damaged.json"
-    path.write_text(json.dumps(document), encoding="utf-8")
-    with pytest.raises(InstanceFileError, match=f"field {key}: expected this key"):
-        read_instance(path)

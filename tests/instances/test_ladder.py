@@ -157,10 +157,3 @@ def test_the_ladder_is_a_folder_to_a_command(caches: Path, monkeypatch: pytest.M
         with pytest.raises(InstanceFileError, match="found neither"):
             find_instance(name)
     assert len(list(caches.rglob("*.json"))) == 3
-
-
-def test_a_typo_finds_the_nearest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names of the ladder are proposed as those of the library are."""
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InstanceFileError, match=r"did you mean .*am1_n10_seed0"):
-        find_instance("am1_n10_sed0")

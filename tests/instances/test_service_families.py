@@ -23,7 +23,7 @@ from instances.families.fitted import (
     SUMMARY_OUTPUT,
     SUMMARY_PROMPT,
     Gamma,
-    Lognormal,
+    Length,
     Normal,
 )
 from instances.families.worst_mix import apportioned, worst_mix
@@ -31,13 +31,12 @@ from tests.heuristics.contract import run
 from tests.oracles.lemma_2 import lemma_2
 
 Cdf = Callable[[NDArray[np.floating[Any]]], NDArray[np.float64]]
-Law = Gamma | Lognormal | Normal
 ARRIVING = sorted(
     name for name, each in families().items() if "cv" in each.generate.__annotations__
 )
 
 
-def shares_of(law: Law) -> NDArray[np.float64]:
+def shares_of(law: Length) -> NDArray[np.float64]:
     """Return the probability of each length from 1 on: rounded, and what is outside at the ends."""
     longest = law.longest if isinstance(law, Gamma) else LONGEST
     ends = _cdf(law)(np.arange(1, longest + 1) + 0.5)
@@ -45,7 +44,7 @@ def shares_of(law: Law) -> NDArray[np.float64]:
     return np.diff(ends, prepend=0)
 
 
-def _cdf(law: Law) -> Cdf:
+def _cdf(law: Length) -> Cdf:
     if isinstance(law, Gamma):
         return gamma(law.shape, scale=law.scale).cdf  # type: ignore[no-any-return]
     if isinstance(law, Normal):
@@ -62,7 +61,7 @@ def moments(shares: NDArray[np.float64]) -> tuple[float, float, int]:
     return mean, float(shares @ lengths**2 - mean**2), median
 
 
-def mixed(chat: Law, summary: Law) -> NDArray[np.float64]:
+def mixed(chat: Length, summary: Length) -> NDArray[np.float64]:
     shares = 0.2 * shares_of(summary)
     share = shares_of(chat)
     shares[: len(share)] += 0.8 * share
@@ -116,7 +115,7 @@ def test_chat_has_the_published_moments(law: Gamma, mean: float, variance: float
         ("summarize", SUMMARY_PROMPT, SUMMARY_OUTPUT),
     ],
 )
-def test_draws_follow_the_law(name: str, prompt: Law, output: Law) -> None:
+def test_draws_follow_the_law(name: str, prompt: Length, output: Length) -> None:
     """20,000 draws: no share of lengths up to any is further off than 2.2 / √n (Kolmogorov).
 
     Under the law that is exceeded once in 8,000 times: 2·exp(−2·2.2²).
@@ -152,10 +151,16 @@ def test_families_that_take_arrivals() -> None:
 
 @pytest.mark.parametrize("name", ARRIVING)
 def test_arrivals_change_no_length(name: str) -> None:
-    """Poisson or in bursts, in rounds or seconds, at any rate: lengths are those of the burst."""
+    """Poisson or in bursts, in rounds or seconds, at any rate: lengths are those of the burst.
+
+    Without a rate, seconds change the unit and the name only.
+    """
     generate = families()[name].generate
     plain = generate(seed=1, n=50)
     assert not plain.arrivals.any()
+    timed = generate(seed=1, n=50, seconds=True)
+    assert (timed.name, timed.time_unit) == (f"{plain.name}_seconds", "second")
+    assert timed.requests == plain.requests
     for arguments in ({"rate": 0.5}, {"rate": 50.0, "seconds": True}, {"rate": 2.0, "cv": 4.0}):
         found = generate(seed=1, n=50, **arguments)
         assert found.prompts.tolist() == plain.prompts.tolist()
@@ -174,41 +179,6 @@ def test_rounds_are_seconds_rounded_up() -> None:
     in_rounds = generate(n=200, rate=3.0, cv=2.0)
     times = [round(request.arrival * NANOSECONDS) for request in in_seconds.requests]
     assert [-(-time // NANOSECONDS) for time in times] == in_rounds.arrivals.tolist()
-
-
-@pytest.mark.parametrize("name", ARRIVING)
-def test_all_at_0_in_seconds(name: str) -> None:
-    """Without a rate, seconds change the unit and the name only."""
-    plain = families()[name].generate(seed=1, n=50)
-    timed = families()[name].generate(seed=1, n=50, seconds=True)
-    assert timed.time_unit == "second"
-    assert timed.name == f"{plain.name}_seconds"
-    assert timed.requests == plain.requests
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"cv": 2.0}, "cv: goes with a rate, found none"),
-        ({"cv": 2.0, "seconds": True}, "cv: goes with a rate, found none"),
-        ({"rate": 0.0}, "rate: expected 1e-06 to 1000000.0, found 0.0"),
-        ({"rate": math.nan}, "rate: expected"),
-        ({"rate": 1.0, "cv": 0.0}, "cv: expected 0.01 to 100, found 0.0"),
-        ({"rate": 1e-6, "n": 10_000}, "rate: expected arrivals within 146 years"),
-        ({"memory": 1350}, "memory: expected at least 1351, found 1350"),
-    ],
-)
-def test_arrivals_out_of_range(arguments: dict[str, float], message: str) -> None:
-    """One line that names the parameter."""
-    with pytest.raises(ValueError, match=message):
-        families()["chat"].generate(**arguments)
-
-
-def test_two_point_with_a_prompt() -> None:
-    """Every request holds s from its start on, and peaks at s + ℓ or s + u."""
-    instance = families()["two-point"].generate(prompt=100, lower=1, upper=50, n=400)
-    assert set(instance.prompts.tolist()) == {100}
-    assert set(instance.outputs.tolist()) == {1, 50}
 
 
 @pytest.mark.parametrize("upper", [1, 2, 5, 20, 100, 500])

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from heuristics.registry import policies
 from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
+from instances.arrivals import at_rate
 from instances.batch_time import read_batch_time
-from instances.rates import at_rate
 from kvopt.commands import capacity as command
 from kvopt.suites import Section
 from kvopt.sweeps import capacity as module

@@ -13,8 +13,8 @@ import pytest
 import kvopt
 from formulations.bounds.goodput import goodput_bound
 from instances import Instance, Request, write_instance
+from instances.arrivals import at_rate
 from instances.batch_time import read_batch_time
-from instances.rates import at_rate
 from instances.traces import TraceOptions
 from instances.traces.reading import read_trace
 from kvopt.commands.rates import main as rates

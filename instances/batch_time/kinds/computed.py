@@ -8,15 +8,7 @@ from __future__ import annotations
 
 from instances.batch_time.batch_time_kind import BatchTimeKind, Option, whole
 from instances.batch_time.model import BatchTime, BatchTimeError
-from instances.deployments import (
-    GPUS,
-    MODELS,
-    DeploymentError,
-    coefficients,
-    known_gpu,
-    known_model,
-    served_by,
-)
+from instances.deployments import GPUS, MODELS, DeploymentError, coefficients, known, served_by
 
 _NAME = "computed"
 _ORIGIN = "computed from sizes, bandwidth and operations a second (docs/serving.md), not measured"
@@ -25,7 +17,7 @@ _ORIGIN = "computed from sizes, bandwidth and operations a second (docs/serving.
 def _build(options: dict[str, str]) -> BatchTime:
     tp = whole(f"{_NAME}, tp", options["tp"])
     try:
-        model, gpu = known_model(options["model"]), known_gpu(options["gpu"])
+        model, gpu = known(options["model"], options["gpu"])
         served = served_by(model, gpu, tp)
     except DeploymentError as error:
         raise BatchTimeError(f"{_NAME}: {error}") from None

@@ -6,8 +6,8 @@ Keys ``chat_id``, ``parent_chat_id``, ``timestamp`` (seconds since the first), `
 whoever its parent is; the report says how much of the prompts could be shared.
 """
 
+from instances.traces.numbers import SECONDS
 from instances.traces.records import RecordReader
-from instances.traces.times import SECONDS
 
 READER = RecordReader(
     prompt="input_length",

@@ -5,8 +5,8 @@ Columns ``Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type``
 the first midnight.
 """
 
+from instances.traces.numbers import SECONDS
 from instances.traces.table import TableReader
-from instances.traces.times import SECONDS
 
 READER = TableReader(
     prompt="Request tokens",

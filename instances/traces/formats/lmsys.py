@@ -33,9 +33,9 @@ def _exchange(record: dict[str, Any]) -> Exchange | None:
 class LmsysReader(ConversationReader):
     """Reads both forms; a CSV is told by its header."""
 
-    def finds(self, head: str) -> set[str]:
-        """Return whether the column, or which of the keys, is there."""
-        return super().finds(head) | (set(header_of(head)) & {_COLUMN})
+    def names(self, head: str) -> set[str]:
+        """Return the keys, or the column where it is there."""
+        return super().names(head) | (set(header_of(head)) & {_COLUMN})
 
     def claims(self, head: str) -> bool:
         """Tell whether the header has the column, or the first object the keys."""

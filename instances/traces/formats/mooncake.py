@@ -8,8 +8,8 @@ the same keys with seconds: a fraction of a millisecond is therefore refused.
 
 from dataclasses import replace
 
+from instances.traces.numbers import MILLISECONDS
 from instances.traces.records import RecordReader
-from instances.traces.times import MILLISECONDS
 
 READER = RecordReader(
     prompt="input_length",

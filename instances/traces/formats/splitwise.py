@@ -4,8 +4,8 @@ Columns ``request_id,request_type,application_id,arrival_timestamp,batch_size,pr
 token_size`` (traces of Mutinifni/splitwise-sim); a row is one request, whatever its batch_size.
 """
 
+from instances.traces.numbers import SECONDS
 from instances.traces.table import TableReader
-from instances.traces.times import SECONDS
 
 READER = TableReader(
     prompt="prompt_size", output="token_size", time="arrival_timestamp", unit=SECONDS

@@ -4,8 +4,8 @@ Columns ``arrived_at,num_prefill_tokens,num_decode_tokens`` (data/processed_trac
 microsoft/vidur).
 """
 
+from instances.traces.numbers import SECONDS
 from instances.traces.table import TableReader
-from instances.traces.times import SECONDS
 
 READER = TableReader(
     prompt="num_prefill_tokens", output="num_decode_tokens", time="arrived_at", unit=SECONDS

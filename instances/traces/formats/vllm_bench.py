@@ -26,13 +26,12 @@ import numpy as np
 from instances.batch_time import NANOSECONDS
 from instances.model import MAX_SECONDS
 from instances.traces.measured import Measured
-from instances.traces.numbers import whole
+from instances.traces.numbers import SECONDS, whole
 from instances.traces.reader import Reader, Rows, TokenCount, make_rows
 from instances.traces.records import keys_of, objects_of
 from instances.traces.report import Reason
 from instances.traces.stream import TraceStream
 from instances.traces.table import read_times
-from instances.traces.times import SECONDS
 from support.text import printable
 
 _PROMPTS, _OUTPUTS, _STARTS, _ERRORS = "input_lens", "output_lens", "start_times", "errors"
@@ -49,7 +48,7 @@ _LISTED = 8
 
 
 @dataclass(frozen=True)
-class ResultReader:
+class ResultReader(Reader):
     """Reads objects whose lists have an entry a request; the file is read as a whole.
 
     Attributes
@@ -58,18 +57,17 @@ class ResultReader:
         Which of the objects, from 1; None for the only one.
     """
 
-    expects: tuple[str, ...] = (_PROMPTS, _OUTPUTS)
-    units: str = f"{_STARTS}, where they are: seconds"
-    counts_text: bool = False
     run: int | None = None
+    expects = (_PROMPTS, _OUTPUTS)
+    units = f"{_STARTS}, where they are: seconds"
 
     def of_run(self, run: int) -> Reader:
         """Return the reader of one of several runs."""
         return replace(self, run=run)
 
-    def finds(self, head: str) -> set[str]:
-        """Return which of the lists the beginning shows."""
-        return keys_of(head) & set(self.expects)
+    def names(self, head: str) -> set[str]:
+        """Return the keys that the beginning shows."""
+        return keys_of(head)
 
     def claims(self, head: str) -> bool:
         """Tell whether it begins as an object with the lengths, or with the totals of a result."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 SAMPLES = Path(__file__).with_name("samples")
 MEMORY = 100
 
@@ -152,3 +154,4 @@ CASES = [
     ),
 ]
 BY_NAME = {case.file: case for case in CASES}
+each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.file)

@@ -12,10 +12,10 @@ from instances.traces import TraceOptions
 from instances.traces.convert import main
 from instances.traces.formats import formats
 from instances.traces.reading import read_trace
-from tests.instances.traces.cases import BY_NAME, CASES, Case
+from tests.instances.traces.cases import BY_NAME, Case, each_case
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.file)
+@each_case
 def test_the_file_reads_as_the_trace(
     case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -64,6 +64,7 @@ def test_the_listing_names_every_format(capsys: pytest.CaptureFixture[str]) -> N
         (["TRACE", "--memory", "9", "--rate", "-1"], "--rate: expected a number above 0"),
         (["TRACE", "--memory", "9", "--format", "nope"], "unknown format 'nope'"),
         (["none.csv", "--memory", "9"], "cannot be read"),
+        (["DAMAGED", "--memory", "9", "--out", "OUT"], "row 3: arrived_at: expected a number"),
         (["TRACE", "--memory", "9", "--out", "TRACE"], "is the input"),
         (["TRACE", "--memory", "9", "--out", "/no/such/folder/x"], "no such folder"),
     ],
@@ -71,12 +72,16 @@ def test_the_listing_names_every_format(capsys: pytest.CaptureFixture[str]) -> N
 def test_every_mistake_is_one_line(
     arguments: list[str], expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit code 2, and the trace is unharmed."""
-    path = tmp_path / "trace.csv"
-    path.write_text(BY_NAME["vidur.csv"].text)
-    given = [str(path) if each == "TRACE" else each for each in arguments]
-    assert main(given, "kvopt convert") == 2
+    """Exit code 2, the trace is unharmed, and no file is written."""
+    path, damaged, text = tmp_path / "trace.csv", tmp_path / "bad.csv", BY_NAME["vidur.csv"].text
+    path.write_text(text)
+    damaged.write_text(text.replace(*BY_NAME["vidur.csv"].time))
+    places = {"TRACE": str(path), "DAMAGED": str(damaged), "OUT": str(tmp_path / "out.json")}
+    assert main([places.get(each, each) for each in arguments], "kvopt convert") == 2
     told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("kvopt convert: ")
     assert expected in told.err
     assert told.err.count("\n") == 1
-    assert path.read_text() == BY_NAME["vidur.csv"].text
+    assert path.read_text() == text
+    assert set(tmp_path.iterdir()) == {path, damaged}

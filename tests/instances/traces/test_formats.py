@@ -14,12 +14,10 @@ from instances.model import Instance
 from instances.traces import TraceError, TraceOptions, TraceReport
 from instances.traces.formats import formats
 from instances.traces.reading import is_trace, read_trace
-from tests.instances.traces.cases import CASES, MEMORY, SAMPLES, Case
+from tests.instances.traces.cases import CASES, MEMORY, SAMPLES, Case, each_case
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT.parent / "shared" / "data" / "traces"
-
-each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.file)
 
 
 def rows_of(instance: Instance) -> list[tuple[float, int, int]]:

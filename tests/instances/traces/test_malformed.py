@@ -14,15 +14,15 @@ import pytest
 
 from instances.files import instance_document, parse_instance
 from instances.traces import TraceError, TraceOptions
-from instances.traces.convert import main
 from instances.traces.formats import formats
 from instances.traces.options import TraceOptionError
 from instances.traces.reading import read_trace
-from tests.instances.traces.cases import BY_NAME, CASES, MEMORY, Case
+from tests.instances.traces.cases import BY_NAME, CASES, MEMORY, Case, each_case
 
-each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.file)
 TABLES = [case for case in CASES if case.file.endswith(".csv")]
 TIMED = [case for case in CASES if case.timed]
+each_table = pytest.mark.parametrize("case", TABLES, ids=lambda case: case.file)
+each_timed = pytest.mark.parametrize("case", TIMED, ids=lambda case: case.file)
 
 
 def refusal(path: Path, form: str | None = None) -> str:
@@ -57,7 +57,7 @@ def test_a_missing_column(case: Case, tmp_path: Path) -> None:
     assert f"row 1: {expected}" in refusal(path)
 
 
-@pytest.mark.parametrize("case", TIMED, ids=lambda case: case.file)
+@each_timed
 def test_a_wrong_unit(case: Case, tmp_path: Path) -> None:
     """What is no time of the unit is told with its row and what was expected."""
     good, bad = case.time
@@ -98,7 +98,7 @@ def test_rows_out_of_order(case: Case, tmp_path: Path) -> None:
     assert f"row {case.row}: expected rows in the order of arrival" in told
 
 
-@pytest.mark.parametrize("case", TIMED, ids=lambda case: case.file)
+@each_timed
 def test_a_negative_time(case: Case, tmp_path: Path) -> None:
     """A time before 0, or a date before 1970, with its row."""
     good = case.time[0]
@@ -206,12 +206,13 @@ def test_whatever_is_damaged(case: Case, tmp_path: Path) -> None:
 
 
 def test_a_folder(tmp_path: Path) -> None:
-    """Is no trace, and neither is what is not there."""
+    """Is no trace, and neither is what is not there, or no file can be called."""
     assert "expected a trace, found a folder" in refusal(tmp_path)
     assert "cannot be read: No such file" in refusal(tmp_path / "none.csv")
+    assert "cannot be read: File name too long" in refusal(tmp_path / ("x" * 300 + ".csv"))
 
 
-@pytest.mark.parametrize("case", TABLES, ids=lambda case: case.file)
+@each_table
 def test_a_column_that_stands_twice(case: Case, tmp_path: Path) -> None:
     """In the header."""
     name = formats()[case.format].reader.expects[0]
@@ -220,7 +221,7 @@ def test_a_column_that_stands_twice(case: Case, tmp_path: Path) -> None:
     assert f"row 1: column {name} stands 2 times" in refusal(path)
 
 
-@pytest.mark.parametrize("case", TABLES, ids=lambda case: case.file)
+@each_table
 def test_a_header_that_stands_again(case: Case, tmp_path: Path) -> None:
     """Where two files were joined; of conversations it is a row without one."""
     header, _, rest = case.text.partition("\n")
@@ -233,7 +234,7 @@ def test_a_header_that_stands_again(case: Case, tmp_path: Path) -> None:
     assert f"row {row}: the header stands here again" in refusal(path)
 
 
-@pytest.mark.parametrize("case", TABLES, ids=lambda case: case.file)
+@each_table
 @pytest.mark.parametrize("line", ["1", "1,2,3,4,5,6,7,8,9", '"1'])
 def test_a_row_of_other_fields(case: Case, line: str, tmp_path: Path) -> None:
     """Too few, too many, and a quotation mark that does not end."""
@@ -241,7 +242,7 @@ def test_a_row_of_other_fields(case: Case, line: str, tmp_path: Path) -> None:
     assert "row 2" in told
 
 
-@pytest.mark.parametrize("case", TABLES, ids=lambda case: case.file)
+@each_table
 def test_a_line_break_in_quotation_marks(case: Case, tmp_path: Path) -> None:
     """Told with the row that it is in, whatever follows."""
     header, first, *others = case.text.splitlines()
@@ -292,22 +293,14 @@ def test_damaged_json(file: str, content: str, expected: str, tmp_path: Path) ->
     assert expected in refusal(damaged(case, tmp_path, content), case.format)
 
 
-@pytest.mark.parametrize(
-    ("rows", "expected"),
-    [
-        # A row of a table of numbers is a line, so that rows can be counted.
-        ('"1\n",2\n', "expected a row a line"),
-        # Where every row is skipped, the line says why, with the first rows.
-        ("1,0\n99,2\n5,0\n",
-         "no request is left of 3 rows: 2 rows skipped: no output tokens (first in row 2); "
-         "1 row skipped: prompt and output exceed the memory (first in row 3)"),
-    ],
-)  # fmt: skip
-def test_rows_that_leave_nothing(rows: str, expected: str, tmp_path: Path) -> None:
-    """A line says what is wrong with all of them."""
+def test_rows_that_leave_nothing(tmp_path: Path) -> None:
+    """Where every row is skipped, the line says why, with the first rows."""
     path = tmp_path / "some.csv"
-    path.write_text(f"num_prefill_tokens,num_decode_tokens\n{rows}")
-    assert expected in refusal(path)
+    path.write_text("num_prefill_tokens,num_decode_tokens\n1,0\n99,2\n5,0\n")
+    assert refusal(path).endswith(
+        "no request is left of 3 rows: 2 rows skipped: no output tokens (first in row 2); "
+        "1 row skipped: prompt and output exceed the memory (first in row 3)"
+    )
 
 
 def test_a_window_without_rows(tmp_path: Path) -> None:
@@ -357,21 +350,6 @@ def test_options_that_do_not_fit(file: str, options: dict[str, object], expected
         read_trace(BY_NAME[file].path, TraceOptions.of(options))
 
 
-@pytest.mark.parametrize("case", TIMED, ids=lambda case: case.file)
-def test_the_command_exits_with_2(
-    case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """One line on standard error, no traceback, and no file."""
-    path = damaged(case, tmp_path, case.text.replace(*case.time))
-    out = tmp_path / "out.json"
-    assert main([str(path), "--memory", "100", "--out", str(out)], "kvopt convert") == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith("kvopt convert: ")
-    assert told.err.count("\n") == 1
-    assert not out.exists()
-
-
 @pytest.mark.parametrize("year", ["0001", "1969", "2262", "9999"])
 def test_dates_that_have_no_nanoseconds(year: str, tmp_path: Path) -> None:
     """Whatever the other rows state, a year beyond 64 bits is told with its row."""
@@ -381,13 +359,6 @@ def test_dates_that_have_no_nanoseconds(year: str, tmp_path: Path) -> None:
         f"{year}-01-01 00:00:00+00:00,20,5\n"
     )
     assert "row 3: TIMESTAMP: expected a date from 1970 to 2261" in refusal(path)
-
-
-def test_a_name_that_no_file_can_have(tmp_path: Path) -> None:
-    """A path of too many characters is told in one line."""
-    path = tmp_path / ("x" * 300 + ".csv")
-    with pytest.raises(TraceError, match="cannot be read: File name too long"):
-        read_trace(path, TraceOptions(memory=MEMORY))
 
 
 @pytest.mark.parametrize("squeeze", [bytes, gzip.compress])

@@ -6,8 +6,13 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import pytest
+
+from formulations.lagrangian.certificate import evaluate
+from formulations.lagrangian.certificate_file import Certificate
 from instances import Instance, Request
 from instances.files import instance_document
 from kvopt.best_known import __main__ as command
@@ -40,6 +45,8 @@ PAIR = Instance(
     known_optimum_reason="only one fits at a time",
 )
 LIBRARY = {each.sha256: LibraryInstance(f"{each.name}.json", each) for each in (FOUR, PAIR)}
+#: Proves the optimum of ``four``.
+SWEEP = {"kind": "sweep", "value": 12, "multipliers": [0, 0]}
 COUNTER = iter(range(10**6))
 Edit = Callable[[dict[str, Any]], object]
 
@@ -143,3 +150,22 @@ def proof_by(method: str, value: int = 12) -> Proof:
     return Proof(
         value=value, method=method, date="2026-11-01", seconds=1.0, made_by=made_by(method)
     )
+
+
+def put(monkeypatch: pytest.MonkeyPatch, instance: Instance, *planted: int) -> None:
+    """Have the library hold an instance too, with its planted starts, or in place of an equal."""
+    found = LibraryInstance(f"{instance.name}.json", instance, planted or None)
+    library = LIBRARY | {instance.sha256: found}
+    monkeypatch.setattr(command, "library_by_hash", lambda: dict(library))
+
+
+def evaluations(monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> list[int]:
+    """Return the values of the certificates that a module evaluates from now on."""
+    values: list[int] = []
+
+    def counted(instance: Instance, certificate: Certificate) -> int:
+        values.append(certificate.value)
+        return evaluate(instance, certificate)
+
+    monkeypatch.setattr(module, "evaluate", counted)
+    return values

@@ -10,24 +10,25 @@ import pytest
 from formulations.lagrangian import backward_levels
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import (
-    Certificate,
     read_certificate,
 )
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
 from instances.ladder import Rung, ladder
 from kvopt.best_known import __main__ as command
-from kvopt.best_known import claims, known_values
+from kvopt.best_known import claims, known_values, prove
 from kvopt.best_known.claims import Claims
-from kvopt.best_known.library import LibraryInstance
+from support.command import Command
 from tests.kvopt.best_known.registry import (
     FOUR,
-    LIBRARY,
     OPTIMAL,
     PAIR,
     PRICES,
+    SWEEP,
     WORSE,
     Sweep,
+    evaluations,
+    put,
 )
 
 
@@ -123,9 +124,7 @@ def test_a_schedule_below_a_known_optimum_aborts(
 ) -> None:
     """A proof by construction is a statement like any other: one of the two is wrong."""
     wrong = Instance("wrong", 5, FOUR.requests, known_optimum=13, known_optimum_reason="guessed")
-    monkeypatch.setattr(
-        command, "library_by_hash", lambda: {wrong.sha256: LibraryInstance("wrong.json", wrong)}
-    )
+    put(monkeypatch, wrong)
     sweep.run(wrong, "cpsat:cpsat", OPTIMAL, 12, "CP-SAT")
     assert sweep.merge() == 5
     assert "wrong: the optimum by construction, 13 exceeds" in capsys.readouterr().err
@@ -177,32 +176,19 @@ def test_a_certificate_that_proves_nothing_is_left_out(
     assert sweep.entry()["lower"]["method"] == "volumes"
 
 
-def _evaluations(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return the values of the certificates that merges evaluate from now on."""
-    values: list[int] = []
-
-    def counted(instance: Instance, certificate: Certificate) -> int:
-        values.append(certificate.value)
-        return evaluate(instance, certificate)
-
-    monkeypatch.setattr(claims, "evaluate", counted)
-    return values
-
-
 def test_a_sweep_is_evaluated_only_where_it_is_better(
     sweep: Sweep, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A second merge takes no seconds for it, nor the first for a lesser one; more is looked at."""
-    values = _evaluations(monkeypatch)
-    best = {"kind": "sweep", "value": 12, "multipliers": [0, 0]}
+    values = evaluations(monkeypatch, claims)
     assert volume_bound(FOUR) < 11
-    sweep.run(FOUR, "auto", OPTIMAL, 11, "search", certificate=best | {"value": 11})
+    sweep.run(FOUR, "auto", OPTIMAL, 11, "search", certificate=SWEEP | {"value": 11})
     assert sweep.merge() == 0
     assert values == [11]
     assert sweep.merge() == 0
     assert values == [11]
-    sweep.run(FOUR, "search:sweep", OPTIMAL, 12, "search", certificate=best, day=2)
-    sweep.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=best, day=3)
+    sweep.run(FOUR, "search:sweep", OPTIMAL, 12, "search", certificate=SWEEP, day=2)
+    sweep.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=SWEEP, day=3)
     assert sweep.merge() == 0
     assert values == [11, 12]
     assert sweep.entry()["lower"]["certificate"] == "sweep"
@@ -214,8 +200,7 @@ def test_a_sweep_that_takes_too_long_is_one_note(
 ) -> None:
     """It is left out with a line; schedule and claimed bound of the same run are taken."""
     monkeypatch.setattr(backward_levels, "MOST_STEPS", 10)
-    certificate = {"kind": "sweep", "value": 12, "multipliers": [0, 0]}
-    sweep.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=certificate)
+    sweep.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=SWEEP)
     assert sweep.merge() == 0
     told = capsys.readouterr().err.splitlines()
     assert [line for line in told if "takes more than 10 steps" in line] == told[:1]
@@ -262,8 +247,7 @@ def test_what_a_policy_kept_is_no_upper_bound(
 ) -> None:
     """A policy that keeps tokens over an eviction solves an easier problem: no upper bound."""
     two = Instance("two", 4, (Request(0, 0, 0, 4), Request(1, 0, 1, 3)))
-    library = {two.sha256: LibraryInstance("two.json", two)}
-    monkeypatch.setattr(command, "library_by_hash", lambda: library)
+    put(monkeypatch, two)
     sweep.run(two, "svf", [3, 0], None)
     # Request 0 makes 1 token at time 1, then keeps it and makes the other 3 from round 3 on.
     parts: dict[str, Any] = {"attempts": [[(0, 1)], []], "kept": [[0, 1], [0]]}
@@ -282,8 +266,7 @@ def test_what_a_policy_kept_contradicts_no_optimum(
     # that one waits for the other: 2 + 4 = 6.
     requests = (Request(0, 0, 0, 2), Request(1, 0, 0, 2))
     two = Instance("two", 2, requests, known_optimum=6, known_optimum_reason="one by one")
-    library = {two.sha256: LibraryInstance("two.json", two)}
-    monkeypatch.setattr(command, "library_by_hash", lambda: library)
+    put(monkeypatch, two)
     sweep.run(two, "vllm-v1", [0, 1], None, attempts=[[], [(0, 1)]], kept=[[0], [0, 1]])
     sweep.run(two, "svf", [0, 2], None)
     assert sweep.merge() == 0
@@ -307,8 +290,7 @@ def test_an_optimum_by_construction_is_a_witness(
 ) -> None:
     """Where the library states another optimum than schedule and bound, the check says so."""
     other = Instance("pair", 3, PAIR.requests, known_optimum=stated, known_optimum_reason="typo")
-    library = LIBRARY | {PAIR.sha256: LibraryInstance("pair.json", other)}
-    monkeypatch.setattr(command, "library_by_hash", lambda: dict(library))
+    put(monkeypatch, other)
     assert proved.check() == 1
     assert told in capsys.readouterr().err
 
@@ -317,11 +299,10 @@ def test_a_planted_schedule_is_taken_if_it_is_better(
     sweep: Sweep, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The schedule of the construction replaces a worse one, and is replaced by none as good."""
-    planted = {FOUR.sha256: LibraryInstance("four.json", FOUR, tuple(OPTIMAL))}
     sweep.run(FOUR, "svf", WORSE, day=3)
     assert sweep.merge() == 0
     assert sweep.entry()["upper"]["method"] == "svf"
-    monkeypatch.setattr(command, "library_by_hash", lambda: LIBRARY | planted)
+    put(monkeypatch, FOUR, *OPTIMAL)
     assert sweep.merge() == 0
     upper = sweep.entry()["upper"]
     assert (upper["method"], upper["value"], upper["date"]) == ("construction", 12, "2026-11-03")
@@ -333,8 +314,7 @@ def test_a_planted_schedule_is_taken_if_it_is_better(
 
 def test_a_planted_schedule_is_checked(sweep: Sweep, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that overfills the memory stops the merge."""
-    planted = {FOUR.sha256: LibraryInstance("four.json", FOUR, (0, 0, 0, 0))}
-    monkeypatch.setattr(command, "library_by_hash", lambda: LIBRARY | planted)
+    put(monkeypatch, FOUR, 0, 0, 0, 0)
     sweep.run(FOUR, "svf", WORSE)
     with pytest.raises(ValueError, match="four: the planted schedule: "):
         sweep.merge()
@@ -399,17 +379,20 @@ def test_values_for_reports(proved: Sweep) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code"),
+    ("main", "arguments", "code"),
     [
-        ([], 2),
-        (["--nope"], 2),
-        (["--store", "/nowhere/at/all.sqlite"], 2),
-        (["--check", "--folder", "/nowhere"], 1),
+        (command.main, [], 2),
+        (command.main, ["--nope"], 2),
+        (command.main, ["--store", "/nowhere/at/all.sqlite"], 2),
+        (command.main, ["--check", "--folder", "/nowhere"], 1),
+        *((prove.main, wrong, 2) for wrong in (["--zzz"], ["--time-limit", "soon"], ["--folder"])),
     ],
 )
 def test_bad_usage_is_one_line(
-    arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]
+    main: Command, arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No traceback, one line, the exit code that --help tells."""
-    assert command.main(arguments) == code
-    assert len(capsys.readouterr().err.splitlines()) == 1
+    """No traceback, no usage, one line, the exit code that --help tells."""
+    assert main(arguments) == code
+    told = capsys.readouterr().err
+    assert told.startswith(f"{main.name}: ")
+    assert told.count("\n") == 1

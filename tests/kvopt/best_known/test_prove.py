@@ -15,7 +15,7 @@ from formulations.lagrangian.certificate_file import (
 )
 from instances import Instance
 from kvopt.best_known import again, prove
-from kvopt.best_known.rule import decide
+from kvopt.best_known.merge import decide
 from kvopt.methods import fingerprint as module
 from kvopt.methods import sources
 from kvopt.methods.fingerprint import proof_fingerprint
@@ -24,9 +24,9 @@ from kvopt.methods.witness import engine_witness, made_by
 from schedules.evidence import independent_pair
 from tests.kvopt.best_known.registry import (
     FOUR,
-    LIBRARY,
     OPTIMAL,
     PRICES,
+    SWEEP,
     WORSE,
     Sweep,
     proof_by,
@@ -57,17 +57,6 @@ def test_words_become_a_certificate(proved: Sweep, capsys: pytest.CaptureFixture
     assert proved.entry()["lower"] == entry["lower"]
     assert proved.check() == 0
     assert not list((proved.folder.parent / "trees").iterdir())
-
-
-@pytest.mark.parametrize("wrong", [["--zzz"], ["--time-limit", "soon"], ["--folder"]])
-def test_bad_usage_of_the_prover_is_one_line(
-    wrong: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It is told like that of the other commands, without a usage before it."""
-    assert prove.main(wrong) == 2
-    told = capsys.readouterr().err
-    assert told.startswith("python -m kvopt.best_known.prove: ")
-    assert told.count("\n") == 1
 
 
 def test_a_tree_is_grown_in_several_steps(
@@ -193,7 +182,8 @@ def test_a_stale_proof_is_named_and_run_again(
     proved: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It stays until a run of today proves the same; one that does not hold stays stale."""
-    _sweep_certificate(proved)
+    proved.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=SWEEP, day=3)
+    assert proved.merge() == 0
     assert proved.check() == 0
     proved.edit(lambda entry: [each.update(made_by="0" * 16) for each in entry["proofs"]])
     assert proved.check() == 3
@@ -201,7 +191,6 @@ def test_a_stale_proof_is_named_and_run_again(
     told = capsys.readouterr().err
     assert all(stale.format(method) in told for method in ("cpsat:cpsat", "highs:ilp"))
     arguments = ["--folder", str(proved.folder), "--stale"]
-    monkeypatch.setattr(again, "library_by_hash", lambda: dict(LIBRARY))
     with monkeypatch.context() as patch:
         patch.setattr(again, "proof_of", lambda _: None)
         assert prove.main(arguments) == 1
@@ -224,18 +213,8 @@ def test_a_stale_proof_is_named_and_run_again(
     assert prove.main(arguments) == 0
 
 
-def _sweep_certificate(sweep: Sweep) -> None:
-    """Certify 12 of ``four``."""
-    certificate = {"kind": "sweep", "value": 12, "multipliers": [0, 0]}
-    sweep.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=certificate, day=3)
-    assert sweep.merge() == 0
-
-
-def test_one_more_proof_by_name(
-    sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_more_proof_by_name(sweep: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
     """A method is run on an instance and entered; a team, or no instance, is bad usage."""
-    monkeypatch.setattr(again, "library_by_hash", lambda: dict(LIBRARY))
     sweep.run(FOUR, "svf", OPTIMAL)
     assert sweep.merge() == 0
     arguments = ["--folder", str(sweep.folder), "--by"]

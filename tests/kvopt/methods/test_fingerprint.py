@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 import kvopt.methods.sources
-from kvopt.methods.fingerprint import fingerprint, import_closure, versions
+from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import read_method
 from kvopt.methods.method import Method
+from kvopt.methods.sources import import_closure
 from tests.tiers import spread
 
 ROOT = Path(__file__).resolve().parents[3]

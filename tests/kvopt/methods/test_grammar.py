@@ -44,13 +44,10 @@ def test_commas_inside_parentheses_split_nothing(text: str, pieces: list[str] | 
 @pytest.mark.parametrize(
     ("text", "canonical"),
     [
-        ("auto", "auto"),
         (" svf ", "svf"),
         ("highs", "highs"),
         ("highs:ilp(groups=yes)", "highs:ilp(groups=yes)"),
         ("cpsat:cpsat-strong( groups = no )", "cpsat:cpsat-strong(groups=no)"),
-        ("bound:bound-dual", "bound:bound-dual"),
-        ("search", "search"),
         # Defaults are left out, positions are spelled.
         ("alpha-beta(alpha=0.2,beta=0.1)", "alpha-beta(beta=0.1)"),
         ("a-min with interval(1,1000)", "a-min with interval"),
@@ -138,7 +135,6 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
         ("highs with interval", "highs knows the outputs: it takes no prediction"),
         ("a-min with interval(1000,1)", "expected low <= high, found 1000 and 1"),
         ("auto:ilp", "auto takes no formulation, found 'ilp'"),
-        ("improve:ilp", "improve takes no formulation, found 'ilp'"),
         ("highs(fixing=yes)", "highs: options go with a formulation, as in highs:ilp"),
         ("alpha-beta(alpha=1_0)", "expected alpha as a number from 0 to 0.999, found '1_0'"),
         ("alpha-beta(alpha=nan)", "expected alpha as a number"),

@@ -9,7 +9,7 @@ import pytest
 
 import kvopt
 from instances import Instance, Request, write_instance
-from instances.rates import at_rate
+from instances.arrivals import at_rate
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.commands.rates import main as rates
 from kvopt.commands.solve import main as solve

@@ -111,8 +111,8 @@ def _parts(text: str, kind: str) -> list[str]:
         "auto",
     ],
 )
-def test_four_ways_to_one_text(text: str, tmp_path: Path) -> None:
-    """Script, parts of it, suite and a text read by itself name the same task."""
+def test_two_ways_to_one_text(text: str, tmp_path: Path) -> None:
+    """Suite, command line and a text read by itself name the same method."""
     method = read_method(text)
     suite = tmp_path / "one.toml"
     suite.write_text(
@@ -121,12 +121,7 @@ def test_four_ways_to_one_text(text: str, tmp_path: Path) -> None:
     )
     (section,) = read_suite(suite).sections
     (task,) = plan([section])
-    assert task.method == method
-    assert task.key == plan([section])[0].key
-    assert read_methods([text])[0].text == method.text
-    assert named_method(_arguments("--method", text)).text == method.text
-    parts = _parts(text, method.kind)
-    assert named_method(_arguments(*parts)).text == method.text
+    assert task.method == method == read_methods([text])[0]
 
 
 def test_a_formulation_alone_finds_its_engine() -> None:

@@ -139,22 +139,10 @@ def _rows(instance: Instance, models: Sequence[str]) -> list[int]:
 def test_the_command_names_the_options_in_its_results(tmp_path: Path) -> None:
     """Summary and schedule file say which options differed from their defaults."""
     out = tmp_path / "out.json"
-    result = _command("--formulation", "cpsat-strong(equal=yes, groups=no)", "--out", str(out))
+    named = ["--formulation", "cpsat-strong(equal=yes, groups=no)", "--out", str(out)]
+    result = run_command(main, TINY, *named)
     assert result.returncode == 0, result.stderr
     assert "method       cpsat:cpsat-strong(groups=no)" in result.stdout
     schedule = read_schedule(out)
     assert schedule.method == "cpsat:cpsat-strong(groups=no)"
     assert (schedule.status, schedule.tel) == ("optimal", 17)
-
-
-@pytest.mark.parametrize("text", ["cpsat(groups=no)", "cpsat(separation=2)", "layers(", "none"])
-def test_the_command_refuses_in_one_line(text: str) -> None:
-    """Exit 2, one line on standard error, nothing on standard output."""
-    result = _command("--formulation", text)
-    assert (result.returncode, result.stdout) == (2, "")
-    assert len(result.stderr.splitlines()) == 1
-    assert result.stderr.startswith("solve.py: ")
-
-
-def _command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return run_command(main, TINY, *arguments)

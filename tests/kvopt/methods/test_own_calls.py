@@ -324,32 +324,26 @@ def test_words_and_what_they_mean() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "place"),
+    ("words", "place", "says"),
     a_few(
         [
-            *((WORDS["outputs"], 0), (WORDS["nothing"], 4)),
-            *((WORDS[each], 2) for each in ("exact", "file", "intervals")),
+            ("", 0, "mine(beta=2) [x.py] (undeclared) is first overall"),
+            (WORDS["outputs"], 0, "mine(beta=2) [x.py]"),
+            (WORDS["nothing"], 4, "mine(beta=2) [x.py]"),
+            *((WORDS[each], 2, "mine(beta=2) [x.py]") for each in ("exact", "file", "intervals")),
         ],
-        2,
+        3,
     ),
 )
 def test_it_is_ranked_by_what_it_declares(
-    words: str, place: int, monkeypatch: pytest.MonkeyPatch
+    words: str, place: int, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the sentence on its class."""
+    """In the sentence on its class; one that declares nothing is first, and of no class."""
     monkeypatch.setattr("reports.build._figure", lambda *_: None)
     own = record(method="file:x.py(beta=2)", own_name="mine", tel=90, known_optimum=50)
     other = record(tel=100, known_optimum=50)
     said = make_report(frame(replace(own, told=words), other)).verdict
-    assert "mine(beta=2) [x.py]" in str(said[place])
-
-
-def test_one_that_declares_nothing_is_ranked_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is first, and of no class."""
-    monkeypatch.setattr("reports.build._figure", lambda *_: None)
-    own = record(method="file:x.py(beta=2)", own_name="mine", tel=90, known_optimum=50)
-    undeclared = make_report(frame(own, record(tel=100, known_optimum=50))).verdict
-    assert str(undeclared[0]).startswith("mine(beta=2) [x.py] (undeclared) is first overall")
+    assert says in str(said[place])
 
 
 def test_groups() -> None:
