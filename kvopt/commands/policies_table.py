@@ -134,15 +134,11 @@ def _slowness(name: str) -> tuple[int, str]:
 
 def _carried_out(instance: Instance, series: Series, progress: Display) -> tuple[list[Line], str]:
     """Run a series and return its lines, and why policies are left if the user wanted it so."""
-    lines = []
+    lines: list[Line] = []
     try:
-        for finished in series.run():
-            lines.append(_line(instance, finished))
-            progress.advance(finished.record)
+        progress.follow(series.run(), lambda finished: lines.append(_line(instance, finished)))
     except KeyboardInterrupt:
         series.interrupted = True
-    finally:
-        progress.close()
     if series.interrupted and not any(line.tel is not None for line in lines):
         raise KeyboardInterrupt
     return lines, "interrupted by the user" if series.interrupted else ""

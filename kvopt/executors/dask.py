@@ -16,9 +16,9 @@ from typing import Any
 import dask
 from distributed import Client, Future, KilledWorker, LocalCluster, Security
 
+from kvopt.executors import ExecutorError
 from kvopt.executors.dask_crew import Crew
 from kvopt.executors.dask_worker import UnfitWorkerError, carry_out, present, under_way
-from kvopt.executors.executor import ExecutorError
 from kvopt.running.execute import InterruptedRunError
 from kvopt.running.row import faulty
 from kvopt.running.state import RunState

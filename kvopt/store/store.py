@@ -23,8 +23,7 @@ from kvopt.running.record import PROVED, Column, columns
 from kvopt.running.task import Finished
 from kvopt.store.location import StoreError, hide_secrets, read_location
 from kvopt.store.readonly import open_readonly
-from kvopt.store.schema import prepare
-from kvopt.store.tables import INSTANCES, PROOFS, RUNS
+from kvopt.store.tables import INSTANCES, PROOFS, RUNS, prepare
 from schedules.files import ScheduleFileError, parse_schedule
 from support.masking import mask_url
 from support.text import one_line

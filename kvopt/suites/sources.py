@@ -97,6 +97,11 @@ def file_source(
     return Source(told, read, Path(path))
 
 
+def read_source(instance: Instance) -> Source:
+    """Return the source of an instance that is there already."""
+    return Source(instance.name, lambda: (instance, None))
+
+
 def trace_source(path: Path, name: str, options: TraceOptions) -> Source:
     """Return the source of one trace of a suite, which may stand there more than once."""
     return replace(file_source(path, name, options), name=f"{name} ({options.memory}, {options})")

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from instances import Instance, Request, write_instance
+from kvopt.executors import ExecutorError
 from kvopt.executors.dask import DaskExecutor
-from kvopt.executors.executor import ExecutorError
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import read_method

@@ -7,7 +7,7 @@ import sys
 
 _IN_A_CALLBACK = """
 import os, signal, time, weakref
-from kvopt.commands.interrupts import interrupt_once
+from kvopt.commands.watchdog import interrupt_once
 
 class Thing: pass
 

@@ -18,7 +18,7 @@ import kvopt.commands.solve
 import reports.build
 from kvopt.commands.solve_arguments import judge_options, named_method
 from kvopt.store import Store
-from kvopt.store.files import store_files
+from kvopt.store.location import store_files
 from support.outputs import OutputError
 from tests.instances.traces.cases import BY_NAME
 from tests.kvopt.sweep_tools import write_small
