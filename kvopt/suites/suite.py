@@ -257,18 +257,9 @@ def _section(path: Path, section: _Section) -> Section:
             raise SuiteError(f"{path}: section {section.name!r}, instances: {reason}") from None
         # A file that two globs match is run once.
         sources.update((source.name, source) for source in found)
-    return Section(
-        name=section.name,
-        sources=tuple(sources.values()),
-        methods=methods,
-        seeds=section.seeds,
-        time_limit=section.time_limit,
-        memory_limit=section.memory_limit,
-        threads=section.threads,
-        reproducible=section.reproducible,
-        role=section.role,
-        batch_time=_batch_time(path, section),
-    )
+    read: dict[str, Any] = {"sources": tuple(sources.values()), "methods": methods}
+    read["batch_time"] = _batch_time(path, section)
+    return Section(**section.model_dump(exclude={"instances"}) | read)
 
 
 def _batch_time(path: Path, section: _Section) -> BatchTime | None:
