@@ -439,11 +439,3 @@ class Result:
         if self.schedule is None:
             raise ValueError(f"{self._named} on {self.instance.name}: no schedule {wanted}")
         return self.schedule
-
-
-def best_known(instance: Instance) -> str:
-    """Return what the registry says of an instance, as ``1234 (optimal)`` or ``1234, bound 1200``.
-
-    Empty for an instance that is not in it.
-    """
-    return str(registered(instance) or "")

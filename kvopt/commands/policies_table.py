@@ -12,7 +12,7 @@ from heuristics.registry import policies
 from instances import Instance
 from kvopt.answer import answer, totals
 from kvopt.best_bound import KnownBound, best_bound, coverage, of_run, told_bound
-from kvopt.commands.bound_beside import BoundBeside, Limits
+from kvopt.commands.beside import BoundBeside, Limits
 from kvopt.commands.policies_columns import Against, Line, table_text
 from kvopt.methods.grammar import every_policy, read_prediction
 from kvopt.methods.knowledge import MARK, OF_CLASSES

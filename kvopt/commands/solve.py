@@ -184,7 +184,7 @@ def _beside_the_bound(
     task: Task, listen: ProgressLines, options: Options
 ) -> tuple[Finished, list[KnownBound]]:
     """Run a policy in seconds beside the bound, for which it has time left, as for a table."""
-    from kvopt.commands.bound_beside import BoundBeside, Limits  # what no other method needs
+    from kvopt.commands.beside import BoundBeside, Limits  # what no other method needs
 
     assert task.instance is not None
     assert task.deadline is not None
@@ -199,8 +199,7 @@ def _beside_the_bound(
 
 def _beside_the_answer(task: Task, listen: ProgressLines) -> tuple[Finished, tuple[Finished, ...]]:
     """Run an engine in seconds and keep its bound; ``auto`` beside what it is compared with."""
-    from kvopt.commands.answer_beside import AnswerBeside  # what no other method needs
-    from kvopt.commands.bound_beside import KeptBound, Limits
+    from kvopt.commands.beside import AnswerBeside, KeptBound, Limits  # what no other method needs
 
     assert task.instance is not None
     assert task.deadline is not None
@@ -235,7 +234,7 @@ def _print_table(
     watchdog: Watchdog,
 ) -> int:
     # What no other method needs.
-    from kvopt.commands.bound_beside import Limits
+    from kvopt.commands.beside import Limits
     from kvopt.commands.policies_table import policies_table
 
     # Every policy has limits of its own; what has been found is told, however long that takes.

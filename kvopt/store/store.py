@@ -106,7 +106,8 @@ class Store:
         # circle.
         runs = sorted(runs, key=lambda finished: finished.record.key)
         with self._telling("written"), self._engine.begin() as connection:
-            _put(connection, RUNS, [_row(finished) for finished in runs])
+            # Not asdict, which copies the traces entry by entry.
+            _put(connection, RUNS, [_storable(vars(finished.record)) for finished in runs])
             instances = [_instance(finished) for finished in runs if finished.instance is not None]
             instances.sort(key=itemgetter("sha256"))
             _put(connection, INSTANCES, instances, replace=False)
@@ -260,12 +261,6 @@ def _insertion(dialect: str, table: sa.Table, replace: bool) -> sa.Insert:
         insert = insert.on_conflict_do_nothing()
     statement: sa.Insert = insert
     return statement
-
-
-def _row(finished: Finished) -> dict[str, Any]:
-    # Not asdict, which copies the traces entry by entry.
-    row: dict[str, Any] = _storable(vars(finished.record))
-    return row
 
 
 def _instance(finished: Finished) -> dict[str, Any]:

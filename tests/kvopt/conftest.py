@@ -38,9 +38,9 @@ def runs_are_copies(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def quick_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the bound beside policies end soon, and kept in a folder of the test's own."""
-    monkeypatch.setattr("kvopt.commands.bound_beside.SHARE", 0.005)
+    monkeypatch.setattr("kvopt.commands.beside.BoundBeside.share", 0.005)
     store = tmp_path / "results" / "runs.sqlite"
-    monkeypatch.setattr("kvopt.commands.bound_beside.DEFAULT_STORE", store)
+    monkeypatch.setattr("kvopt.commands.beside.DEFAULT_STORE", store)
 
 
 @pytest.fixture

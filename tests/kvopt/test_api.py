@@ -32,7 +32,7 @@ from formulations.valid.volumes import volume_bound
 from instances import InfeasibleInstanceError, Instance, InstanceFileError, Request, write_instance
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.grammar import MethodError
-from kvopt.registered import Registered
+from kvopt.registered import Registered, registered
 from kvopt.running.task import Finished, Task
 from kvopt.sweeps.inputs import InputError
 from schedules import read_schedule
@@ -127,15 +127,15 @@ def test_the_summary() -> None:
 
 def test_the_registry_tells_an_interval_where_the_optimum_is_open() -> None:
     """The best schedule and the best bound; nothing of an instance that is not in the library."""
-    upper, bound = kvopt.result.best_known(kvopt.read("uniform_100")).split(", bound ")
+    upper, bound = str(registered(kvopt.read("uniform_100"))).split(", bound ")
     shown = re.fullmatch(r"(\d+) \(solver-reported; certified (\d+)\)", bound)
     assert shown is not None
     value, certified = shown.groups()
     assert int(certified) < int(value) < int(upper)
-    assert kvopt.result.best_known(FOUR) == "12 (optimal)"
-    assert kvopt.result.best_known(replace(FOUR, memory=6)) == ""
+    assert str(registered(FOUR)) == "12 (optimal)"
+    assert registered(replace(FOUR, memory=6)) is None
     # The same requests in seconds have the same hash, and another optimum.
-    assert kvopt.result.best_known(replace(FOUR, time_unit="second")) == ""
+    assert registered(replace(FOUR, time_unit="second")) is None
 
 
 def test_a_result_stands_beside_the_best_known() -> None:

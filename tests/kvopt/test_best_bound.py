@@ -16,7 +16,7 @@ from instances import Instance, Request, write_instance
 from instances.batch_time import DEFAULT
 from instances.time_unit import SECONDS
 from kvopt.best_bound import KnownBound, best_bound, coverage, left, percent_left
-from kvopt.commands.bound_beside import BoundBeside, KeptBound, Limits
+from kvopt.commands.beside import BoundBeside, KeptBound, Limits
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.commands.rates import main as rates
 from kvopt.commands.solve import main as solve
@@ -205,7 +205,7 @@ def test_on_one_core_the_schedule_of_a_policy_comes_before_its_bound(
         return execute(task, *told, **named)
 
     monkeypatch.setattr("kvopt.commands.solve.execute", noting)
-    monkeypatch.setattr("kvopt.commands.bound_beside.execute", noting)
+    monkeypatch.setattr("kvopt.commands.beside.execute", noting)
     question = ["conv.csv", "--memory", "1000", "--rate", "2", "--time-limit", "4"]
     assert solve([*question, "--policy", "svf", "--threads", "1", "--quiet"]) == 0
     assert order == ["svf", "bound"]

@@ -13,7 +13,7 @@ from heuristics.registry import policies
 from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request, write_instance
 from instances.batch_time import parse_batch_time
-from kvopt.commands.bound_beside import Limits
+from kvopt.commands.beside import Limits
 from kvopt.commands.policies_table import policies_table
 from kvopt.engines.in_seconds import solve_in_seconds
 from kvopt.methods.fingerprint import fingerprint, versions

@@ -10,7 +10,7 @@ import pytest
 import kvopt
 from instances import Instance, Request
 from kvopt.commands import policies_table as module
-from kvopt.commands.bound_beside import Limits
+from kvopt.commands.beside import Limits
 from kvopt.commands.policies_table import PoliciesTable, policies_table
 from kvopt.registered import Registered
 from kvopt.running.task import Finished, Task

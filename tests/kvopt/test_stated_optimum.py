@@ -15,7 +15,7 @@ import kvopt.commands.solve
 import kvopt.running.state
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request, write_instance
-from kvopt.commands.bound_beside import Limits
+from kvopt.commands.beside import Limits
 from kvopt.commands.policies_table import policies_table
 from kvopt.methods.grammar import read_method
 from kvopt.running.events import BoundProved, ScheduleFound
