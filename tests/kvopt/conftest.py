@@ -16,17 +16,34 @@ from instances import Instance, Request, write_instance
 from tests.commands import run_command
 from tests.forks import OF_RUNS
 from tests.kvopt.postgres_server import PostgresServer
+from tests.kvopt.sweep_tools import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 #: What a small disk holds.
 DISK_BYTES = 1_000_000
 Command = Callable[..., subprocess.CompletedProcess[str]]
+Refused = Callable[..., str]
+#: Am1-like: no engine closes it within seconds, and no policy finds its best schedules.
+HARD = Instance("hard", 45, tuple(Request(i, 0, 1 + i % 5, 2 + (7 * i) % 38) for i in range(45)))
 
 
 @pytest.fixture
 def solve() -> Command:
     """Call the command ``solve.py`` with the given arguments."""
     return partial(run_command, kvopt.commands.solve.main)
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Refused:
+    """Run a command that must end with 2 and one line, here; the line comes back."""
+
+    def run(main: Callable[[list[str]], int], *arguments: object) -> str:
+        assert main([*map(str, arguments)]) == 2
+        shown = capsys.readouterr()
+        (line,) = shown.err.splitlines()
+        assert shown.out == ""
+        return line
+
+    return run
 
 
 @pytest.fixture
@@ -69,10 +86,9 @@ def small(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def hard(tmp_path: Path) -> Path:
-    """An am1-like instance that no engine closes within seconds."""
+    """That instance as a file."""
     path = tmp_path / "hard.json"
-    requests = tuple(Request(i, 0, 1 + i % 5, 2 + (7 * i) % 38) for i in range(45))
-    write_instance(Instance("hard", 45, requests), path)
+    write_instance(HARD, path)
     return path
 
 

@@ -1,26 +1,33 @@
-"""What the tests of sweeps share: small instances, the command, and who is still alive."""
+"""What tests of runs share: small instances, methods, commands, and who is still alive."""
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import indent
 
 import psutil
 
 from instances import Instance, Request, write_instance
 from kvopt.commands.evaluate import main
+from kvopt.running.task import Finished
+from kvopt.store import Store
 from kvopt.store.export import read_rows
 from tests.commands import run_command
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Set in the environment of a command and of all that it starts.
 _MARK = "KVOPT_TEST_MARK"
+#: Optimum 2 + 4: request 1 starts at its arrival, when request 0 has left.
+PAIR = Instance("pair", 5, (Request(0, 0, 1, 2), Request(1, 3, 0, 4)))
 
 
 def write_small(folder: Path, count: int) -> list[Path]:
@@ -32,6 +39,73 @@ def write_small(folder: Path, count: int) -> list[Path]:
         write_instance(Instance(f"small_{number}", 5 + number, requests, family="small"), path)
         paths.append(path)
     return paths
+
+
+class Screen(io.StringIO):
+    """A terminal, and what is shown there."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def own_method(folder: Path, body: str, head: str = "import os, time") -> str:
+    """Write a method of one's own, with its body from the third line on; return its text."""
+    path = folder / "own.py"
+    declared = "def solve(instance, report, seconds, seed, threads):"
+    path.write_text(f"{head}\n{declared}\n{indent(body, '    ')}\n", encoding="utf-8")
+    return f"file:{path}"
+
+
+def store_runs(path: Path, *runs: Finished) -> None:
+    """Put runs into a store."""
+    with closing(Store(path)) as store:
+        store.put_all(runs)
+
+
+def wait_until(holds: Callable[[], object], seconds: float = 60) -> None:
+    """Wait until something holds; an assertion fails after some seconds."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def in_python(code: str, *arguments: object, folder: Path = ROOT) -> str:
+    """Return what a fresh interpreter prints, which must come to its end."""
+    run = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout.strip()
+
+
+def start_solve(*arguments: object) -> subprocess.Popen[str]:
+    """Start ``solve.py``; its output is piped."""
+    return subprocess.Popen(
+        [sys.executable, str(ROOT / "solve.py"), *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for_an_incumbent(process: subprocess.Popen[str]) -> None:
+    """Read what ``solve.py`` prints until a policy has found a schedule."""
+    assert process.stdout is not None
+    while "policy" not in process.stdout.readline():
+        assert process.poll() is None
+
+
+def summary_of(output: str) -> dict[str, str]:
+    """Return labels and values of a summary, of several lines of a label the last."""
+    cells = (line.partition("  ") for line in output.splitlines())
+    return {label: value.strip() for label, _, value in cells if value}
 
 
 @dataclass
@@ -65,6 +139,14 @@ class Evaluate:
         """Do the same here, for what it stores and says: its processes are not told as alive."""
         return run_command(main, *self.arguments)
 
+    def killed_when(self, holds: Callable[[], object]) -> list[str]:
+        """Start the command, kill it as soon as something holds, and return what is left."""
+        process = self.start()
+        wait_until(holds)
+        process.kill()
+        process.communicate()
+        return self.alive()
+
     def alive(self) -> list[str]:
         """Return the command lines of processes that are left after five seconds' grace."""
         deadline = time.monotonic() + 5
@@ -82,6 +164,10 @@ class Evaluate:
             except psutil.Error:
                 continue
         return found
+
+    def workers(self) -> int:
+        """Return how many processes of runs are there now."""
+        return sum("kvopt.running.worker" in line for line in self.living())
 
 
 def statuses(store: Path) -> dict[tuple[str, str], str]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -12,7 +10,7 @@ from formulations.mip import lp_bucketed
 from instances import Instance, Request
 from kvopt.methods.grammar import read_method
 from kvopt.running.task import Task
-from support.checkout import ROOT
+from tests.kvopt.sweep_tools import in_python
 
 #: Of 114 rounds for the double volume; buckets of two rounds, with 55 columns for each request.
 MIXED = Instance(
@@ -62,9 +60,7 @@ print(json.dumps(found))
 
 def test_a_short_grid_has_the_optimum_of_the_whole_one() -> None:
     """Where all completes on it, its optimum is that of the whole; else the whole is solved."""
-    command = [sys.executable, "-c", _THREE_WAYS]
-    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    short, too_short, whole = json.loads(run.stdout.splitlines()[-1])
+    short, too_short, whole = json.loads(in_python(_THREE_WAYS).splitlines()[-1])
     (whole_try,) = whole[0]
     assert whole_try[0] == {"short": True}
     (short_try,) = short[0]

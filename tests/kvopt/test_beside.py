@@ -10,7 +10,6 @@ from formulations.lagrangian.starts import certified_costs
 from formulations.search import layers
 from formulations.search.layers import Pass
 from formulations.valid.windows import start_windows
-from instances import Instance, Request
 from instances.families import am1
 from kvopt.engines import auto
 from kvopt.engines.job import Job, tel_of
@@ -19,9 +18,9 @@ from kvopt.running import process
 from kvopt.running.events import Event, Ready, Report, ScheduleFound
 from kvopt.running.task import Task
 from kvopt.running.team import Order, Tell, run_team
+from tests.kvopt.sweep_tools import PAIR
 from tests.oracles.brute_force import brute_force_optimum
 
-PAIR = Instance("pair", 5, (Request(0, 0, 1, 2), Request(1, 3, 0, 4)))
 TASK = Task(PAIR, PAIR.name, read_method("improve"))
 
 

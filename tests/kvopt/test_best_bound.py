@@ -26,7 +26,7 @@ from kvopt.places import DEFAULT_STORE
 from kvopt.running.execute import execute
 from kvopt.running.task import Finished, Task
 from kvopt.store import Store
-from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
+from tests.kvopt.sweep_tools import store_runs
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies")
 
@@ -54,9 +54,7 @@ def bounded() -> Finished:
     found = execute(Task(TIGHT, TIGHT.name, method, time_limit=1.0, batch_time=DEFAULT))
     assert found.record.lower_bound is not None
     DEFAULT_STORE.parent.mkdir()
-    store = Store(DEFAULT_STORE)
-    store.put(found)
-    store.close()
+    store_runs(DEFAULT_STORE, found)
     return found
 
 
@@ -134,10 +132,9 @@ def test_the_bound_of_an_engine_is_kept_for_all(
     named = ["tight.json", "--time-limit", "8", "--quiet"]
     assert solve([*named, "--method", method]) == 0
     (bound,) = re.findall(r"^lower bound +([\d.]+) s ", capsys.readouterr().out, re.M)
-    store = Store(DEFAULT_STORE, readonly=True)
-    rows = store.select("method", "lower_bound", "time_limit", instance_sha256=TIGHT.sha256)
-    codes = store.select("code")
-    store.close()
+    with closing(Store(DEFAULT_STORE, readonly=True)) as store:
+        rows = store.select("method", "lower_bound", "time_limit", instance_sha256=TIGHT.sha256)
+        codes = store.select("code")
     ((kept, value, limit),) = rows
     assert (kept, SECONDS.number(value), limit) == ("bound", bound, 8.0)
     assert codes == [(fingerprint(read_method("bound")),)]
@@ -229,12 +226,11 @@ def test_the_store_is_asked_for_this_instance_and_batch_time(bounded: Finished) 
 def test_a_stored_claim_counts_as_far_as_its_certificate_proves(bounded: Finished) -> None:
     """Neither a row that claims more than that nor one without a certificate raises the bound."""
     record = replace(bounded.record, lower_bound=10**15)
-    store = Store(DEFAULT_STORE)
-    store.put(replace(bounded, record=replace(record, key="1" * 64)))
-    store.put(replace(bounded, record=replace(record, key="2" * 64), certificate=None))
     forged = {**(bounded.certificate or {}), "value": 10**15}
-    store.put(replace(bounded, record=replace(record, key="3" * 64), certificate=forged))
-    store.close()
+    certificates = {"1": bounded.certificate, "2": None, "3": forged}
+    for key, certificate in certificates.items():
+        claimed = replace(bounded, record=replace(record, key=key * 64), certificate=certificate)
+        store_runs(DEFAULT_STORE, claimed)
     found = best_bound(TIGHT, DEFAULT)
     assert found is not None
     assert found.value == bounded.record.lower_bound
@@ -323,14 +319,3 @@ def test_what_is_left_is_rounded_up() -> None:
     ]
     assert left(9, 9) == left(0, 0) == 0
     assert left(8, 9) is None
-
-
-def test_the_note_on_kept_tokens_is_true() -> None:
-    """Where the bound covers them nobody reads that the TEL may be below it."""
-    covered = kvopt.run(TIGHT, "vllm-v1", batch_time="affine(base=100,token=10)")
-    assert covered.notes == (KEEPS_TOKENS_COVERED,)
-    assert "may be below OPT" not in f"{covered} {covered.record.detail}"
-    assert "also where tokens are kept" in str(covered)
-    free = kvopt.run(TIGHT, "vllm-v1", batch_time="linear(base=100,decode=50)")
-    assert free.notes == (KEEPS_TOKENS_NOTE,)
-    assert "left to gain" not in str(free)

@@ -22,6 +22,7 @@ from kvopt.sweeps.capacity import HIGHEST, LOWEST, Probe, capacity_bound, larges
 from schedules.real_time.serving import good
 from schedules.real_time.slo import read_slo
 from schedules.real_time.timeline import timeline
+from tests.kvopt.conftest import Refused
 
 
 @given(st.floats(LOWEST, HIGHEST * 0.999), st.floats(LOWEST, HIGHEST), st.floats(0.01, 0.5))
@@ -108,19 +109,15 @@ def test_the_command(
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        (["chat"], "slo"),
-        (["chat", "--slo", "tpop:1"], "tpop"),
-        (["chat", "--slo", "ttft:1", "--share", "0"], "expected percent above 0, at most 100"),
-        (["chat", "--slo", "ttft:1", "--export", "x.txt"], "expected a name with .csv or .json"),
-        (["chat", "--slo", "ttft:1", "--gpu", "h100-80"], "found no --model"),
-        (["chat", "--slo", "ttft:1", "--methods", ","], "expected a method"),
-        (["chat", "--slo", "ttft:1", "--methods", "bound"], "expected one that makes schedules"),
+        ([], "slo"),
+        (["--slo", "tpop:1"], "tpop"),
+        (["--slo", "ttft:1", "--share", "0"], "expected percent above 0, at most 100"),
+        (["--slo", "ttft:1", "--export", "x.txt"], "expected a name with .csv or .json"),
+        (["--slo", "ttft:1", "--gpu", "h100-80"], "found no --model"),
+        (["--slo", "ttft:1", "--methods", ","], "expected a method"),
+        (["--slo", "ttft:1", "--methods", "bound"], "expected one that makes schedules"),
     ],
 )
-def test_bad_usage(
-    asked: list[str], says: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_bad_usage(asked: list[str], says: str, refused: Refused, tmp_path: Path) -> None:
     """One line and 2."""
-    assert command.main([*asked, "--store", str(tmp_path / "runs.sqlite")]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert says in line
+    assert says in refused(command.main, "chat", *asked, "--store", tmp_path / "runs.sqlite")

@@ -22,7 +22,8 @@ from kvopt.executors.local import LocalExecutor
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import read_method
 from kvopt.running.task import Finished, Task
-from tests.kvopt.dask_cluster import ROOT, DaskCluster, dask_cluster, listening, runs_of, wait_until
+from tests.kvopt.dask_cluster import DaskCluster, dask_cluster, listening, runs_of
+from tests.kvopt.sweep_tools import ROOT, wait_until
 from tests.tiers import a_few
 
 #: A method that waits at a gate, is not easily killed, and says which worker it is of.

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from heuristics.simulator import run_policy
-from instances import Instance, Request
 from kvopt.engines.start import warm_start_policies
 from kvopt.methods.grammar import read_method
 from kvopt.running import first_answer, team
@@ -19,11 +18,8 @@ from kvopt.running.events import Event, Report, ScheduleFound
 from kvopt.running.first_answer import FirstAnswer
 from kvopt.running.task import Task
 from schedules import check_schedule, make_schedule
+from tests.kvopt.conftest import HARD
 
-#: Of 45 requests, whose best schedules no policy finds.
-HARD = Instance(
-    "hard", 45, tuple(Request(i, 0, 1 + i % 5, 2 + (7 * i) % 38) for i in range(45)), family="test"
-)
 TASK = Task(HARD, "hard", read_method("auto"))
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -34,6 +36,7 @@ from reports.tables.known import known_optima
 from schedules import Schedule, check_schedule, read_schedule, write_schedule
 from schedules.model import KEEPS_TOKENS_NOTE, any_kept, better
 from tests.kvopt.conftest import Command
+from tests.kvopt.sweep_tools import store_runs
 from tests.oracles.brute_force import brute_force_optimum
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies", "quick_bounds")
@@ -144,17 +147,8 @@ def test_a_run_takes_no_bound_from_it(bound: int) -> None:
 
 def _run(method: str, instance: Instance = INSTANCE) -> Finished:
     read = read_method(method)
-    code, used = fingerprint(read), versions(read)
-    return execute(
-        Task(
-            instance,
-            instance.name,
-            read,
-            time_limit=20.0,
-            code=code,
-            versions=used,
-        )
-    )
+    told: dict[str, Any] = {"code": fingerprint(read), "versions": versions(read)}
+    return execute(Task(instance, instance.name, read, time_limit=20.0, **told))
 
 
 #: A method of one's own that plays vllm-v1's schedule of the instance.
@@ -176,11 +170,9 @@ def test_rows_reports_and_alarms(tmp_path: Path) -> None:
         assert run.schedule is not None
         assert (run.schedule["lower_bound"], run.schedule["status"]) == (None, "feasible")
     assert (runs[2].record.status, runs[2].record.tel) == ("optimal", 18)
-    store = Store(tmp_path / "runs.sqlite")
-    store.put_all(runs)
-    shown = run_summaries(store, None)
-    table = store.rows()
-    store.close()
+    store_runs(tmp_path / "runs.sqlite", *runs)
+    with closing(Store(tmp_path / "runs.sqlite")) as store:
+        shown, table = run_summaries(store, None), store.rows()
     assert sorted(run.keeps_tokens for run in shown) == [False, True, True]
     assert alarms(shown) == []
     assert find_contradictions(table) == []
@@ -202,20 +194,18 @@ def test_a_note_at_the_end_of_many_refusals_is_not_cut_off() -> None:
 
 def test_older_rows_are_judged_by_their_schedules(tmp_path: Path) -> None:
     """A policy that may keep tokens and did not is an upper bound like any other."""
-    store = Store(tmp_path / "runs.sqlite")
     kept = _run("vllm-v1")
     assert kept.schedule is not None
     old = replace(kept, record=replace(kept.record, detail=""))
     single = {key: value for key, value in kept.schedule.items() if key != "kept"}
-    store.put_all(
-        [
-            old,
-            replace(old, record=replace(old.record, key="1" * 64), schedule=single),
-            replace(old, record=replace(old.record, key="2" * 64), schedule=None),
-        ]
+    store_runs(
+        tmp_path / "runs.sqlite",
+        old,
+        replace(old, record=replace(old.record, key="1" * 64), schedule=single),
+        replace(old, record=replace(old.record, key="2" * 64), schedule=None),
     )
-    found = {run.key: run.keeps_tokens for run in run_summaries(store, None)}
-    store.close()
+    with closing(Store(tmp_path / "runs.sqlite")) as store:
+        found = {run.key: run.keeps_tokens for run in run_summaries(store, None)}
     assert found == {kept.record.key: True, "1" * 64: False, "2" * 64: True}
 
 
@@ -276,12 +266,8 @@ def _last_lines(text: str) -> str:
 def test_the_table_of_all_policies_marks_it() -> None:
     """What kept tokens here is marked and explained; it says nothing of the stated optimum."""
     known = replace(INSTANCE, known_optimum=18, known_optimum_reason="brute force")
-    table = policies_table(
-        known,
-        prediction=None,
-        seed=0,
-        limits=Limits(time.monotonic() + 60, None, jobs=2),
-    )
+    limits = Limits(time.monotonic() + 60, None, jobs=2)
+    table = policies_table(known, prediction=None, seed=0, limits=limits)
     text = table.text
     assert (table.accepted, table.misstated) == (True, "")
     marked = [line.split()[0] for line in text.splitlines() if " * " in line]

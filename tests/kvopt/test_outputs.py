@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -21,9 +20,8 @@ from kvopt.store import Store
 from kvopt.store.location import store_files
 from support.outputs import OutputError
 from tests.instances.traces.cases import BY_NAME
+from tests.kvopt.conftest import Refused
 from tests.kvopt.sweep_tools import write_small
-
-Refused = Callable[..., str]
 
 
 @pytest.fixture
@@ -31,21 +29,6 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """One small instance in the current folder."""
     monkeypatch.chdir(tmp_path)
     return write_small(tmp_path, 1)[0]
-
-
-@pytest.fixture
-def refused(capfd: pytest.CaptureFixture[str]) -> Iterator[Refused]:
-    """Run a command that must end with 2 and one line; the line comes back."""
-    before = signal.getsignal(signal.SIGTERM)
-
-    def run(main: Callable[[list[str]], int], *arguments: object) -> str:
-        assert main([*map(str, arguments)]) == 2
-        shown = capfd.readouterr()
-        assert shown.err.count("\n") == 1
-        return shown.err
-
-    yield run
-    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.mark.parametrize("path", ["small_0.json", "./small_0.json", "link.json"])
@@ -103,8 +86,7 @@ def test_evaluate_keeps_what_it_reads(
 @pytest.mark.parametrize("path", ["x" * 300 + ".py", "~nobody-of-that-name/own.py", "a\0b.py"])
 def test_methods_in_impossible_places(path: str, small: Path, refused: Refused) -> None:
     """A file of one's own that cannot be there is one line, before anything runs."""
-    told = refused(kvopt.commands.evaluate.main, small, "--methods", f"file:{path}")
-    assert "file:" in told
+    assert "file:" in refused(kvopt.commands.evaluate.main, small, "--methods", f"file:{path}")
 
 
 @pytest.mark.parametrize("option", ["--report", "--export", "--out"])

@@ -19,11 +19,10 @@ from kvopt.commands.evaluate import main
 from kvopt.running.task import Finished
 from kvopt.store import Store, StoreError
 from tests.commands import run_command
-from tests.kvopt.dask_cluster import wait_until
 from tests.kvopt.postgres_server import PASSWORD, PostgresServer
+from tests.kvopt.sweep_tools import ROOT, wait_until
 from tests.reports.synthetic import record
 
-ROOT = Path(__file__).resolve().parents[2]
 RECORD = record(
     key="k" * 64,
     instance="one",

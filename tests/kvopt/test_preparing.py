@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import subprocess
-import sys
 import time
 
 import pytest
 
 from formulations.bounds import rates
 from kvopt.engines import in_seconds
-from support.checkout import ROOT
+from tests.kvopt.sweep_tools import in_python
 from tests.tiers import a_few
 
 #: Prepares a method and runs it; prints which libraries came late.
@@ -48,9 +46,7 @@ print(sorted(late), "pyomo" in loaded)
 )
 def test_libraries_are_loaded_before_the_clock(method: str, pyomo: bool) -> None:
     """No library is left for the counted time, also what Pyomo puts off until its first model."""
-    command = [sys.executable, "-c", _RUN, method]
-    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    assert run.stdout.split("\n")[-2] == f"[] {pyomo}"
+    assert in_python(_RUN, method).splitlines()[-1] == f"[] {pyomo}"
 
 
 def test_kernels_are_compiled_whatever_the_clock_says(monkeypatch: pytest.MonkeyPatch) -> None:

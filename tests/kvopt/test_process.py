@@ -18,7 +18,7 @@ import kvopt.running.begun
 import kvopt.running.linux
 import kvopt.running.process
 import kvopt.running.reaper
-from instances import Instance, Request
+from instances import Request
 from kvopt.best_known.entry import Upper
 from kvopt.methods.grammar import read_method
 from kvopt.running.begun import WORKER, begun
@@ -27,28 +27,12 @@ from kvopt.running.state import RunState
 from kvopt.running.supervise import Supervised, supervise
 from kvopt.running.task import Task
 from schedules import make_schedule
-
-INSTANCE = Instance("pair", 5, (Request(0, 0, 1, 2), Request(1, 3, 0, 4)))
+from tests.kvopt.sweep_tools import PAIR
 
 
 def _run(memory_limit: float | None = None, limit: float = 30.0) -> Supervised:
-    task = Task(
-        INSTANCE, "pair", read_method("highs:ilp"), time_limit=20.0, memory_limit=memory_limit
-    )
+    task = Task(PAIR, "pair", read_method("highs:ilp"), time_limit=20.0, memory_limit=memory_limit)
     return supervise(task, limit)
-
-
-def test_a_task_survives_the_trip() -> None:
-    """What the parent writes is what the process of the run reads."""
-    task = Task(
-        INSTANCE,
-        "pair",
-        read_method("highs:ilp"),
-        deadline=7.5,
-        warm_start=[0, 3],
-        model_file="x.lp",
-    )
-    assert Task.from_line(task.to_line()) == task
 
 
 def test_one_process_below_its_reaper() -> None:
@@ -80,7 +64,7 @@ def test_what_began_ahead_takes_the_first_task() -> None:
 def test_a_long_line_waits_for_nobody(worker: Path) -> None:
     """A process that does not read what a pipe cannot hold ends at its limit all the same."""
     worker.write_text('import time\nprint(\'{"kind": "ready"}\', flush=True)\ntime.sleep(100)\n')
-    many = replace(INSTANCE, requests=tuple(Request(i, 0, 1, 2) for i in range(20_000)))
+    many = replace(PAIR, requests=tuple(Request(i, 0, 1, 2) for i in range(20_000)))
     task = Task(many, "many", read_method("highs:ilp"))
     assert len(task.to_line()) > 100_000
     assert supervise(task, 0.2).outcome.ending == "time_limit"
@@ -162,36 +146,26 @@ def test_what_a_process_prints_is_kept(worker: Path, stream: str) -> None:
 
 def test_an_infeasible_schedule_is_refused() -> None:
     """A schedule that the checker refuses is never taken, and it is said."""
-    state = RunState(INSTANCE, "liar")
-    assert not state.offer(make_schedule(INSTANCE, [0, 0], "liar"), "liar")
+    state = RunState(PAIR, "liar")
+    assert not state.offer(make_schedule(PAIR, [0, 0], "liar"), "liar")
     assert "liar" in state.refused[0]
     assert state.standing() == "refused"
 
 
 def test_a_false_bound_is_an_error() -> None:
     """A bound above a checked schedule is no proof of anything, and none of it is kept."""
-    state = RunState(INSTANCE, "liar")
-    assert state.offer(make_schedule(INSTANCE, [0, 3], "fine"), "fine")
+    state = RunState(PAIR, "liar")
+    assert state.offer(make_schedule(PAIR, [0, 3], "fine"), "fine")
     state.raise_bound(7, "liar")
     state.close()
     assert (state.standing(), state.lower_bound) == ("error", None)
 
 
-def test_optimal_needs_equal_integers() -> None:
-    """A bound one below the TEL is a gap."""
-    state = RunState(INSTANCE, "fine")
-    state.offer(make_schedule(INSTANCE, [0, 3], "fine"), "fine")
-    state.raise_bound(5, "bound")
-    assert state.standing() == "feasible"
-    state.raise_bound(6, "bound")
-    assert state.standing() == "optimal"
-
-
 @pytest.mark.parametrize("source", ["HiGHS", "CP-SAT", "search", "prices"])
 def test_an_engines_own_proof_of_a_known_bound_is_one_more_witness(source: str) -> None:
     """Of a closed run the engine's own search is named; what else proves the same bound is not."""
-    state = RunState(INSTANCE, "fine")
-    state.offer(make_schedule(INSTANCE, [0, 3], "fine"), "fine")
+    state = RunState(PAIR, "fine")
+    state.offer(make_schedule(PAIR, [0, 3], "fine"), "fine")
     events: list[Event] = [
         BoundProved(value=6, source="volumes"),
         BoundProved(value=6, source=source),
@@ -202,7 +176,7 @@ def test_an_engines_own_proof_of_a_known_bound_is_one_more_witness(source: str) 
 
 def test_no_method_lends_the_name_of_the_volumes() -> None:
     """What volumes prove is believed of any method: 6 here; a 7 in their name is an error."""
-    state = RunState(INSTANCE, "file:own.py")
+    state = RunState(PAIR, "file:own.py")
     assert state.take(BoundProved(value=6, source="volumes"))
     assert not state.take(BoundProved(value=7, source="volumes"))
     state.close()
@@ -213,7 +187,7 @@ def test_no_method_lends_the_name_of_the_volumes() -> None:
 @pytest.mark.parametrize("source", [" volumes", "volumes ", "volumes\t", "\u00a0volumes\n"])
 def test_blanks_are_no_way_around_it(source: str) -> None:
     """A source is compared as it is kept: with blanks around it, it would become the volumes'."""
-    state = RunState(INSTANCE, "file:own.py")
+    state = RunState(PAIR, "file:own.py")
     assert not state.take(BoundProved(value=7, source=source))
     state.close()
     assert (state.standing(), state.lower_bound, state.bound_source) == ("error", None, "")
@@ -221,7 +195,7 @@ def test_blanks_are_no_way_around_it(source: str) -> None:
 
 def test_names_are_as_short_as_the_registry_wants_them() -> None:
     """One endless name in a row would have its whole store refused there."""
-    state = RunState(INSTANCE, "file:own.py")
+    state = RunState(PAIR, "file:own.py")
     events: list[Event] = [
         ScheduleFound(starts=[0, 3], found_by="y" * 1000),
         BoundProved(value=1, source="x" * 1000),
@@ -248,7 +222,7 @@ def test_only_compiling_is_free(worker: Path, compiles: bool, ending: str) -> No
     worker.write_text(f"import time\n{start}print({last!r})\n")
     looks: list[float] = []
     run = supervise(
-        Task(INSTANCE, "pair", read_method("highs:ilp"), time_limit=20.0),
+        Task(PAIR, "pair", read_method("highs:ilp"), time_limit=20.0),
         30.0,
         kill_at=time.monotonic() + 2.5,
         listen=lambda look: looks.append(look.compiling),

@@ -14,7 +14,7 @@ import pytest
 import kvopt.commands.solve
 import kvopt.running.state
 from formulations.valid.volumes import volume_bound
-from instances import Instance, Request, write_instance
+from instances import Instance, write_instance
 from kvopt.commands.beside import Limits
 from kvopt.commands.policies_table import policies_table
 from kvopt.methods.grammar import read_method
@@ -29,24 +29,12 @@ from reports.rows import prepare
 from schedules import Schedule, check_schedule, read_schedule
 from schedules.check import Verdict
 from schedules.model import KEEPS_TOKENS_NOTE
+from tests.kvopt.best_known.registry import FOUR, PRICES
 from tests.kvopt.conftest import Command
+from tests.kvopt.sweep_tools import summary_of
 from tests.oracles.brute_force import brute_force_optimum
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies", "quick_bounds")
-
-#: M = 5, s = 1, o = (1, 1, 3, 3): OPT 12 with starts 0, 1, 0, 3 (docs/errata.md, E1), volumes 10.
-FOUR = Instance(
-    "four",
-    5,
-    (Request(0, 0, 1, 1), Request(1, 0, 1, 1), Request(2, 0, 1, 3), Request(3, 0, 1, 3)),
-)
-#: Prices on memory that prove 11: their sum is 10.45.
-PRICES: dict[str, Any] = {
-    "kind": "prices",
-    "value": 11,
-    "denominator": 20,
-    "memory": [0, 6, 0, 12, 1],
-}
 
 
 def stating(optimum: int) -> Instance:
@@ -99,10 +87,6 @@ def test_what_contradicts_it(
     assert dispute(FOUR, tel, bound, "CP-SAT", certificate) is None
 
 
-def _summary(text: str) -> dict[str, str]:
-    return dict(line.split(maxsplit=1) for line in text.splitlines() if "  " in line)
-
-
 @pytest.mark.parametrize(
     ("stated", "solver", "status", "bound", "told"),
     [
@@ -129,7 +113,7 @@ def test_solve_reports_and_writes_all_the_same(
     assert len(result.stderr.splitlines()) == bool(told)
     assert told in result.stderr
     assert "bug" not in result.stderr
-    rows = _summary(result.stdout)
+    rows = summary_of(result.stdout)
     assert (rows["status"], rows["TEL"].split()[0], rows["checker"]) == (status, "12", "valid")
     schedule = read_schedule(out)
     assert (schedule.tel, schedule.lower_bound, schedule.status) == (12, bound, status)

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from kvopt.store.export import read_rows
-from tests.kvopt.sweep_tools import Evaluate, write_small
+from tests.kvopt.sweep_tools import Evaluate, wait_until, write_small
 
 KILLS = 20
 INSTANCES = 8
@@ -45,10 +45,9 @@ def _is_made(store: Path) -> bool:
 
 def _wait_for_more(store: Path, stored: int, process: subprocess.Popen[str]) -> None:
     """Wait until more runs are stored, or until the process has ended."""
-    deadline = time.monotonic() + 60
-    while process.poll() is None and not (_is_made(store) and len(read_rows(store)) > stored):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(
+        lambda: process.poll() is not None or (_is_made(store) and len(read_rows(store)) > stored)
+    )
 
 
 @pytest.mark.slow("waits")
@@ -104,10 +103,7 @@ def test_an_interrupt_stops_the_runs_and_keeps_the_rows(tmp_path: Path) -> None:
     store = tmp_path / "runs.sqlite"
     command = Evaluate([path, "--methods", f"svf,file:{slow}", "--store", store])
     process = command.start()
-    deadline = time.monotonic() + 30
-    while not (_is_made(store) and len(read_rows(store))):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_until(lambda: _is_made(store) and len(read_rows(store)))
     asked = time.monotonic()
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
@@ -122,14 +118,7 @@ def test_an_interrupt_stops_the_runs_and_keeps_the_rows(tmp_path: Path) -> None:
 def test_engines_die_with_a_killed_sweep(tmp_path: Path, hard: Path) -> None:
     """The engines that a run has started in processes of their own are gone as well."""
     command = Evaluate([hard, "--methods", "auto", "--store", tmp_path / "runs.sqlite"])
-    process = command.start()
-    deadline = time.monotonic() + 60
-    while sum("kvopt.running.worker" in line for line in command.living()) < 2:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert command.alive() == []
+    assert command.killed_when(lambda: command.workers() >= 2) == []
 
 
 @pytest.mark.slow("waits")

@@ -33,7 +33,7 @@ from kvopt.running.events import BoundProved, Done, Event, Note, Report, Schedul
 from schedules import check_schedule, make_schedule
 from schedules.evidence import independent_pair
 from tests.engine_batch import one_at_a_time, solve_batch
-from tests.kvopt.conftest import ROOT
+from tests.kvopt.sweep_tools import ROOT
 from tests.oracles.brute_force import brute_force_optimum
 
 FIVE = am1.generate(seed=3, n=5, memory=14)

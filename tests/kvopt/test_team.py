@@ -15,8 +15,7 @@ from kvopt.methods.grammar import read_method
 from kvopt.running.events import BoundProved, Done, Event, ScheduleFound
 from kvopt.running.task import Task
 from kvopt.running.team import Order, StepBack, run_team
-
-PAIR = Instance("pair", 5, (Request(0, 0, 1, 2), Request(1, 3, 0, 4)))
+from tests.kvopt.sweep_tools import PAIR
 
 
 def _task(instance: Instance, method: str, seconds: float = 20.0) -> Task:
