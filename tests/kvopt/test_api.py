@@ -7,9 +7,9 @@ import importlib.util
 import io
 import json
 import re
-import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
@@ -320,16 +320,9 @@ print(result.status, result.tel, result.record.ending, *result.notes, sep=", ")
 @pytest.mark.slow("waits")
 def test_beside_the_main_thread() -> None:
     """As a notebook's background jobs and web servers call it."""
-    found: list[kvopt.Result] = []
-    threads = [
-        threading.Thread(target=lambda: found.append(kvopt.solve(FOUR, "cpsat", time_limit=30)))
-        for _ in range(2)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [result.tel for result in found] == [12, 12]
+    with ThreadPoolExecutor(2) as pool:
+        found = [pool.submit(kvopt.solve, FOUR, "cpsat", time_limit=30) for _ in range(2)]
+    assert [each.result().tel for each in found] == [12, 12]
 
 
 def test_a_comparison(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +14,6 @@ from heuristics.registry import policies
 from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request, write_instance
 from instances.batch_time import parse_batch_time
-from kvopt.commands.beside import Limits
-from kvopt.commands.policies_table import policies_table
 from kvopt.engines.in_seconds import solve_in_seconds
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import read_method
@@ -37,6 +34,7 @@ from schedules import Schedule, check_schedule, read_schedule, write_schedule
 from schedules.model import KEEPS_TOKENS_NOTE, any_kept, better
 from tests.kvopt.conftest import Command
 from tests.kvopt.sweep_tools import store_runs
+from tests.kvopt.test_policies_table import table_of
 from tests.oracles.brute_force import brute_force_optimum
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies", "quick_bounds")
@@ -266,8 +264,7 @@ def _last_lines(text: str) -> str:
 def test_the_table_of_all_policies_marks_it() -> None:
     """What kept tokens here is marked and explained; it says nothing of the stated optimum."""
     known = replace(INSTANCE, known_optimum=18, known_optimum_reason="brute force")
-    limits = Limits(time.monotonic() + 60, None, jobs=2)
-    table = policies_table(known, prediction=None, seed=0, limits=limits)
+    table = table_of(known)
     text = table.text
     assert (table.accepted, table.misstated) == (True, "")
     marked = [line.split()[0] for line in text.splitlines() if " * " in line]

@@ -21,7 +21,7 @@ from kvopt.store.location import store_files
 from support.outputs import OutputError
 from tests.instances.traces.cases import BY_NAME
 from tests.kvopt.conftest import Refused
-from tests.kvopt.sweep_tools import write_small
+from tests.kvopt.sweep_tools import summary_of, write_small
 
 
 @pytest.fixture
@@ -277,4 +277,7 @@ def test_a_full_disk_is_told_with_the_file(
     """Which of several outputs could not be written, and by which option it was asked for."""
     Path("full.csv").symlink_to("/dev/full")
     assert main([str(small), *options]) == 2
-    assert f"{told}: could not be written: No space left on device" in capfd.readouterr().err
+    shown = capfd.readouterr()
+    assert f"{told}: could not be written: No space left on device" in shown.err
+    # A summary is printed all the same.
+    assert (summary_of(shown.out).get("checker") == "valid") == (main is kvopt.commands.solve.main)

@@ -88,15 +88,6 @@ def test_out_and_plot_are_written(small: Path, solve: Command, tmp_path: Path) -
     assert b"<svg" in plot.read_bytes()
 
 
-def test_policy_all_prints_one_table(small: Path, solve: Command) -> None:
-    """Every policy has a row with a valid schedule."""
-    result = solve(small, "--policy", "all")
-    assert result.returncode == 0
-    lines = result.stdout.splitlines()
-    assert any(line.startswith("mc-sf  ") and "clairvoyant" in line for line in lines)
-    assert "REFUSED" not in result.stdout
-
-
 @pytest.mark.parametrize(
     "method", ["vllm-v1", "alpha-beta(alpha=0.1,beta=0.5)", "a-min with interval(1,50)"]
 )
@@ -374,14 +365,6 @@ def _assert_one_line(result: subprocess.CompletedProcess[str], code: int) -> Non
     assert result.returncode == code, result.stdout + result.stderr
     assert len(result.stderr.splitlines()) == 1, result.stderr
     assert "Traceback" not in result.stderr
-
-
-def test_a_result_that_cannot_be_written(small: Path, solve: Command) -> None:
-    """A full disk is one clear line; the summary is printed all the same."""
-    result = solve(small, "--policy", "svf", "--out", "/dev/full")
-    assert result.returncode == 2
-    assert "No space left" in result.stderr
-    assert summary_of(result.stdout)["checker"] == "valid"
 
 
 @pytest.mark.parametrize("suffix", ["mps", "lp"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,6 @@ import kvopt.commands.solve
 import kvopt.running.state
 from formulations.valid.volumes import volume_bound
 from instances import Instance, write_instance
-from kvopt.commands.beside import Limits
-from kvopt.commands.policies_table import policies_table
 from kvopt.methods.grammar import read_method
 from kvopt.running.events import BoundProved, ScheduleFound
 from kvopt.running.state import RunState
@@ -32,6 +29,7 @@ from schedules.model import KEEPS_TOKENS_NOTE
 from tests.kvopt.best_known.registry import FOUR, PRICES
 from tests.kvopt.conftest import Command
 from tests.kvopt.sweep_tools import summary_of
+from tests.kvopt.test_policies_table import table_of
 from tests.oracles.brute_force import brute_force_optimum
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies", "quick_bounds")
@@ -123,15 +121,13 @@ def test_solve_reports_and_writes_all_the_same(
 @pytest.mark.slow("walks")
 def test_the_table_of_all_policies() -> None:
     """A statement that a policy's schedule refutes is no reference: the registry's optimum is."""
-    limits = Limits(time.monotonic() + 60, None, jobs=2)
-    given: dict[str, Any] = {"prediction": None, "seed": 0, "limits": limits}
-    table = policies_table(stating(60), **given)
+    table = table_of(stating(60))
     assert table.accepted
     assert "60, is wrong: a checked schedule has TEL 1" in table.misstated
     # The registry has this instance: 12 is its optimum, whatever the file states.
     assert "best known 12 (optimal)" in table.text.splitlines()
     assert "TEL/OPT" in table.text.splitlines()[0]
-    table = policies_table(stating(12), **given)
+    table = table_of(stating(12))
     assert (table.accepted, table.misstated) == (True, "")
     assert "\nbest known 12 (optimal)\n" in table.text
     # TEL, ratio and gap.
