@@ -37,7 +37,7 @@ from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, check_export, export_rows
 from kvopt.suites import Section, SuiteError
 from kvopt.sweeps.contradictions import alarms, run_summaries
-from kvopt.sweeps.failures import failures, outputs, readable, unread
+from kvopt.sweeps.failures import failures, unread
 from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.progress import Display, counts
@@ -122,7 +122,7 @@ def main(options: Options) -> int:
     tasks = _planned(options)
     if options.inputs and not tasks:
         raise InputError("expected a method (see --list), found none")
-    lost, tasks = unread(tasks), readable(tasks)
+    lost, tasks = unread(tasks)
     if lost and not tasks:
         _complain_of(lost, options.program)
         return EXIT_BAD_INPUT
@@ -261,7 +261,7 @@ def _finish(tasks: list[Task], now: int, seconds: float, store: Store, options: 
     for line in wrong:
         print(f"{options.program}: A METHOD IS WRONG: {line}", file=sys.stderr)
     failed = failures(runs, tasks)
-    printed = outputs(store) if failed else {}
+    printed = dict(store.select("key", "output")) if failed else {}
     for failure in failed:
         complain(options.program, failure.line(printed.get(failure.failed[0].key, "")))
     if wrong:

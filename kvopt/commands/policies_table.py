@@ -10,7 +10,7 @@ from formulations.valid.volumes import volume_bound
 from heuristics.policy import AdvisedPolicy, ListPolicy, PlanPolicy
 from heuristics.registry import policies
 from instances import Instance
-from kvopt.answer import answer, totals
+from kvopt.answer import answer_on, totals
 from kvopt.best_bound import KnownBound, best_bound, coverage, of_run, told_bound
 from kvopt.commands.beside import BoundBeside, Limits
 from kvopt.commands.policies_columns import Against, Line, table_text
@@ -189,14 +189,8 @@ def _compared(
 
 def _answered(instance: Instance, lines: Sequence[Line], against: Against) -> str:
     """Return the answer, empty where there is none."""
-    found = answer(
-        totals(instance, (line.finished for line in lines)),
-        bound=against.value or None,
-        covers_kept=against.covers_kept,
-        requests=len(instance),
-        instances=1,
-        unit=instance.unit,
-    )
+    runs = totals(instance, (line.finished for line in lines))
+    found = answer_on(instance, runs, against.value or None, covers_kept=against.covers_kept)
     return "" if found is None else f"answer: {found}"
 
 

@@ -15,7 +15,7 @@ from formulations.bounds.goodput import goodput_bound
 from instances import Instance
 from instances.batch_time import NANOSECONDS, parse_batch_time
 from instances.rates import at_rate
-from kvopt.answer import Answer, MethodTotal, answer, marked
+from kvopt.answer import Answer, MethodTotal, answer_on, marked
 from kvopt.best_bound import KnownBound, best_bound, left
 from kvopt.methods.grammar import read_method, unique_methods
 from kvopt.methods.knowledge import knowledge, only_bounds, shown_methods
@@ -160,16 +160,10 @@ def _answers(
             known = knowledge(method, runs["told"].iloc[0]).on(instance)
             label = marked(method, own_name, kept=any(key in kept for key in runs.index))
             outcomes.append(MethodTotal(label, method, known, float(runs["tel"].mean())))
-        batch_time = str(here["batch_time"].iloc[0])
+        covers = bounds_kept_tokens(instance, str(here["batch_time"].iloc[0]))
         bound = bounds.get(instance.sha256)
-        told = answer(
-            outcomes,
-            bound=None if bound is None else bound.value,
-            covers_kept=bounds_kept_tokens(instance, batch_time),
-            requests=len(instance),
-            instances=1,
-            unit=instance.unit,
-        )
+        known_bound = None if bound is None else bound.value
+        told = answer_on(instance, outcomes, known_bound, covers_kept=covers)
         if told is not None:
             found[rate] = told
     return found
