@@ -20,7 +20,6 @@ from instances import Instance, Request, write_instance
 from kvopt.commands.evaluate import main
 from kvopt.running.task import Finished
 from kvopt.store import Store
-from kvopt.store.export import read_rows
 from tests.commands import run_command
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -168,11 +167,3 @@ class Evaluate:
     def workers(self) -> int:
         """Return how many processes of runs are there now."""
         return sum("kvopt.running.worker" in line for line in self.living())
-
-
-def statuses(store: Path) -> dict[tuple[str, str], str]:
-    """Return the status of every stored run by instance and method."""
-    rows = read_rows(store)
-    return dict(
-        zip(zip(rows["instance"], rows["method"], strict=True), rows["status"], strict=True)
-    )

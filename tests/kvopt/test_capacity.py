@@ -79,20 +79,18 @@ def test_no_policy_keeps_it_above_the_bound(
         assert kept.sum() < math.ceil(share * len(instance) - 1e-9)
 
 
-def _probing(monkeypatch: pytest.MonkeyPatch, most: dict[str, float]) -> None:
+def test_the_command(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line a method, the table as JSON, and what no scheduler reaches."""
+    most = {"svf": 4.0, "vllm-v1": 0.0}
+
     def probe(rate: float, section: Section, *_: object) -> Probe:
         (method,) = section.methods
         share = 1.0 if rate <= most[method.text] else 0.5
         return Probe(rate, share, {"goodput": rate, "p99_ttft_ms": 10.0, "output_throughput": 1.0})
 
     monkeypatch.setattr(module, "_probe", probe)
-
-
-def test_the_command(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """One line a method, the table as JSON, and what no scheduler reaches."""
-    _probing(monkeypatch, {"svf": 4.0, "vllm-v1": 0.0})
     out, store = tmp_path / "capacity.json", tmp_path / "runs.sqlite"
     asked = ["chat", "--set", "n=20", "--slo", "ttft:0.2,tpot:0.06", "--methods", "svf,vllm-v1"]
     asked += ["--export", str(out), "--store", str(store)]

@@ -167,19 +167,15 @@ def test_what_is_no_event(line: bytes) -> None:
 
 def test_lines_that_are_too_long_are_dropped() -> None:
     """The lines before and after them are handed over; half a line at the end is not."""
-    pipe = _pipe(b"one\n" + b"x" * 101 + b"\n\ntwo\n" + b"y" * 100 + b"\nhalf", longest=100)
+    reading, writing = os.pipe()
+    os.write(writing, b"one\n" + b"x" * 101 + b"\n\ntwo\n" + b"y" * 100 + b"\nhalf")
+    os.close(writing)
+    pipe = LinePipe(reading, longest=100)
     taken = []
     while (line := pipe.take(wait=1.0)) is not None:
         taken.append(line)
     assert [line for line in taken if line] == [b"one", b"two", b"y" * 100]
     assert pipe.dropped == 1
-
-
-def _pipe(data: bytes, longest: int) -> LinePipe:
-    reading, writing = os.pipe()
-    os.write(writing, data)
-    os.close(writing)
-    return LinePipe(reading, longest)
 
 
 def test_a_method_does_not_judge_itself(tmp_path: Path) -> None:

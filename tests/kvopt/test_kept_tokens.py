@@ -33,7 +33,7 @@ from reports.tables.known import known_optima
 from schedules import Schedule, check_schedule, read_schedule, write_schedule
 from schedules.model import KEEPS_TOKENS_NOTE, any_kept, better
 from tests.kvopt.conftest import Command
-from tests.kvopt.sweep_tools import store_runs
+from tests.kvopt.sweep_tools import store_runs, summary_of
 from tests.kvopt.test_policies_table import table_of
 from tests.oracles.brute_force import brute_force_optimum
 
@@ -248,17 +248,13 @@ def test_the_summary_and_the_schedule_file(solve: Command, tmp_path: Path) -> No
         write_instance(instance, path)
         result = solve(path, "--policy", "vllm-v1", "--out", out)
         assert (result.returncode, result.stderr) == (0, "")
-        assert "gap %" not in _last_lines(result.stdout)
         assert result.stdout.count(KEEPS_TOKENS_NOTE) == 1
-        lines = dict(line.split(maxsplit=1) for line in result.stdout.splitlines()[1:])
+        lines = summary_of(result.stdout)
+        assert "gap %" not in lines
         assert (lines["status"], lines["TEL"].split()[0]) == ("feasible", "14")
         schedule = read_schedule(out)
         assert (schedule.lower_bound, schedule.status) == (None, "feasible")
         assert check_schedule(instance, schedule).valid
-
-
-def _last_lines(text: str) -> str:
-    return text[text.index("\ninstance ") :]
 
 
 def test_the_table_of_all_policies_marks_it() -> None:

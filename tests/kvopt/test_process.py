@@ -83,20 +83,6 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return package / "worker.py"
 
 
-def test_a_hang_is_killed_at_the_limit(worker: Path) -> None:
-    """A process that ignores its limit is killed; what it sent before is not lost."""
-    worker.write_text(
-        "import json, time\n"
-        "for event in ({'kind': 'ready'}, {'kind': 'bound', 'value': 3, 'source': 'x'}):\n"
-        "    print(json.dumps(event), flush=True)\n"
-        "time.sleep(100)\n"
-    )
-    run = _run(limit=0.5)
-    assert run.outcome.ending == "time_limit"
-    assert run.state.lower_bound == 3
-    assert run.outcome.seconds < 10
-
-
 @pytest.mark.parametrize("name", ["SIGSEGV", "SIGHUP"])
 def test_a_crash_names_its_signal(name: str, worker: Path) -> None:
     """Also one that the command holds back while it starts."""
@@ -114,23 +100,6 @@ def test_a_crash_names_its_signal(name: str, worker: Path) -> None:
     assert (outcome.ending, outcome.detail) == ("crashed", name)
 
 
-def test_eating_memory_is_stopped(worker: Path) -> None:
-    """Resident memory above the limit ends the run."""
-    worker.write_text("import time\nblock = bytearray(b'x' * 400_000_000)\ntime.sleep(100)\n")
-    outcome = _run(memory_limit=0.2).outcome
-    assert outcome.ending == "memory_limit"
-    assert outcome.peak_memory > 200_000_000
-
-
-def test_half_a_line_and_noise_are_skipped(worker: Path) -> None:
-    """What is not an event is not taken for one, and a reader is told of it."""
-    worker.write_text("print('hello')\nprint('{\"kind\": \"bou', end='')\n")
-    run = _run()
-    assert run.outcome.ending == "finished"
-    assert run.state.notes == ["1 lines on its pipe were no events"]
-    assert (run.state.schedule, run.state.lower_bound) == (None, None)
-
-
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_what_a_process_prints_is_kept(worker: Path, stream: str) -> None:
     """The last 4,000 characters, of either stream; a flood is no harm."""
@@ -142,23 +111,6 @@ def test_what_a_process_prints_is_kept(worker: Path, stream: str) -> None:
     output = _run().outcome.output
     assert len(output) == 4_000
     assert output.endswith("x the end")
-
-
-def test_an_infeasible_schedule_is_refused() -> None:
-    """A schedule that the checker refuses is never taken, and it is said."""
-    state = RunState(PAIR, "liar")
-    assert not state.offer(make_schedule(PAIR, [0, 0], "liar"), "liar")
-    assert "liar" in state.refused[0]
-    assert state.standing() == "refused"
-
-
-def test_a_false_bound_is_an_error() -> None:
-    """A bound above a checked schedule is no proof of anything, and none of it is kept."""
-    state = RunState(PAIR, "liar")
-    assert state.offer(make_schedule(PAIR, [0, 3], "fine"), "fine")
-    state.raise_bound(7, "liar")
-    state.close()
-    assert (state.standing(), state.lower_bound) == ("error", None)
 
 
 @pytest.mark.parametrize("source", ["HiGHS", "CP-SAT", "search", "prices"])

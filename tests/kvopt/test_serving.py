@@ -339,7 +339,7 @@ def test_quiet_commands_tell_that_measurements_are_left_out(
 
 
 def test_a_batch_time_fitted_to_a_file(tmp_path: Path, four: Path) -> None:
-    """The schedule names the numbers, not the file, which no output may replace."""
+    """The schedule names the numbers, not the file."""
     rows = [(0, 1, k, 0.1 + 0.001 * k) for k in range(20)]
     measured = tmp_path / "measured.csv"
     table = pd.DataFrame(rows, columns=["prefill", "decode", "kv", "seconds"])
@@ -349,8 +349,6 @@ def test_a_batch_time_fitted_to_a_file(tmp_path: Path, four: Path) -> None:
     assert solve([*named, "--out", str(out)]) == 0
     document = json.loads(out.read_text())
     assert document["clock"]["batch_time"].startswith("linear(")
-    assert solve([*named, "--requests", str(measured)]) == 2
-    assert measured.read_text().startswith("prefill,")
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])

@@ -68,12 +68,6 @@ def test_the_trip_over_a_wire() -> None:
     assert again.instance == finished.instance
 
 
-def test_an_engine_with_its_own_process() -> None:
-    """CP-SAT proves 6 through the same code as the command for one instance, with its version."""
-    record = execute(_task("cpsat:cpsat", KNOWN, time_limit=30.0)).record
-    assert (record.status, record.tel, record.lower_bound) == ("optimal", 6, 6)
-
-
 @pytest.mark.slow("waits")
 def test_the_clock_starts_after_the_imports(tmp_path: Path) -> None:
     """Three quarters of a second of imports are no part of a limit of half a second."""
