@@ -26,7 +26,14 @@ from kvopt.commands.evaluate_arguments import OPTIONS, judge_options
 from kvopt.commands.in_seconds import deploy
 from kvopt.commands.leaderboard import NAME as LEADERBOARD
 from kvopt.commands.leaderboard import leaderboard
-from kvopt.commands.workload import RESUMES, check_beside_store, store_of, tell, whose_lines
+from kvopt.commands.workload import (
+    RESUMES,
+    check_beside_store,
+    store_of,
+    tell,
+    whose_lines,
+    wishes_of,
+)
 from kvopt.executors import Executor, ExecutorError
 from kvopt.methods.grammar import MethodError, read_methods
 from kvopt.methods.knowledge import shown_method
@@ -38,7 +45,7 @@ from kvopt.store.export import ExportError, check_export, export_rows
 from kvopt.suites import Section, SuiteError
 from kvopt.sweeps.contradictions import alarms, run_summaries
 from kvopt.sweeps.failures import failures, unread
-from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
+from kvopt.sweeps.inputs import InputError, read_inputs
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.progress import Display, counts
 from kvopt.terminal import summary
@@ -152,7 +159,9 @@ def _planned(options: Options) -> list[Task]:
         if foreign := refuse_silent_default(timed, wished):
             tell([foreign])
 
-    sections = read_inputs(options.inputs, _wishes(options), trace_options(options))
+    methods = read_methods(options.methods) if options.methods else None
+    wishes = wishes_of(options, methods=methods, threads=options.threads)
+    sections = read_inputs(options.inputs, wishes, trace_options(options))
     tasks = plan(sections, listen)
     if not options.quiet:
         timed = dict.fromkeys(
@@ -163,17 +172,6 @@ def _planned(options: Options) -> list[Task]:
         models = ((parse_batch_time(text), memory) for text, memory in timed)
         tell(whose_lines(models, default=any(each.batch_time is None for each in sections)))
     return tasks
-
-
-def _wishes(options: Options) -> Wishes:
-    return Wishes(
-        methods=read_methods(options.methods) if options.methods else None,
-        seeds=options.seeds,
-        time_limit=options.time_limit,
-        memory_limit=options.memory_limit,
-        threads=options.threads,
-        batch_time=read_wish(options.batch_time),
-    )
 
 
 def _check_places(options: Options) -> None:

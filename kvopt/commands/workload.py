@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from instances import Instance
 from instances.batch_time import DEFAULT, BatchTime, read_batch_time
@@ -41,12 +42,7 @@ def prepared(
     suffixes
         What the names of outputs may end in, by option.
     """
-    wishes = Wishes(
-        seeds=options.seeds,
-        time_limit=options.time_limit,
-        memory_limit=options.memory_limit,
-        batch_time=read_wish(options.batch_time),
-    )
+    wishes = wishes_of(options)
     refuse_suffixes(options, suffixes)
     instance = _workload(options, wishes.batch_time, who)
     check_beside_store(options, *suffixes)
@@ -54,6 +50,17 @@ def prepared(
         model = wishes.batch_time or read_batch_time(DEFAULT)
         tell(whose_lines([(model, instance.memory)], default=wishes.batch_time is None))
     return instance, wishes
+
+
+def wishes_of(options: Options, **more: Any) -> Wishes:
+    """Return what is wished of the runs."""
+    return Wishes(
+        seeds=options.seeds,
+        time_limit=options.time_limit,
+        memory_limit=options.memory_limit,
+        batch_time=read_wish(options.batch_time),
+        **more,
+    )
 
 
 def tell(lines: Iterable[str]) -> None:

@@ -84,34 +84,28 @@ class Store:
         """Let go of the file or the server."""
         self._undo.close()
 
-    def put(self, finished: Finished) -> None:
-        """Store one run with its instance and its proofs, in place of an earlier one of its key.
+    def put(self, *runs: Finished) -> None:
+        """Store runs with their instances and proofs, each in place of an earlier one of its key.
+
+        It is one transaction.
 
         Raises
         ------
         StoreError
-            If the disk is full or the server is gone; nothing of the run is stored then.
-        """
-        self.put_all([finished])
-
-    def put_all(self, runs: Iterable[Finished]) -> None:
-        """Store many runs by one transaction, all of them or none; see :meth:`put`.
-
-        Raises
-        ------
-        StoreError
-            If the disk is full or the server is gone.
+            If the disk is full or the server is gone; nothing of the runs is stored then.
         """
         # Runs first, then what hangs on them, each by key, in every writer: nobody waits in a
         # circle.
-        runs = sorted(runs, key=lambda finished: finished.record.key)
+        ordered = sorted(runs, key=lambda finished: finished.record.key)
         with self._telling("written"), self._engine.begin() as connection:
             # Not asdict, which copies the traces entry by entry.
-            _put(connection, RUNS, [_storable(vars(finished.record)) for finished in runs])
-            instances = [_instance(finished) for finished in runs if finished.instance is not None]
+            _put(connection, RUNS, [_storable(vars(finished.record)) for finished in ordered])
+            instances = [
+                _instance(finished) for finished in ordered if finished.instance is not None
+            ]
             instances.sort(key=itemgetter("sha256"))
             _put(connection, INSTANCES, instances, replace=False)
-            _put(connection, PROOFS, [_proof(finished) for finished in runs])
+            _put(connection, PROOFS, [_proof(finished) for finished in ordered])
 
     def statuses(self) -> dict[str, str]:
         """Return the status of every stored run by key."""

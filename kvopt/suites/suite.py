@@ -9,7 +9,8 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
@@ -19,7 +20,7 @@ from instances import Instance
 from instances.batch_time import BatchTime, BatchTimeError, parse_batch_time
 from instances.families import families
 from instances.families.build import check_ranges
-from instances.ladder import ladder
+from instances.ladder import drawn_rung
 from instances.named import FOLDER as LIBRARY
 from instances.named import may_be_instance, rungs
 from instances.traces import TraceOptions
@@ -34,9 +35,7 @@ from kvopt.suites.sources import (
     Value,
     arriving_source,
     draw_source,
-    drawn_source,
     file_source,
-    trace_source,
 )
 from support.inputs import read_whole
 from support.text import did_you_mean, one_line, unknown_name
@@ -291,13 +290,15 @@ def _traces(path: Path, entry: _Trace) -> Iterator[Source]:
         raise ValueError(f"expected a trace beside the suite, found none: {entry.trace!r}")
     if is_instance_file(file):
         raise ValueError(f"expected a trace, found an instance file: {entry.trace!r}")
-    yield trace_source(file, shown(file), options)
+    name = shown(file)
+    # It may stand there more than once.
+    yield replace(file_source(file, name, options), name=f"{name} ({options.memory}, {options})")
 
 
 def _files(path: Path, pattern: str) -> Iterator[Source]:
     beside = pattern.startswith(("./", "../"))
     if not beside and (names := rungs(Path(pattern))):
-        return (drawn_source(ladder()[name]) for name in names)
+        return (Source(name, partial(_drawn, name)) for name in names)
     base = path.parent if beside else LIBRARY
     found = sorted(glob.glob(pattern, root_dir=base, recursive=True))
     files = [base / each for each in found if beside or may_be_instance(Path(each))]
@@ -305,6 +306,10 @@ def _files(path: Path, pattern: str) -> Iterator[Source]:
     if not files:
         raise ValueError(f"{pattern!r} matches no file in {os.path.relpath(base)}/")
     return (file_source(file, shown(file)) for file in files)
+
+
+def _drawn(rung: str) -> tuple[Instance, None]:
+    return drawn_rung(rung), None
 
 
 def _draws(draw: _Draw) -> Iterator[Source]:

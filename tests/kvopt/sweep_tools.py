@@ -13,12 +13,15 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import indent
+from typing import Any
 
 import psutil
 
 from instances import Instance, Request, write_instance
 from kvopt.commands.evaluate import main
-from kvopt.running.task import Finished
+from kvopt.methods.fingerprint import fingerprint, versions
+from kvopt.methods.grammar import read_method
+from kvopt.running.task import Finished, Task
 from kvopt.store import Store
 from tests.commands import run_command
 
@@ -47,6 +50,14 @@ class Screen(io.StringIO):
         return True
 
 
+def task_of(instance: Instance, method: str, *, planned: bool = False, **more: Any) -> Task:
+    """Return a run of a method by its text, with its sources and libraries as a sweep plans it."""
+    read = read_method(method)
+    if planned:
+        more |= {"code": fingerprint(read), "versions": versions(read)}
+    return Task(instance, instance.name, read, **more)
+
+
 def own_method(folder: Path, body: str, head: str = "import os, time") -> str:
     """Write a method of one's own, with its body from the third line on; return its text."""
     path = folder / "own.py"
@@ -58,7 +69,7 @@ def own_method(folder: Path, body: str, head: str = "import os, time") -> str:
 def store_runs(path: Path, *runs: Finished) -> None:
     """Put runs into a store."""
     with closing(Store(path)) as store:
-        store.put_all(runs)
+        store.put(*runs)
 
 
 def wait_until(holds: Callable[[], object], seconds: float = 60) -> None:

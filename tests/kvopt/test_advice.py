@@ -8,19 +8,12 @@ import pytest
 
 from formulations.mip import lp_bucketed
 from instances import Instance, Request
-from kvopt.methods.grammar import read_method
-from kvopt.running.task import Task
 from tests.kvopt.sweep_tools import in_python
 
 #: Of 114 rounds for the double volume; buckets of two rounds, with 55 columns for each request.
 MIXED = Instance(
     "mixed", 12, tuple(Request(i, i // 6, 1 + i % 4, 2 + i % 5) for i in range(30)), family="test"
 )
-
-
-def task_of(instance: Instance) -> Task:
-    """Return the run of a policy that is advised."""
-    return Task(instance=instance, name=instance.name, method=read_method("sorted-lp"))
 
 
 #: Run in a process of its own, which loads HiGHS: the settings that were tried, objectives and
@@ -30,7 +23,8 @@ import json, math
 from functools import partial
 from formulations.mip import lp_bucketed
 from kvopt.running import advice
-from tests.kvopt.test_advice import MIXED, task_of
+from tests.kvopt.sweep_tools import task_of
+from tests.kvopt.test_advice import MIXED
 
 lp_bucketed.COLUMNS = 1650
 advice.FULL_RELAXATION_UP_TO = 0
@@ -52,7 +46,7 @@ advice._solved = noting
 found = []
 for lp_bucketed.grid in (grid, too_short, whole):
     tried.clear()
-    starts = advice.expected_starts(task_of(MIXED), math.inf)
+    starts = advice.expected_starts(task_of(MIXED, "sorted-lp"), math.inf)
     found.append([list(tried), starts.tolist()])
 print(json.dumps(found))
 """

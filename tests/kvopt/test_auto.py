@@ -33,7 +33,7 @@ from schedules import check_schedule, make_schedule
 from schedules.files import parse_schedule
 from tests.kvopt.best_known.registry import FOUR
 from tests.kvopt.conftest import Command
-from tests.kvopt.sweep_tools import ROOT, in_python, summary_of
+from tests.kvopt.sweep_tools import ROOT, in_python, summary_of, task_of
 from tests.oracles.brute_force import brute_force_optimum
 from tests.tiers import a_few
 
@@ -43,9 +43,7 @@ TINY = sorted((ROOT / "instances" / "tiny").glob("*.json"))
 
 
 def _solve(instance: Instance, seconds: float) -> Finished:
-    finished = execute(
-        Task(instance, instance.name, read_method("auto"), time_limit=seconds, threads=2)
-    )
+    finished = execute(task_of(instance, "auto", time_limit=seconds, threads=2))
     assert finished.record.status in ("optimal", "feasible"), finished.record.detail
     return finished
 
@@ -277,7 +275,7 @@ def test_whom_others_join(method: str, joined: bool) -> None:
 def test_whoever_is_asked_for_a_proof_proves_by_itself(method: str, source: str) -> None:
     """Where the volume bound meets the best policy, too: 1 + 2 for two of one token in M = 2."""
     pair = Instance("pair", 2, (Request(0, 0, 1, 1), Request(1, 0, 1, 1)))
-    record = execute(Task(pair, "pair", read_method(method), time_limit=30)).record
+    record = execute(task_of(pair, method, time_limit=30)).record
     assert (record.status, record.tel, record.lower_bound) == ("optimal", 3, 3)
     assert record.bound_source == source
 
@@ -322,7 +320,7 @@ def test_what_the_engine_had_by_itself() -> None:
 @pytest.mark.slow("waits")
 def test_where_a_sweep_is_too_large_prices_take_its_place() -> None:
     """It refuses without a word of being done; the run is stopped at the first better bound."""
-    task = Task(uniform.generate(n=400), "x", read_method("auto"), time_limit=60, threads=2)
+    task = task_of(uniform.generate(n=400), "auto", time_limit=60, threads=2)
     enough, sources = threading.Event(), set()
 
     def listen(snapshot: Snapshot) -> None:
@@ -343,7 +341,7 @@ def test_an_engine_begins_with_the_best_schedule(solver: str) -> None:
     The run is stopped as soon as both have been seen.
     """
     instance = am2.generate(seed=5, n=24)
-    task = Task(instance, "x", read_method(solver), time_limit=40, threads=1)
+    task = task_of(instance, solver, time_limit=40, threads=1)
     least = run_policy(policies()["svf"], instance).tel
     enough, found_by = threading.Event(), set()
 

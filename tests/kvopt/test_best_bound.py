@@ -26,7 +26,7 @@ from kvopt.places import DEFAULT_STORE
 from kvopt.running.execute import execute
 from kvopt.running.task import Finished, Task
 from kvopt.store import Store
-from tests.kvopt.sweep_tools import store_runs
+from tests.kvopt.sweep_tools import store_runs, task_of
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies")
 
@@ -50,8 +50,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def bounded() -> Finished:
     """A run of ``bound`` on TIGHT, put into the default store."""
-    method = read_method("bound")
-    found = execute(Task(TIGHT, TIGHT.name, method, time_limit=1.0, batch_time=DEFAULT))
+    found = execute(task_of(TIGHT, "bound", time_limit=1.0, batch_time=DEFAULT))
     assert found.record.lower_bound is not None
     DEFAULT_STORE.parent.mkdir()
     store_runs(DEFAULT_STORE, found)
@@ -150,7 +149,7 @@ def test_the_bound_of_an_engine_is_kept_for_all(
 
 def test_what_was_cut_short_or_proves_nothing_is_not_kept(bounded: Finished) -> None:
     """Else nothing would be computed any more, for a row says how long it could have been."""
-    task = Task(TIGHT, TIGHT.name, read_method("auto"), time_limit=9.0, batch_time=DEFAULT)
+    task = task_of(TIGHT, "auto", time_limit=9.0, batch_time=DEFAULT)
     before = DEFAULT_STORE.read_bytes()
     with KeptBound(task) as kept:
         kept.keep(replace(bounded, certificate=None))
@@ -160,7 +159,7 @@ def test_what_was_cut_short_or_proves_nothing_is_not_kept(bounded: Finished) -> 
 
 def test_a_weaker_bound_does_not_replace_a_stored_one(bounded: Finished) -> None:
     """Of the same run twice, which ended a little earlier the second time."""
-    task = Task(TIGHT, TIGHT.name, read_method("bound"), time_limit=1.0, batch_time=DEFAULT)
+    task = task_of(TIGHT, "bound", time_limit=1.0, batch_time=DEFAULT)
     assert bounded.record.lower_bound is not None
     weaker = replace(bounded.record, lower_bound=bounded.record.lower_bound - 9)
     with KeptBound(task) as kept:

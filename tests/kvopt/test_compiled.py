@@ -17,18 +17,16 @@ import pytest
 import kvopt
 from heuristics import admission
 from kvopt.listening import Progress
-from kvopt.methods.grammar import read_method
 from kvopt.places import PACKAGES
 from kvopt.running import compiled
 from kvopt.running.execute import execute
 from kvopt.running.state import RunState
 from kvopt.running.supervise import Snapshot
-from kvopt.running.task import Task
 from kvopt.terminal import CompilingLine
 from support import compiling as keeping
 from support.checkout import ROOT
 from tests.kvopt.best_known.registry import FOUR
-from tests.kvopt.sweep_tools import Screen
+from tests.kvopt.sweep_tools import Screen, task_of
 
 
 @pytest.fixture
@@ -41,12 +39,12 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.slow("compiles")
 def test_the_first_run_of_a_machine_compiles_before_its_clock_starts(kept: Path) -> None:
     """An empty cache costs the run none of its 2 s; the kernels are marked, and not made again."""
-    first = execute(Task(FOUR, "four", read_method("improve"), time_limit=2.0)).record
+    first = execute(task_of(FOUR, "improve", time_limit=2.0)).record
     (mark,) = kept.glob("annealing-*.compiled")
     made = sorted(kept.rglob("*.nbc"))
     assert made
     changed = mark.stat().st_mtime_ns
-    second = execute(Task(FOUR, "four", read_method("improve"), time_limit=2.0)).record
+    second = execute(task_of(FOUR, "improve", time_limit=2.0)).record
     assert mark.stat().st_mtime_ns == changed
     assert sorted(kept.rglob("*.nbc")) == made
     # To the end of its time, whatever compiling has taken before: the area bound, 10, ends nothing.
@@ -195,7 +193,7 @@ def test_without_a_place_for_kernels_an_engine_runs(nowhere: Path, place: str) -
     if place == "of another":
         mine.mkdir()
         mine.chmod(0o777)
-    found = execute(Task(FOUR, "four", read_method("improve"), time_limit=1.0)).record
+    found = execute(task_of(FOUR, "improve", time_limit=1.0)).record
     # Not what the policies have found before it.
     assert (found.ending, found.detail, found.tel) == ("finished", "", 12)
     assert found.seconds > 0.5  # to the end of its time
@@ -225,7 +223,7 @@ def test_a_torn_file_is_dropped_before_the_clock(torn: str, annealing: Path, kep
         os.truncate(file, file.stat().st_size // 2)
     mark = kept / compiled._mark("annealing")
     assert not compiled._holds(mark)
-    found = execute(Task(FOUR, "four", read_method("improve"), time_limit=1.0)).record
+    found = execute(task_of(FOUR, "improve", time_limit=1.0)).record
     assert (found.ending, found.detail, found.tel) == ("finished", "", 12)
     assert [file.stat().st_size for file in files] == sizes
     assert compiled._holds(mark)

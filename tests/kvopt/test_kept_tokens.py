@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -15,12 +14,10 @@ from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request, write_instance
 from instances.batch_time import parse_batch_time
 from kvopt.engines.in_seconds import solve_in_seconds
-from kvopt.methods.fingerprint import fingerprint, versions
-from kvopt.methods.grammar import read_method
 from kvopt.running.events import Event, Refusal, Report, ScheduleFound
 from kvopt.running.execute import execute
 from kvopt.running.state import RunState
-from kvopt.running.task import Finished, Task
+from kvopt.running.task import Finished
 from kvopt.store import Store
 from kvopt.sweeps.contradictions import alarms, run_summaries
 from reports.build import find_contradictions
@@ -33,7 +30,7 @@ from reports.tables.known import known_optima
 from schedules import Schedule, check_schedule, read_schedule, write_schedule
 from schedules.model import KEEPS_TOKENS_NOTE, any_kept, better
 from tests.kvopt.conftest import Command
-from tests.kvopt.sweep_tools import store_runs, summary_of
+from tests.kvopt.sweep_tools import store_runs, summary_of, task_of
 from tests.kvopt.test_policies_table import table_of
 from tests.oracles.brute_force import brute_force_optimum
 
@@ -93,8 +90,8 @@ def test_auto_preempts_in_seconds_where_the_bound_covers_that() -> None:
     found = {}
     for prefill in (1, 0):
         events: list[Event] = []
-        method, batch_time = read_method("auto"), f"linear(1000,{prefill},0,0,0)"
-        task = Task(instance, "exchange", method, time_limit=0.2, batch_time=batch_time)
+        batch_time = f"linear(1000,{prefill},0,0,0)"
+        task = task_of(instance, "auto", time_limit=0.2, batch_time=batch_time)
         solve_in_seconds(task, Report(events.append))
         found[prefill] = [each.found_by for each in events if isinstance(each, ScheduleFound)]
     assert "policy srpt" in found[1]
@@ -143,10 +140,8 @@ def test_a_run_takes_no_bound_from_it(bound: int) -> None:
     assert both.detail() == []
 
 
-def _run(method: str, instance: Instance = INSTANCE) -> Finished:
-    read = read_method(method)
-    told: dict[str, Any] = {"code": fingerprint(read), "versions": versions(read)}
-    return execute(Task(instance, instance.name, read, time_limit=20.0, **told))
+def _run(method: str) -> Finished:
+    return execute(task_of(INSTANCE, method, planned=True, time_limit=20.0))
 
 
 #: A method of one's own that plays vllm-v1's schedule of the instance.
@@ -161,7 +156,7 @@ def test_rows_reports_and_alarms(tmp_path: Path) -> None:
     """A policy's row and a ``file:`` method's: feasible, marked, no UB, no alarm, no claim."""
     own = tmp_path / "own.py"
     own.write_text(_OWN)
-    runs = [_run("vllm-v1"), _run(f"file:{own}"), _run("cpsat:cpsat")]
+    runs = [_run(each) for each in ("vllm-v1", f"file:{own}", "cpsat:cpsat")]
     for run in runs[:2]:
         assert (run.record.status, run.record.tel) == ("feasible", 14), run.record.detail
         assert run.record.detail.startswith(KEEPS_TOKENS_NOTE)

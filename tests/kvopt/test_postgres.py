@@ -148,7 +148,7 @@ def test_two_writers(location: str) -> None:
     def write_at_once(store: Store) -> None:
         # In the opposite order, which is where databases get stuck.
         for _ in range(5):
-            store.put_all(reversed(runs))
+            store.put(*reversed(runs))
 
     works = [partial(each, store) for each in (write, write_at_once) for store in stores]
     assert side_by_side(*works) == []

@@ -20,18 +20,16 @@ import kvopt.running.process
 import kvopt.running.reaper
 from instances import Request
 from kvopt.best_known.entry import Upper
-from kvopt.methods.grammar import read_method
 from kvopt.running.begun import WORKER, begun
 from kvopt.running.events import BoundProved, Done, Event, ScheduleFound
 from kvopt.running.state import RunState
 from kvopt.running.supervise import Supervised, supervise
-from kvopt.running.task import Task
 from schedules import make_schedule
-from tests.kvopt.sweep_tools import PAIR
+from tests.kvopt.sweep_tools import PAIR, task_of
 
 
 def _run(memory_limit: float | None = None, limit: float = 30.0) -> Supervised:
-    task = Task(PAIR, "pair", read_method("highs:ilp"), time_limit=20.0, memory_limit=memory_limit)
+    task = task_of(PAIR, "highs:ilp", time_limit=20.0, memory_limit=memory_limit)
     return supervise(task, limit)
 
 
@@ -65,7 +63,7 @@ def test_a_long_line_waits_for_nobody(worker: Path) -> None:
     """A process that does not read what a pipe cannot hold ends at its limit all the same."""
     worker.write_text('import time\nprint(\'{"kind": "ready"}\', flush=True)\ntime.sleep(100)\n')
     many = replace(PAIR, requests=tuple(Request(i, 0, 1, 2) for i in range(20_000)))
-    task = Task(many, "many", read_method("highs:ilp"))
+    task = task_of(many, "highs:ilp")
     assert len(task.to_line()) > 100_000
     assert supervise(task, 0.2).outcome.ending == "time_limit"
 
@@ -174,7 +172,7 @@ def test_only_compiling_is_free(worker: Path, compiles: bool, ending: str) -> No
     worker.write_text(f"import time\n{start}print({last!r})\n")
     looks: list[float] = []
     run = supervise(
-        Task(PAIR, "pair", read_method("highs:ilp"), time_limit=20.0),
+        task_of(PAIR, "highs:ilp", time_limit=20.0),
         30.0,
         kill_at=time.monotonic() + 2.5,
         listen=lambda look: looks.append(look.compiling),

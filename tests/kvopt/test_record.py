@@ -8,18 +8,16 @@ import pandas as pd
 import pytest
 
 from instances import Instance, Request
-from kvopt.methods.grammar import read_method
 from kvopt.running.events import BoundProved
 from kvopt.running.execute import execute
 from kvopt.running.record import columns
 from kvopt.running.state import RunState
-from kvopt.running.task import Task
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, export_rows, read_rows
 from reports.nightly.rows import COLUMNS
 from schedules.real_time.serving import METRICS
 from tests.kvopt.best_known.registry import FOUR
-from tests.kvopt.sweep_tools import in_python, store_runs
+from tests.kvopt.sweep_tools import in_python, store_runs, task_of
 from tests.kvopt.test_postgres import RUN, change_tables, named
 
 #: A column that is declared in one place: on top of the real ones, before anything looks at them.
@@ -128,7 +126,7 @@ def test_integers_of_a_column_with_gaps_are_exact(tmp_path: Path) -> None:
 
 def test_size_of_the_model_and_root_bound_are_in_the_row() -> None:
     """What HiGHS was given, and the first bound that the prices of its relaxation proved."""
-    row = execute(Task(FOUR, "four", read_method("highs:ilp(relaxed=yes)"), time_limit=40)).record
+    row = execute(task_of(FOUR, "highs:ilp(relaxed=yes)", time_limit=40)).record
     assert row.model_columns is not None
     assert row.model_rows is not None
     assert row.model_entries is not None

@@ -14,12 +14,12 @@ from instances import Instance, Request
 from kvopt.engines import improve
 from kvopt.engines.split import VOLUMES_OF_PARTS
 from kvopt.engines.start import run_engine
-from kvopt.methods.grammar import read_method
 from kvopt.running.events import Event, Report, ScheduleFound
 from kvopt.running.execute import execute
-from kvopt.running.task import Finished, Task
+from kvopt.running.task import Finished
 from schedules.evidence import VOLUMES
 from tests.engine_batch import solve_batch
+from tests.kvopt.sweep_tools import task_of
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.gapped import gapped
 from tests.tiers import a_few
@@ -34,8 +34,7 @@ def _rows(memory: int, *rows: tuple[int, int, int]) -> Instance:
 
 
 def _solved(instance: Instance, method: str, seconds: float = 20.0) -> Finished:
-    read = read_method(method)
-    return execute(Task(instance, instance.name, read, time_limit=seconds, memory_limit=4.0))
+    return execute(task_of(instance, method, time_limit=seconds, memory_limit=4.0))
 
 
 @pytest.mark.parametrize("method", a_few(ENGINES, 5))
@@ -86,13 +85,7 @@ def test_a_schedule_to_begin_with_is_not_told_again(arrivals: tuple[int, int]) -
     best = _solved(instance, "search").schedule
     assert best is not None
     events: list[Event] = []
-    task = Task(
-        instance,
-        instance.name,
-        read_method("improve"),
-        time_limit=1.0,
-        warm_start=best["starts"],
-    )
+    task = task_of(instance, "improve", time_limit=1.0, warm_start=best["starts"])
     run_engine(improve, task.method, task, Report(events.append))
     assert not [event for event in events if isinstance(event, ScheduleFound)]
 

@@ -87,11 +87,10 @@ def test_refused_and_contradicted_runs() -> None:
 
 def test_showings_are_what_the_store_holds(tmp_path: Path) -> None:
     """All of them, or those of some keys."""
-    store = Store(tmp_path / "runs.sqlite")
-    store.put_all([Finished(RECORD), Finished(replace(RECORD, key="c" * 64, tel=None))])
-    assert [run.tel for run in run_summaries(store, None)] == [2**62, None]
-    assert [run.key for run in run_summaries(store, ["c" * 64, "d" * 64])] == ["c" * 64]
-    store.close()
+    with closing(Store(tmp_path / "runs.sqlite")) as store:
+        store.put(Finished(RECORD), Finished(replace(RECORD, key="c" * 64, tel=None)))
+        assert [run.tel for run in run_summaries(store, None)] == [2**62, None]
+        assert [run.key for run in run_summaries(store, ["c" * 64, "d" * 64])] == ["c" * 64]
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.PARQUET"])

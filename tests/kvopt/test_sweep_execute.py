@@ -12,8 +12,6 @@ import pytest
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request, write_instance
 from kvopt.executors.local import LocalExecutor
-from kvopt.methods.fingerprint import fingerprint, versions
-from kvopt.methods.grammar import read_method
 from kvopt.running.events import BoundProved, ScheduleFound
 from kvopt.running.execute import InterruptedRunError, execute
 from kvopt.running.process import Outcome
@@ -21,7 +19,7 @@ from kvopt.running.state import RunState
 from kvopt.running.task import Finished, Task
 from kvopt.store import Store
 from schedules.evidence import COMPUTED, alarming, believed
-from tests.kvopt.sweep_tools import PAIR, Evaluate, own_method, wait_until
+from tests.kvopt.sweep_tools import PAIR, Evaluate, own_method, task_of, wait_until
 from tests.oracles.brute_force import brute_force_optimum
 from tests.tiers import a_few
 
@@ -31,15 +29,7 @@ KNOWN = Instance(
 
 
 def _task(method: str, instance: Instance = PAIR, **more: object) -> Task:
-    chosen = read_method(method)
-    return Task(
-        instance,
-        instance.name,
-        chosen,
-        code=fingerprint(chosen),
-        versions=versions(chosen),
-        **more,  # type: ignore[arg-type]
-    )
+    return task_of(instance, method, planned=True, **more)
 
 
 def test_a_policy(tmp_path: Path) -> None:

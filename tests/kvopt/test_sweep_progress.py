@@ -11,13 +11,11 @@ import pytest
 import kvopt.sweeps.progress
 from instances import Instance, Request
 from kvopt.executors.local import LocalExecutor
-from kvopt.methods.grammar import read_method
 from kvopt.running.state import RunState
 from kvopt.running.supervise import Snapshot
-from kvopt.running.task import Task
 from kvopt.sweeps.progress import Display, counts
 from schedules import make_schedule
-from tests.kvopt.sweep_tools import Screen
+from tests.kvopt.sweep_tools import Screen, task_of
 from tests.reports.synthetic import record
 
 
@@ -85,7 +83,7 @@ def test_the_most_frequent_status_first() -> None:
 def test_what_runs_now_and_its_gap(stream: io.StringIO) -> None:
     """While nothing has finished, too; (2 - 1) / 2 = 50 %; what has finished is named no more."""
     one = Instance("[red]one", 2, (Request(0, 0, 1, 1),))
-    task = Task(one, one.name, read_method("svf"))
+    task = task_of(one, "svf")
     state = RunState(one, "svf")
     state.offer(make_schedule(one, [1], "svf"), "svf")
     shown = Display(stream, total=2, jobs=1, quiet=False)
@@ -106,9 +104,7 @@ def test_of_many_runs_the_first_are_named() -> None:
     shown = Display(stream, total=9, jobs=9, quiet=False)
     for number in range(6):
         one = Instance(f"i{number}", 2, (Request(0, 0, 1, 1),))
-        shown.take(
-            Task(one, one.name, read_method("svf"), seed=number), Snapshot(RunState(one, "svf"))
-        )
+        shown.take(task_of(one, "svf", seed=number), Snapshot(RunState(one, "svf")))
     last = stream.getvalue().splitlines()[-1]
     assert last.endswith("now svf on i0; svf on i1; svf on i2; svf on i3; 2 more")
 
@@ -116,7 +112,7 @@ def test_of_many_runs_the_first_are_named() -> None:
 def test_a_sweep_tells_of_the_runs_under_way() -> None:
     """The executor hands on every snapshot, with the task that it is of."""
     one = Instance("one", 2, (Request(0, 0, 1, 1),))
-    tasks = [Task(one, "one", read_method(name)) for name in ("svf", "fcfs")]
+    tasks = [task_of(one, name) for name in ("svf", "fcfs")]
     seen: set[str] = set()
     executor = LocalExecutor(
         1, lambda task, snapshot: seen.add(f"{task.method.text} {snapshot.ended}")

@@ -15,17 +15,12 @@ from kvopt.methods.grammar import read_method
 from kvopt.running.events import BoundProved, Done, Event, ScheduleFound
 from kvopt.running.task import Task
 from kvopt.running.team import Order, StepBack, run_team
-from tests.kvopt.sweep_tools import PAIR
+from tests.kvopt.sweep_tools import PAIR, task_of
 
 
 def _task(instance: Instance, method: str, seconds: float = 20.0) -> Task:
-    return Task(
-        instance=instance,
-        name=instance.name,
-        method=read_method(method),
-        time_limit=seconds,
-        warm_start=[0, *range(100, 100 * len(instance), 100)],
-    )
+    starts = [0, *range(100, 100 * len(instance), 100)]
+    return task_of(instance, method, time_limit=seconds, warm_start=starts)
 
 
 def test_two_engines_side_by_side_and_a_third_on_demand() -> None:
