@@ -21,7 +21,7 @@ from instances.families import chat_lognormal
 from kvopt.commands.solve import main
 from schedules import check_schedule, read_schedule
 from tests.kvopt.conftest import Command, Refused
-from tests.kvopt.sweep_tools import ROOT, in_python, start_solve, summary_of, wait_for_an_incumbent
+from tests.kvopt.sweep_tools import ROOT, start_solve, summary_of, wait_for_an_incumbent
 from tests.tiers import a_few
 
 
@@ -365,18 +365,6 @@ def _assert_one_line(result: subprocess.CompletedProcess[str], code: int) -> Non
     assert result.returncode == code, result.stdout + result.stderr
     assert len(result.stderr.splitlines()) == 1, result.stderr
     assert "Traceback" not in result.stderr
-
-
-@pytest.mark.parametrize("suffix", ["mps", "lp"])
-def test_write_model(suffix: str, small: Path, solve: Command, tmp_path: Path) -> None:
-    """The written MIP, read back and solved by HiGHS alone, has the optimum 12."""
-    path = tmp_path / f"model.{suffix}"
-    assert solve(small, "--write-model", path, "--formulation", "ilp").returncode == 0
-    code = (
-        "import sys, highspy; h = highspy.Highs(); h.setOptionValue('output_flag', False); "
-        "h.readModel(sys.argv[1]); h.run(); print(h.getInfo().objective_function_value)"
-    )
-    assert round(float(in_python(code, path))) == 12
 
 
 def test_a_model_that_cannot_be_written(small: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A sweep that is killed, interrupted or shares its store loses nothing and does nothing twice."""
+"""A sweep that is killed, interrupted, or shares or fills its disk loses and repeats nothing."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ import pandas as pd
 import pytest
 
 from kvopt.store.export import read_rows
+from tests.kvopt.conftest import DISK_BYTES
 from tests.kvopt.sweep_tools import Evaluate, wait_until, write_small
 
 KILLS = 20
 INSTANCES = 8
+#: What is left on the disk for a sweep, bytes: a few rows.
+LEFT = 160_000
 #: Policies only: their results do not depend on how busy the machine is.
 METHODS = "svf,a-min with noise"
 #: What a run measures of itself, and when.
@@ -136,3 +139,34 @@ def test_two_sweeps_on_one_store(tmp_path: Path) -> None:
     rows = read_rows(store)
     assert len(rows) == rows["key"].nunique() == 6
     _check_file(store)
+
+
+@pytest.mark.slow("walks")
+def test_a_full_disk_ends_the_sweep_with_one_line(tmp_path: Path, disk: Path) -> None:
+    """Exit 6; the rows so far are intact; when there is room again, the same command resumes."""
+    folder = tmp_path / "instances"
+    folder.mkdir()
+    write_small(folder, 10)
+    filler, store = disk / "filler", disk / "runs.sqlite"
+    filler.write_bytes(bytes(DISK_BYTES - LEFT))
+    command = Evaluate([folder, "--methods", "svf,mc-sf", "--jobs", 2, "--store", store])
+    full = command.run()
+    assert full.returncode == 6
+    (line,) = full.stderr.splitlines()
+    assert f"{store}: cannot be written" in line
+    assert "is NOT stored" in line
+    assert "full" in line
+    assert command.alive() == []
+
+    filler.unlink()
+    with sqlite3.connect(store) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    stored = read_rows(store)
+    assert 0 < len(stored) < 20
+    resumed = command.call()
+    assert resumed.returncode == 0
+    assert f"20 runs, {len(stored)} of them stored already" in resumed.stdout
+    rows = read_rows(store)
+    assert len(rows) == 20
+    again = rows[rows["key"].isin(stored["key"])].reset_index(drop=True)
+    assert list(again["finished_utc"]) == list(stored["finished_utc"])
