@@ -77,7 +77,7 @@ def main(options: Options) -> int:
             progress=not options.quiet,
         )
     except ValueError as error:
-        if isinstance(error, StoreError | MethodError | UsageError):
+        if isinstance(error, MethodError | UsageError):
             raise
         raise UsageError(str(error)) from None
     _write(table, options)

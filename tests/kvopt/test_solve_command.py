@@ -332,8 +332,6 @@ def test_an_infeasible_instance_is_exit_3(small: Path, solve: Command) -> None:
         ["--solver", "ls"],
         ["--policy", "nonsense"],
         ["--solver", "highs", "--formulation", "nonsense"],
-        ["--solver", "highs", "--formulation", "cpsat"],
-        ["--solver", "cpsat", "--formulation", "ilp"],
         ["--solver", "highs", "--policy", "svf"],
         ["--policy", "svf", "--formulation", "ilp"],
         ["--out", "x" * 300],
@@ -343,15 +341,6 @@ def test_an_infeasible_instance_is_exit_3(small: Path, solve: Command) -> None:
         ["--out", "no/such/folder/out.json"],
         ["--write-model", "model.txt"],
         ["--nonsense"],
-        # Unknown parameters, values out of range and broken specs.
-        ["--policy", "a-min(x=1)"],
-        ["--policy", "alpha-beta(alpha=2)"],
-        ["--policy", "alpha-beta(0.1,0.1,0.1)"],
-        ["--policy", "svf("],
-        ["--policy", "vllm-v1(block=1.5)"],
-        ["--policy", "a-min", "--predict", "nonsense"],
-        ["--policy", "a-min", "--predict", "interval(0,5)"],
-        ["--policy", "a-min", "--predict", "relative(x=2)"],
     ],
 )
 def test_bad_usage_is_one_line_and_exit_2(
