@@ -247,6 +247,8 @@ def test_an_instance_that_cannot_be_run_is_no_failure_of_a_method(
     assert evaluate(torn, "--methods", "svf", "--quiet") == 2
     assert not read_rows(store)["instance"].str.contains("torn").any()
     assert evaluate(never, "--methods", "svf", "--quiet") == 0
+    rows = read_rows(store).set_index("instance")
+    assert set(rows.loc[[str(never)], "status"]) == {"infeasible"}
 
 
 def test_a_method_that_knows_rounds_only_fails_on_seconds(

@@ -195,16 +195,6 @@ def test_quiet_prints_the_summary_only(small: Path, solve: Command) -> None:
     assert solve(small, "--quiet").stdout.startswith("instance")
 
 
-def test_progress_has_fixed_columns(small: Path, solve: Command) -> None:
-    """The live lines stand under one header, in columns."""
-    lines = solve(small, "--solver", "highs").stdout.splitlines()
-    header = next(line for line in lines if "incumbent" in line)
-    # On a loaded machine there may be lines of waiting before.
-    row = lines[next(i for i, line in enumerate(lines) if line.startswith("instance")) - 1]
-    assert header.split() == ["seconds", "incumbent", "bound", "gap", "%", "from"]
-    assert row[: header.index("incumbent") + len("incumbent")].split()[-1].isdigit()
-
-
 @pytest.mark.slow("waits")
 def test_time_limit_holds(hard: Path, solve_afresh: Command) -> None:
     """A limit of 6 s is over within 10 % + 2 s and leaves a checked schedule and a bound."""

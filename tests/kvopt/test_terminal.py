@@ -70,6 +70,8 @@ def test_one_line_a_second_in_a_pipe_and_the_last_state_in_any_case(clock: _Cloc
     header, *lines = stream.getvalue().splitlines()
     assert header.split() == ["seconds", "incumbent", "bound", "gap", "%", "from"]
     shown = [line.split()[:3] for line in lines]
+    column = header.index("incumbent") + len("incumbent")
+    assert [line[:column].split()[1] for line in lines] == [tel for _, tel, _ in shown]
     assert shown == [["0.1", "12", "-"], ["2.0", "8", "-"], ["2.2", "7", "6"]]
 
 
