@@ -14,6 +14,7 @@ from instances import Instance
 from kvopt.best_bound import KnownBound, best_bound, of_run
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import OF_ANSWER, read_method, read_methods
+from kvopt.methods.method import Method
 from kvopt.places import DEFAULT_STORE
 from kvopt.running.batch_time import rounds_only
 from kvopt.running.execute import InterruptedRunError, execute
@@ -47,6 +48,17 @@ class Limits:
     deadline: float
     memory_limit: float | None
     jobs: int
+
+    def task(self, instance: Instance, method: Method, batch_time: str, seed: int) -> Task:
+        """Return a run of a method, which may take as much memory."""
+        return Task(
+            instance=instance,
+            name=instance.name,
+            method=method,
+            seed=seed,
+            memory_limit=self.memory_limit,
+            batch_time=batch_time,
+        )
 
 
 class _Beside:
@@ -93,16 +105,8 @@ class BoundBeside(_Beside):
         if not batch_time or _is_kept(instance, batch_time, self.seconds):
             self.seconds = 0.0
             return
-        task = Task(
-            instance=instance,
-            name=instance.name,
-            method=read_method(_BOUND),
-            seed=seed,
-            time_limit=self.seconds,
-            memory_limit=limits.memory_limit,
-            deadline=limits.deadline,
-            batch_time=batch_time,
-        )
+        task = limits.task(instance, read_method(_BOUND), batch_time, seed)
+        task = replace(task, time_limit=self.seconds, deadline=limits.deadline)
         self._later = task if last and limits.jobs == 1 else None
         if self._later is None:
             self._future = self._pool.submit(self._computed, task)
@@ -173,8 +177,13 @@ class AnswerBeside(_Beside):
         alone = limits.jobs == 1
         left = limits.deadline - time.monotonic()
         self._finished: list[Finished] = []
+        methods = (each for each in read_methods((OF_ANSWER,)) if each.kind == "policy")
         self._series = Series(
-            list(_policies(instance, batch_time, seed, limits)),
+            [
+                limits.task(instance, method, batch_time, seed)
+                for method in methods
+                if not rounds_only(instance, method)
+            ],
             limits.deadline - (1 - self.share) * left if alone else limits.deadline,
             self._listen,
             sharing=_SHARING,
@@ -207,19 +216,6 @@ class AnswerBeside(_Beside):
         del task, snapshot
         if self._stop.is_set():
             raise InterruptedRunError
-
-
-def _policies(instance: Instance, batch_time: str, seed: int, limits: Limits) -> Iterator[Task]:
-    for method in read_methods((OF_ANSWER,)):
-        if method.kind == "policy" and not rounds_only(instance, method):
-            yield Task(
-                instance=instance,
-                name=instance.name,
-                method=method,
-                seed=seed,
-                memory_limit=limits.memory_limit,
-                batch_time=batch_time,
-            )
 
 
 def _stamped(task: Task) -> Task:

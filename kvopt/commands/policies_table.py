@@ -109,17 +109,8 @@ def _tasks(
     for name in sorted(policies(), key=_slowness):
         if reason := rounds_only(instance, methods[name]):
             refused.append((methods[name].text, reason))
-            continue
-        runs.append(
-            Task(
-                instance=instance,
-                name=instance.name,
-                method=methods[name],
-                seed=seed,
-                memory_limit=limits.memory_limit,
-                batch_time=batch_time,
-            )
-        )
+        else:
+            runs.append(limits.task(instance, methods[name], batch_time, seed))
     return runs, refused
 
 

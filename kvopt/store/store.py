@@ -22,7 +22,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from kvopt.running.record import PROVED, Column, columns
 from kvopt.running.task import Finished
 from kvopt.store.location import StoreError, hide_secrets, read_location
-from kvopt.store.readonly import open_readonly
+from kvopt.store.readonly import SECONDS_TO_WAIT, open_readonly
 from kvopt.store.tables import INSTANCES, PROOFS, RUNS, prepare
 from schedules.files import ScheduleFileError, parse_schedule
 from support.masking import mask_url
@@ -31,7 +31,6 @@ from support.text import one_line
 if TYPE_CHECKING:
     import pandas as pd
 
-_SECONDS_TO_WAIT = 60
 _SECONDS_BETWEEN = 0.02
 _SECONDS_TO_CONNECT = 10
 #: Both databases hold 64-bit integers; a method may claim any.
@@ -209,7 +208,7 @@ class Store:
 
 def _options(url: URL) -> dict[str, Any]:
     if url.drivername == "sqlite":
-        return {"connect_args": {"timeout": _SECONDS_TO_WAIT}}
+        return {"connect_args": {"timeout": SECONDS_TO_WAIT}}
     return {"pool_pre_ping": True, "connect_args": {"connect_timeout": _SECONDS_TO_CONNECT}}
 
 
@@ -226,7 +225,7 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
 
 def _log_ahead(connection: sqlite3.Connection) -> None:
     """Set the mode of the file; SQLite does not wait for another connection that just does so."""
-    until = time.monotonic() + _SECONDS_TO_WAIT
+    until = time.monotonic() + SECONDS_TO_WAIT
     while True:
         try:
             connection.execute("PRAGMA journal_mode=WAL")

@@ -34,6 +34,7 @@ PAIR = Instance("pair", 5, (Request(0, 0, 1, 2), Request(1, 3, 0, 4)))
 
 def write_small(folder: Path, count: int) -> list[Path]:
     """Write instances of four requests that every policy solves at once; TEL differs by number."""
+    folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for number in range(count):
         requests = tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3 + number)))

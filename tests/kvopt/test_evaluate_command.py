@@ -56,12 +56,6 @@ def evaluate(store: Path) -> Run:
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> Path:
-    """One small instance."""
-    return write_small(tmp_path, 1)[0]
-
-
-@pytest.fixture
 def own(tmp_path: Path) -> Path:
     """A method of one's own, out of tree."""
     path = tmp_path / "own.py"
@@ -212,7 +206,6 @@ def test_failing_methods_are_named_and_one_that_always_fails_ends_with_1(
 ) -> None:
     """One line a method: on how many of its runs, the statuses, the first run and its reason."""
     folder = tmp_path / "in"
-    folder.mkdir()
     write_small(folder, 3)
     always = _failing(tmp_path, "always.py", "True")
     once = _failing(tmp_path, "once.py", "instance.memory == 6")
@@ -306,7 +299,6 @@ def test_a_suite_with_a_method_of_ones_own(
 def test_folders_and_globs(evaluate: Run, tmp_path: Path, store: Path) -> None:
     """A folder is searched through, a glob is expanded, and what is named twice runs once."""
     inner = tmp_path / "in" / "ner"
-    inner.mkdir(parents=True)
     write_small(inner, 2)
     names = [tmp_path / "in", tmp_path / "in" / "*" / "small_1.json", "--methods", "svf"]
     assert evaluate(*names) == 0
@@ -321,7 +313,6 @@ def test_names_are_only_names(
 ) -> None:
     """HTML, commas, quotes, slashes and dots in names go through store, files and summary."""
     folder = tmp_path / "f"
-    folder.mkdir()
     (path,) = write_small(folder, 1)
     told = NASTY.replace("\\", "\\\\").replace('"', '\\"')
     path.write_text(path.read_text().replace("small_0", told))

@@ -57,7 +57,6 @@ def _wait_for_more(store: Path, stored: int, process: subprocess.Popen[str]) -> 
 def test_killed_at_twenty_random_moments(tmp_path: Path) -> None:
     """Resumed each time, it ends with the rows of an undisturbed sweep, each run only once."""
     folder = tmp_path / "instances"
-    folder.mkdir()
     write_small(folder, INSTANCES)
     arguments = [folder, "--methods", METHODS, "--seeds", 2, "--jobs", 2]
     whole, killed = tmp_path / "whole.sqlite", tmp_path / "killed.sqlite"
@@ -128,7 +127,6 @@ def test_engines_die_with_a_killed_sweep(tmp_path: Path, hard: Path) -> None:
 def test_two_sweeps_on_one_store(tmp_path: Path) -> None:
     """Both end well, and every run is there once."""
     folder = tmp_path / "instances"
-    folder.mkdir()
     write_small(folder, 3)
     store = tmp_path / "runs.sqlite"
     commands = [Evaluate([folder, "--methods", "svf,mc-sf", "--store", store]) for _ in range(2)]
@@ -145,7 +143,6 @@ def test_two_sweeps_on_one_store(tmp_path: Path) -> None:
 def test_a_full_disk_ends_the_sweep_with_one_line(tmp_path: Path, disk: Path) -> None:
     """Exit 6; the rows so far are intact; when there is room again, the same command resumes."""
     folder = tmp_path / "instances"
-    folder.mkdir()
     write_small(folder, 10)
     filler, store = disk / "filler", disk / "runs.sqlite"
     filler.write_bytes(bytes(DISK_BYTES - LEFT))

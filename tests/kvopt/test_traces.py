@@ -18,7 +18,7 @@ from instances.traces.reading import read_trace
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.commands.rates import main as rates
 from kvopt.commands.solve import main as solve
-from kvopt.store import Store
+from kvopt.store.export import read_rows
 from kvopt.suites import SuiteError, load, read_suite
 from schedules.check_command import main as check
 from tests.instances.traces.cases import BY_NAME
@@ -109,10 +109,11 @@ def test_a_sweep_runs_traces(
     asked = ["--memory", "100", "--round-seconds", "1"]
     assert evaluate([str(VIDUR), str(BURST), "tiny_handover", *asked, *arguments]) == 0
     assert "the request failed" in capsys.readouterr().err
-    runs = Store(store)
-    names = set(runs.rows(None)["instance"])
-    runs.close()
-    assert names == {"vidur_m100_round1", "burstgpt_m100_round1", "tiny_handover"}
+    assert set(read_rows(store)["instance"]) == {
+        "vidur_m100_round1",
+        "burstgpt_m100_round1",
+        "tiny_handover",
+    }
     told = refused(evaluate, "tiny_handover", *asked, *arguments)
     assert "memory, round_seconds: goes with a trace, found none; instances/tiny/handover" in told
     assert "a trace states no memory" in refused(evaluate, VIDUR, *arguments)
