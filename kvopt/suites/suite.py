@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError
 
 from instances import Instance
-from instances.batch_time import BatchTime, BatchTimeError, parse_batch_time
+from instances.batch_time import BatchTime, parse_batch_time
 from instances.families import families
 from instances.families.build import check_ranges
 from instances.ladder import drawn_rung
@@ -239,34 +240,31 @@ def _parse(path: Path) -> dict[str, Any]:
 
 
 def _section(path: Path, section: _Section) -> Section:
-    try:
+    place = f"{path}: section {section.name!r}"
+    read: dict[str, Any] = {}
+    with _telling(f"{place}, methods"):
         texts = [text for entry in section.methods for text in _methods(entry)]
-        methods = read_methods(texts)
-    except ValueError as error:
-        raise SuiteError(f"{path}: section {section.name!r}, methods: {error}") from None
-    twice = _stands_twice(texts)
-    if twice is not None:
-        raise SuiteError(f"{path}: section {section.name!r}, methods: {twice!r} occurs twice")
-    sources: dict[str, Source] = {}
-    for entry in section.instances:
-        try:
-            found = list(_sources(path, entry))
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise SuiteError(f"{path}: section {section.name!r}, instances: {reason}") from None
+        read["methods"] = read_methods(texts)
+        if (twice := _stands_twice(texts)) is not None:
+            raise ValueError(f"{twice!r} occurs twice")
+    with _telling(f"{place}, instances"):
+        found = (source for entry in section.instances for source in _sources(path, entry))
         # A file that two globs match is run once.
-        sources.update((source.name, source) for source in found)
-    read: dict[str, Any] = {"sources": tuple(sources.values()), "methods": methods}
-    read["batch_time"] = _batch_time(path, section)
+        read["sources"] = tuple({source.name: source for source in found}.values())
+    # A suite states its numbers, no file of measurements.
+    with _telling(f"{place}, batch_time"):
+        if section.batch_time is not None:
+            read["batch_time"] = parse_batch_time(section.batch_time)
     return Section(**section.model_dump(exclude={"instances"}) | read)
 
 
-def _batch_time(path: Path, section: _Section) -> BatchTime | None:
-    """Return the batch time of a section; a suite states its numbers, no file of measurements."""
+@contextmanager
+def _telling(place: str) -> Iterator[None]:
+    """Say where a fault is."""
     try:
-        return None if section.batch_time is None else parse_batch_time(section.batch_time)
-    except BatchTimeError as error:
-        raise SuiteError(f"{path}: section {section.name!r}, batch_time: {error}") from None
+        yield
+    except (OSError, ValueError) as error:
+        raise SuiteError(f"{place}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def _methods(entry: str) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ from instances import Instance, Request, write_instance
 from tests.commands import run_command
 from tests.forks import OF_RUNS
 from tests.kvopt.postgres_server import PostgresServer
-from tests.kvopt.sweep_tools import ROOT
+from tests.kvopt.sweep_tools import ended, start_solve
 
 #: What a small disk holds.
 DISK_BYTES = 1_000_000
@@ -63,16 +62,7 @@ def quick_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def solve_afresh() -> Command:
     """Run it by an interpreter of its own, whose start counts."""
-
-    def run(*arguments: object, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, str(ROOT / "solve.py"), *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-        )
-
-    return run
+    return lambda *arguments: ended(start_solve(*arguments))
 
 
 @pytest.fixture

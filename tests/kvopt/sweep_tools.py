@@ -106,6 +106,12 @@ def start_solve(*arguments: object) -> subprocess.Popen[str]:
     )
 
 
+def ended(process: subprocess.Popen[str], timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    """Wait for the end of a process, and return what it has printed."""
+    out, err = process.communicate(timeout=timeout)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
 def wait_for_an_incumbent(process: subprocess.Popen[str]) -> None:
     """Read what ``solve.py`` prints until a policy has found a schedule."""
     assert process.stdout is not None
@@ -142,9 +148,7 @@ class Evaluate:
 
     def run(self, timeout: float = 120) -> subprocess.CompletedProcess[str]:
         """Run the command to its end."""
-        process = self.start()
-        out, err = process.communicate(timeout=timeout)
-        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+        return ended(self.start(), timeout)
 
     def call(self) -> subprocess.CompletedProcess[str]:
         """Do the same here, for what it stores and says: its processes are not told as alive."""
