@@ -98,6 +98,14 @@ def test_a_crash_names_its_signal(name: str, worker: Path) -> None:
     assert (outcome.ending, outcome.detail) == ("crashed", name)
 
 
+def test_eating_memory_is_stopped(worker: Path) -> None:
+    """Resident memory above the limit ends the run."""
+    worker.write_text("import time\nblock = bytearray(b'x' * 400_000_000)\ntime.sleep(100)\n")
+    outcome = _run(memory_limit=0.2).outcome
+    assert outcome.ending == "memory_limit"
+    assert outcome.peak_memory > 200_000_000
+
+
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_what_a_process_prints_is_kept(worker: Path, stream: str) -> None:
     """The last 4,000 characters, of either stream; a flood is no harm."""
