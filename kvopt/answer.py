@@ -239,6 +239,20 @@ def answer(
     return Answer(base, named, bound, covers_kept, requests, instances, unit, optimal)
 
 
+def answer_on(
+    instance: Instance, outcomes: Iterable[MethodTotal], bound: int | None, *, covers_kept: bool
+) -> Answer | None:
+    """Return the answer on one instance; see :func:`answer`."""
+    return answer(
+        outcomes,
+        bound=bound,
+        covers_kept=covers_kept,
+        requests=len(instance),
+        instances=1,
+        unit=instance.unit,
+    )
+
+
 def _says_nothing(
     words: str, each: MethodTotal, base: MethodTotal, found: Sequence[MethodTotal]
 ) -> bool:

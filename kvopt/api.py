@@ -374,11 +374,6 @@ def _solve(
         batch_time=batch_time_of(found, read_wish(batch_time)),
     )
     refuse_rounds_only(found, method)
-    return _result(task, progress)
-
-
-def _result(task: Task, progress: ProgressWish) -> Result:
-    assert task.instance is not None
     started = time.monotonic()
     stop = threading.Event()
     listen = listener(progress, stop)
@@ -388,7 +383,7 @@ def _result(task: Task, progress: ProgressWish) -> Result:
         assert isinstance(listen, Calls)
         assert listen.error is not None
         raise listen.error from None
-    return Result(task.instance, finished, time.monotonic() - started)
+    return Result(found, finished, time.monotonic() - started)
 
 
 def _instance(instance: AnyInstance) -> Instance:

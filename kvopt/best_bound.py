@@ -92,10 +92,14 @@ def best_bound(
     best = _larger(None, found)
     for store in stores:
         best = _stored(store, instance, batch_time, tel, best)
-    if DEFAULT_STORE.is_file() and not any(_is_default(store) for store in stores):
+    default = DEFAULT_STORE.absolute()
+    if default.is_file() and all(Path(store.name).absolute() != default for store in stores):
         # Whatever is wrong with that file is no reason to withhold what was asked for.
         with suppress(Exception):
-            best = _of_default(instance, batch_time, tel, best)
+            from kvopt.store import Store  # a quarter of a second
+
+            with closing(Store(DEFAULT_STORE, readonly=True)) as store:
+                best = _stored(store, instance, batch_time, tel, best)
     return best
 
 
@@ -167,19 +171,6 @@ def _larger(best: KnownBound | None, found: Iterable[KnownBound]) -> KnownBound 
         if best is None or each.value > best.value:
             best = each
     return best
-
-
-def _is_default(store: Store) -> bool:
-    return Path(store.name).absolute() == DEFAULT_STORE.absolute()
-
-
-def _of_default(
-    instance: Instance, batch_time: str, tel: int | None, best: KnownBound | None
-) -> KnownBound | None:
-    from kvopt.store import Store  # a quarter of a second
-
-    with closing(Store(DEFAULT_STORE, readonly=True)) as store:
-        return _stored(store, instance, batch_time, tel, best)
 
 
 def _stored(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from instances import Instance
 from instances.batch_time import NANOSECONDS, parse_batch_time
 from instances.traces.measured import Measured
-from kvopt.answer import Answer, answer, totals
+from kvopt.answer import Answer, answer_on, totals
 from kvopt.best_bound import (
     KnownBound,
     best_bound,
@@ -224,14 +224,10 @@ class Result:
         """What vLLM's scheduler leaves, and what knowing more wins; None without others."""
         if not self.others:
             return None
-        return answer(
-            totals(self.instance, (*self.others, self.finished)),
-            bound=None if self.best_bound is None else self.best_bound.value,
-            covers_kept=bounds_kept_tokens(self.instance, self.batch_time),
-            requests=len(self.instance),
-            instances=1,
-            unit=self.instance.unit,
-        )
+        runs = totals(self.instance, (*self.others, self.finished))
+        bound = None if self.best_bound is None else self.best_bound.value
+        covers = bounds_kept_tokens(self.instance, self.batch_time)
+        return answer_on(self.instance, runs, bound, covers_kept=covers)
 
     @property
     def exceeded(self) -> tuple[str, ...]:
@@ -439,11 +435,3 @@ class Result:
         if self.schedule is None:
             raise ValueError(f"{self._named} on {self.instance.name}: no schedule {wanted}")
         return self.schedule
-
-
-def best_known(instance: Instance) -> str:
-    """Return what the registry says of an instance, as ``1234 (optimal)`` or ``1234, bound 1200``.
-
-    Empty for an instance that is not in it.
-    """
-    return str(registered(instance) or "")

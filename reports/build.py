@@ -18,7 +18,7 @@ import pandas as pd
 from instances.time_unit import SECONDS, TimeUnit
 from kvopt.store import StoreError
 from kvopt.store.export import ExportError, documents, read_rows
-from kvopt.store.files import store_files
+from kvopt.store.location import store_files
 from reports import html, readme
 from reports.figures.ecdf import ecdf_figure
 from reports.figures.growth import growth_figure

@@ -26,7 +26,7 @@ from kvopt.best_known.side_by_side import KilledError
 from kvopt.best_known.verify import DamagedError, faults, missing, stale_proofs
 from kvopt.methods.grammar import MethodError
 from kvopt.store import Store, StoreError
-from kvopt.store.files import store_files
+from kvopt.store.location import store_files
 from schedules.evidence import STANDINGS
 from support.checkout import require_checkout
 from support.command import EXIT_INTERRUPTED, Command, Options, option

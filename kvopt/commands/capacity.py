@@ -10,22 +10,14 @@ import pandas as pd
 
 from instances import InfeasibleInstanceError, InstanceFileError
 from instances.batch_time import DEFAULT, read_batch_time
-from kvopt.commands.capacity_arguments import OPTIONS
 from kvopt.commands.in_seconds import deploy
-from kvopt.commands.workload import (
-    check_workload_outputs,
-    store_of,
-    tell_whose,
-    workload,
-    write_texts,
-)
+from kvopt.commands.workload import RESUMES, plain_table, prepared, store_of, write_texts
+from kvopt.commands.workload_arguments import CAPACITY
 from kvopt.methods.grammar import MethodError, read_methods
 from kvopt.methods.knowledge import only_bounds
-from kvopt.running.batch_time import read_wish
 from kvopt.store import StoreError
 from kvopt.sweeps.capacity import HIGHEST, Probe, capacity, capacity_bound
-from kvopt.sweeps.inputs import Wishes
-from support.command import Command, Options, refuse_suffixes
+from support.command import Command, Options
 from support.outputs import OutputError
 from support.usage import UsageError
 
@@ -53,7 +45,7 @@ _SHOWN = {
         EXIT_BAD_INPUT: (OutputError, MethodError, InstanceFileError, InfeasibleInstanceError),
         EXIT_STORE: (StoreError,),
     },
-    interrupted="interrupted; what was finished is stored, the same command resumes",
+    interrupted=RESUMES,
     examples=(
         "trace.csv --gpu h100-80 --model llama3.1-8b --slo ttft:0.5,tpot:50ms",
         "chat --set n=200 --slo e2el:30 --share 95 --methods vllm-v1,svf --export capacity.csv",
@@ -61,7 +53,7 @@ _SHOWN = {
     codes="0 done; 1 a method keeps it at no rate; 2 bad usage or input; 6 the store cannot be "
     "used; 130 interrupted",
 )
-@OPTIONS
+@CAPACITY
 def main(options: Options) -> int:
     """Find the largest rate of arrivals at which nearly all requests keep an objective.
 
@@ -72,17 +64,8 @@ def main(options: Options) -> int:
     methods = [each for each in read_methods((options.methods,)) if not only_bounds(each.text)]
     if not methods:
         raise UsageError(f"--methods: expected one that makes schedules, found {options.methods}")
-    wishes = Wishes(
-        seeds=options.seeds,
-        time_limit=options.time_limit,
-        memory_limit=options.memory_limit,
-        batch_time=read_wish(options.batch_time),
-    )
-    refuse_suffixes(options, {"export": (".csv", ".json"), "plot": (".svg",)})
-    instance = workload(options, wishes.batch_time, "kvopt capacity says")
-    check_workload_outputs(options)
-    if not options.quiet:
-        tell_whose(instance, wishes.batch_time)
+    suffixes = {"export": (".csv", ".json"), "plot": (".svg",)}
+    instance, wishes = prepared(options, "kvopt capacity says", suffixes)
     table, runs = capacity(
         instance,
         methods,
@@ -122,22 +105,14 @@ def _kept(options: Options) -> str:
 
 def table_text(table: pd.DataFrame) -> str:
     """Return the aligned table: one line a method, at the largest rate that it keeps."""
-    from tabulate import tabulate
-
     lines = []
     for line in table.to_dict("records"):
         low, high = float(line["capacity"]), float(line["not_kept"])
         figures = [_cell(line.get(name), factor) for name, (_, factor) in _SHOWN.items()]
         kept = _cell(line.get("share"), 100.0, 1)
         lines.append([line["method"], f"{low:.4g}", f"{high:.4g}", kept, *figures])
-    text: str = tabulate(
-        lines,
-        headers=["method", "rate", "not kept", "kept %", *(title for title, _ in _SHOWN.values())],
-        tablefmt="plain",
-        disable_numparse=True,
-        colalign=("left", *["right"] * (3 + len(_SHOWN))),
-    )
-    return text
+    titles = [title for title, _ in _SHOWN.values()]
+    return plain_table(["method", "rate", "not kept", "kept %", *titles], lines)
 
 
 def _cell(value: float | None, factor: float, digits: int = 3) -> str:

@@ -6,6 +6,7 @@ Files are listed, not imported: a shell waits for the answer.
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Callable, Iterable
 from itertools import chain
 
 import click
@@ -21,15 +22,18 @@ from kvopt.methods.engines import named_engines
 from kvopt.suites import suites
 from support.command import beginning
 
-
-def instances(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Propose instances of the library, and files where none begins so."""
-    return _or_files(beginning(incomplete, chain(library_files(), ladder())), incomplete)
+Proposals = list[CompletionItem] | list[str]
+Proposing = Callable[[click.Context, click.Parameter, str], Proposals]
 
 
-def inputs(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Propose suites and instances, and files where none begins so."""
-    return _or_files(beginning(incomplete, chain(suites(), library_files(), ladder())), incomplete)
+def _proposing(names: Callable[[], Iterable[str]], *, or_files: bool = False) -> Proposing:
+    """Return what proposes names, or else files where an argument may be one."""
+
+    def propose(_: click.Context, __: click.Parameter, incomplete: str) -> Proposals:
+        found = beginning(incomplete, names())
+        return found if found or not or_files else [CompletionItem(incomplete, type="file")]
+
+    return propose
 
 
 def policy_names() -> list[str]:
@@ -38,14 +42,15 @@ def policy_names() -> list[str]:
     return sorted(module.name.replace("_", "-") for module in modules)
 
 
-def policies(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Propose policies, and ``all``."""
-    return beginning(incomplete, ["all", *policy_names()])
-
-
-def solvers(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Propose solvers."""
-    return beginning(incomplete, named_engines())
+instances = _proposing(lambda: chain(library_files(), ladder()), or_files=True)
+inputs = _proposing(lambda: chain(suites(), library_files(), ladder()), or_files=True)
+policies = _proposing(lambda: ["all", *policy_names()])
+solvers = _proposing(named_engines)
+formulation_names = _proposing(formulations)
+#: What ``kvopt show`` shows.
+shown_names = _proposing(lambda: chain(policy_names(), formulations(), named_engines()))
+predictions = _proposing(lambda: PREDICTIONS)
+clocks = _proposing(batch_times)
 
 
 def methods(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
@@ -53,27 +58,3 @@ def methods(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]
     before, comma, last = incomplete.rpartition(",")
     names = beginning(last, [*named_engines(), *policy_names()])
     return [f"{before}{comma}{name}" for name in names]
-
-
-def formulation_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Propose formulations."""
-    return beginning(incomplete, formulations())
-
-
-def shown_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Propose what ``kvopt show`` shows: policies, formulations and solvers."""
-    return beginning(incomplete, [*policy_names(), *formulations(), *named_engines()])
-
-
-def predictions(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Propose predictions."""
-    return beginning(incomplete, PREDICTIONS)
-
-
-def clocks(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Propose batch times."""
-    return beginning(incomplete, batch_times())
-
-
-def _or_files(names: list[str], incomplete: str) -> list[CompletionItem]:
-    return [*map(CompletionItem, names)] or [CompletionItem(incomplete, type="file")]

@@ -6,8 +6,10 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,27 +26,33 @@ from kvopt.commands.evaluate_arguments import OPTIONS, judge_options
 from kvopt.commands.in_seconds import deploy
 from kvopt.commands.leaderboard import NAME as LEADERBOARD
 from kvopt.commands.leaderboard import leaderboard
-from kvopt.executors.executor import Executor, ExecutorError
+from kvopt.commands.workload import (
+    RESUMES,
+    check_beside_store,
+    store_of,
+    tell,
+    whose_lines,
+    wishes_of,
+)
+from kvopt.executors import Executor, ExecutorError
 from kvopt.methods.grammar import MethodError, read_methods
 from kvopt.methods.knowledge import shown_method
-from kvopt.places import DEFAULT_STORE
-from kvopt.running.batch_time import read_wish, refuse_silent_default, whose
+from kvopt.running.batch_time import read_wish, refuse_silent_default
 from kvopt.running.record import FAILED
 from kvopt.running.task import Finished, Task
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, check_export, export_rows
-from kvopt.store.files import store_files
 from kvopt.suites import Section, SuiteError
-from kvopt.sweeps.contradictions import RunSummary, alarms, run_summaries
-from kvopt.sweeps.failures import failures, outputs, readable, unread
-from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
+from kvopt.sweeps.contradictions import alarms, run_summaries
+from kvopt.sweeps.failures import failures, unread
+from kvopt.sweeps.inputs import InputError, read_inputs
 from kvopt.sweeps.plan import plan
 from kvopt.sweeps.progress import Display, counts
 from kvopt.terminal import summary
 from reports.folder import check_place
 from support.command import Command, Options
-from support.masking import mask_text, own_command
-from support.outputs import OutputError, check_apart, check_outputs
+from support.masking import own_command
+from support.outputs import OutputError
 from support.text import counted
 from support.usage import complain
 
@@ -54,14 +62,6 @@ EXIT_BAD_INPUT = 2
 EXIT_REFUSED = 5
 EXIT_STORE = 6
 EXIT_EXECUTOR = 7
-
-
-@dataclass(frozen=True)
-class _Sweep:
-    """The planned runs, and which of them are left to be carried out."""
-
-    tasks: list[Task]
-    todo: list[Task]
 
 
 class _Evaluate(Command):
@@ -95,7 +95,7 @@ class _Evaluate(Command):
         EXIT_STORE: (StoreError,),
         EXIT_EXECUTOR: (ExecutorError,),
     },
-    interrupted="interrupted; what was finished is stored, the same command resumes",
+    interrupted=RESUMES,
     examples=(
         "smoke --report results/report",
         '"instances/tiny/*.json" --methods svf,mc-sf,highs --seeds 5 --jobs 2',
@@ -113,10 +113,6 @@ def main(options: Options) -> int:
     glob or a trace; none with --report or --export: all that is stored.  What is stored is not run
     again.
     """
-    return _run(options)
-
-
-def _run(options: Options) -> int:
     judge_options(options)
     if options.list:
         from kvopt.commands.listing import listing  # what no run needs
@@ -130,54 +126,52 @@ def _run(options: Options) -> int:
     for hidden in filter(None, map(hides, options.inputs)):
         complain(options.program, hidden)
     deploy(options, options.inputs)
-    wishes = _wishes(options)
-
-    def listen(section: Section, instance: Instance, report: TraceReport) -> None:
-        _tell(report.told(quiet=options.quiet))
-        timed = report if instance.time_unit == "second" else None
-        # A suite runs as it is written, which is told; who names a trace is asked for a batch time.
-        wished = section.batch_time or (read_wish(DEFAULT) if section.name else None)
-        if foreign := refuse_silent_default(timed, wished):
-            _tell([foreign])
-
-    sections = read_inputs(options.inputs, wishes, trace_options(options))
-    tasks = plan(sections, listen)
-    if not options.quiet:
-        _tell(_whose(tasks, default=any(each.batch_time is None for each in sections)))
+    tasks = _planned(options)
     if options.inputs and not tasks:
         raise InputError("expected a method (see --list), found none")
-    lost, tasks = unread(tasks), readable(tasks)
+    lost, tasks = unread(tasks)
     if lost and not tasks:
         _complain_of(lost, options.program)
         return EXIT_BAD_INPUT
     _check_places(options)
-    store = _open(options.store, readonly=not options.inputs)
-    try:
-        sweep = _choose(tasks, store, options)
+    readonly = not options.inputs
+    with closing(_open(store_of(options, readonly=readonly), readonly=readonly)) as store:
+        todo = _left(tasks, store, options)
         started = time.monotonic()
-        if sweep.todo and store.readonly:
-            raise StoreError(
-                f"{store.name}: cannot be written, {counted(len(sweep.todo), 'run')} left"
-            )
-        if sweep.todo:
-            _carry_out(sweep, store, options)
-        keys = [task.key for task in tasks] if options.inputs else None
-        code = _finish(keys, sweep, store, options, time.monotonic() - started)
-    finally:
-        store.close()
+        if todo and store.readonly:
+            raise StoreError(f"{store.name}: cannot be written, {counted(len(todo), 'run')} left")
+        if todo:
+            shown = Display(sys.stdout, len(todo), options.jobs, options.quiet)
+            shown.follow(_executor(options, shown).run(todo), partial(_keep, store))
+        code = _finish(tasks, len(todo), time.monotonic() - started, store, options)
     _complain_of(lost, options.program)
     return code
 
 
-def _wishes(options: Options) -> Wishes:
-    return Wishes(
-        methods=read_methods(options.methods) if options.methods else None,
-        seeds=options.seeds,
-        time_limit=options.time_limit,
-        memory_limit=options.memory_limit,
-        threads=options.threads,
-        batch_time=read_wish(options.batch_time),
-    )
+def _planned(options: Options) -> list[Task]:
+    """Return the runs that are asked for; tell what traces and batch times are."""
+
+    def listen(section: Section, instance: Instance, report: TraceReport) -> None:
+        tell(report.told(quiet=options.quiet))
+        timed = report if instance.time_unit == "second" else None
+        # A suite runs as it is written, which is told; who names a trace is asked for a batch time.
+        wished = section.batch_time or (read_wish(DEFAULT) if section.name else None)
+        if foreign := refuse_silent_default(timed, wished):
+            tell([foreign])
+
+    methods = read_methods(options.methods) if options.methods else None
+    wishes = wishes_of(options, methods=methods, threads=options.threads)
+    sections = read_inputs(options.inputs, wishes, trace_options(options))
+    tasks = plan(sections, listen)
+    if not options.quiet:
+        timed = dict.fromkeys(
+            (task.batch_time, task.instance.memory)
+            for task in tasks
+            if task.batch_time and task.instance is not None
+        )
+        models = ((parse_batch_time(text), memory) for text, memory in timed)
+        tell(whose_lines(models, default=any(each.batch_time is None for each in sections)))
+    return tasks
 
 
 def _check_places(options: Options) -> None:
@@ -185,33 +179,18 @@ def _check_places(options: Options) -> None:
 
     All that is read has been read.
     """
-    kept = store_files(options.store or DEFAULT_STORE)
-    check_apart({"--store": kept[0] if kept else None})
-    check_outputs({"--export": options.export}, kept)
+    kept = check_beside_store(options, "export")
     if options.report:
         rows = [Path(options.export)] if options.export else []
         check_place("--report", options.report, inputs=[*kept, *rows])
         known_values()
 
 
-def _open(location: str | None, *, readonly: bool) -> Store:
+def _open(where: str, *, readonly: bool) -> Store:
     """Open the store to write into it, or else to read it, as on a disk where nothing can be."""
-    if location is None and not readonly:
-        try:
-            DEFAULT_STORE.parent.mkdir(exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"{DEFAULT_STORE.parent}: {error.strerror}") from None
-    where = str(DEFAULT_STORE) if location is None else location
-    return Store(where, readonly=readonly or _is_protected(Path(where)))
-
-
-def _is_protected(file: Path) -> bool:
-    return file.is_file() and not all(os.access(each, os.W_OK) for each in (file, file.parent))
-
-
-def _tell(lines: Iterable[str]) -> None:
-    for line in lines:
-        print(mask_text(line), file=sys.stderr)
+    file = Path(where)
+    protected = file.is_file() and not all(os.access(each, os.W_OK) for each in (file, file.parent))
+    return Store(where, readonly=readonly or protected)
 
 
 def _complain_of(lost: Iterable[str], program: str) -> None:
@@ -219,21 +198,8 @@ def _complain_of(lost: Iterable[str], program: str) -> None:
         complain(program, line)
 
 
-def _whose(tasks: Iterable[Task], default: bool) -> list[str]:
-    """Return what the batch times of runs are of, and which memories do not go with them."""
-    timed = {
-        (task.batch_time, task.instance.memory): parse_batch_time(task.batch_time)
-        for task in tasks
-        if task.batch_time and task.instance is not None
-    }
-    told: dict[str, None] = {}
-    for (text, memory), model in timed.items():
-        told[whose(model, default=default and text == DEFAULT)] = None
-        told[model.served.mismatch(memory) if model.served else ""] = None
-    return [line for line in told if line]
-
-
-def _choose(tasks: list[Task], store: Store, options: Options) -> _Sweep:
+def _left(tasks: list[Task], store: Store, options: Options) -> list[Task]:
+    """Return the runs that are left to be carried out."""
     stored = {} if options.rerun else store.statuses()
     if options.rerun_failed:
         stored = {key: status for key, status in stored.items() if status not in FAILED}
@@ -241,7 +207,7 @@ def _choose(tasks: list[Task], store: Store, options: Options) -> _Sweep:
     if not options.quiet and tasks:
         skipped = len(tasks) - len(todo)
         print(f"{counted(len(tasks), 'run')}, {skipped} of them stored already", flush=True)
-    return _Sweep(tasks, todo)
+    return todo
 
 
 def _executor(options: Options, shown: Display) -> Executor:
@@ -258,22 +224,7 @@ def _executor(options: Options, shown: Display) -> Executor:
     return LocalExecutor(options.jobs, shown.take)
 
 
-def _carry_out(sweep: _Sweep, store: Store, options: Options) -> None:
-    """Run what is left and store every row as it comes."""
-    shown = Display(sys.stdout, len(sweep.todo), options.jobs, options.quiet)
-    results = _executor(options, shown).run(sweep.todo)
-    try:
-        for finished in results:
-            _store(store, finished)
-            shown.advance(finished.record)
-    finally:
-        # The runs under way are stopped before anything is said of the end.
-        if isinstance(results, Generator):
-            results.close()
-        shown.close()
-
-
-def _store(store: Store, finished: Finished) -> None:
+def _keep(store: Store, finished: Finished) -> None:
     # On another machine the command was that of a worker.
     record = replace(finished.record, command=own_command())
     try:
@@ -287,14 +238,9 @@ def _store(store: Store, finished: Finished) -> None:
         ) from None
 
 
-def _finish(
-    keys: list[str] | None,
-    sweep: _Sweep,
-    store: Store,
-    options: Options,
-    seconds: float,
-) -> int:
+def _finish(tasks: list[Task], now: int, seconds: float, store: Store, options: Options) -> int:
     """Write what was asked for, print the summary, name what is wrong; return the exit code."""
+    keys = [task.key for task in tasks] if options.inputs else None
     runs = run_summaries(store, keys)
     if keys is not None and len(runs) < len(keys):
         raise ExecutorError(f"{len(keys) - len(runs)} runs have no row")
@@ -302,14 +248,23 @@ def _finish(
     if not options.quiet:
         statuses = Counter(run.status for run in runs)
         rows = [
-            ("runs", f"{len(runs)}, of which {len(sweep.todo)} now"),
+            ("runs", f"{len(runs)}, of which {now} now"),
             ("statuses", counts(statuses) or "none"),
             ("seconds", f"{seconds:.1f}"),
             ("store", store.name),
             *(("written", str(path)) for path in written),
         ]
         print(summary(rows))
-    return _tell_what_is_wrong(runs, sweep.tasks, store, options.program)
+    wrong = alarms(runs)
+    for line in wrong:
+        print(f"{options.program}: A METHOD IS WRONG: {line}", file=sys.stderr)
+    failed = failures(runs, tasks)
+    printed = dict(store.select("key", "output")) if failed else {}
+    for failure in failed:
+        complain(options.program, failure.line(printed.get(failure.failed[0].key, "")))
+    if wrong:
+        return EXIT_REFUSED
+    return EXIT_FAILED if any(failure.on_all for failure in failed) else EXIT_OK
 
 
 def _written(keys: list[str] | None, store: Store, options: Options) -> list[Path]:
@@ -337,20 +292,3 @@ def _written(keys: list[str] | None, store: Store, options: Options) -> list[Pat
         if ranking := ranking_text(frame, known_values(), beside):
             print(f"\n{ranking}\n")
     return written
-
-
-def _tell_what_is_wrong(
-    runs: Sequence[RunSummary], tasks: list[Task], store: Store, program: str
-) -> int:
-    """Name on standard error what went wrong, one line each; return the exit code."""
-    wrong = alarms(runs)
-    for line in wrong:
-        print(f"{program}: A METHOD IS WRONG: {line}", file=sys.stderr)
-    failed = failures(runs, tasks)
-    printed = outputs(store) if failed else {}
-    for failure in failed:
-        line = failure.line(printed.get(failure.failed[0].key, ""))
-        complain(program, line)
-    if wrong:
-        return EXIT_REFUSED
-    return EXIT_FAILED if any(failure.on_all for failure in failed) else EXIT_OK

@@ -51,8 +51,13 @@ _SUBCOMMANDS = {
     "site": ("kvopt.commands.site", "documentation, leaderboard, library and claims as pages"),
     "claims": ("claims.ledger.command", "what the papers state, and each verdict computed again"),
 }
-#: Those whose options can be imported without what runs them.
-_APART = ("solve", "evaluate", "rates", "capacity")
+#: Those whose options can be imported without what runs them, and where these are.
+_APART = {
+    "solve": ("solve_arguments", "OPTIONS"),
+    "evaluate": ("evaluate_arguments", "OPTIONS"),
+    "rates": ("workload_arguments", "RATES"),
+    "capacity": ("workload_arguments", "CAPACITY"),
+}
 
 
 def subcommand(name: str) -> Command:
@@ -72,7 +77,8 @@ class _Group(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a subcommand, if there is one of that name; for the shell its options alone."""
         if ctx.resilient_parsing and cmd_name in _APART:
-            options = import_module(f"kvopt.commands.{cmd_name}_arguments").OPTIONS
+            module, declared = _APART[cmd_name]
+            options = getattr(import_module(f"kvopt.commands.{module}"), declared)
             return click.command(cmd_name)(options(lambda: None))
         return subcommand(cmd_name) if cmd_name in _SUBCOMMANDS else None
 

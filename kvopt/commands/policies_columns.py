@@ -92,14 +92,22 @@ _P99 = "p99"
 def columns(instance: Instance, against: Against) -> list[tuple[str, Cell]]:
     """Return header and cell of each column behind the class; all fit into a hundred characters."""
     if instance.unit is not ROUNDS:
-        e2el, *others = (_pair(header, name) for header, name in _TIMES.items())
+        e2el, *others = (
+            [(header, _time(f"mean_{name}_ms")), (_P99, _time(f"{_P99}_{name}_ms"))]
+            for header, name in _TIMES.items()
+        )
         good = [("good/s", _goodput)] if against.slo else []
         return [*e2el, ("left %", _left), *(each for pair in others for each in pair), *good]
-    ratio = "TEL/OPT" if against.optimum else "TEL/LB"
-    used: list[tuple[str, Cell]] = [("makespan", _makespan), ("memory %", _memory)]
     best = [("to best", _to_best)] if registered(instance) else []
-    took = [("evicted", _evictions), ("ms", _milliseconds)]
-    return [("TEL", _tel), (ratio, _ratio), *best, *used, *took]
+    return [
+        ("TEL", lambda shown: str(shown.schedule.tel)),
+        ("TEL/OPT" if against.optimum else "TEL/LB", _ratio),
+        *best,
+        ("makespan", lambda shown: str(measure(shown.instance, shown.schedule).makespan)),
+        ("memory %", _memory),
+        ("evicted", lambda shown: str(sum(map(len, shown.schedule.attempts or ())))),
+        ("ms", lambda shown: f"{1000 * (shown.record.solver_seconds or shown.record.seconds):.1f}"),
+    ]
 
 
 def table_text(instance: Instance, lines: Sequence[Line], against: Against) -> str:
@@ -139,14 +147,6 @@ def _aligned(lines: list[list[str]]) -> str:
     )
 
 
-def _pair(header: str, name: str) -> list[tuple[str, Cell]]:
-    return [(header, _time(f"mean_{name}_ms")), (_P99, _time(f"{_P99}_{name}_ms"))]
-
-
-def _tel(shown: Shown) -> str:
-    return str(shown.schedule.tel)
-
-
 def _ratio(shown: Shown) -> str:
     value = shown.against.value
     return f"{shown.schedule.tel / value:.4f}" if value else "-"
@@ -159,20 +159,8 @@ def _left(shown: Shown) -> str:
     return "-" if share is None else percent_left(share)
 
 
-def _makespan(shown: Shown) -> str:
-    return str(measure(shown.instance, shown.schedule).makespan)
-
-
 def _memory(shown: Shown) -> str:
     return f"{100 * measure(shown.instance, shown.schedule).mean_memory_share:.1f}"
-
-
-def _evictions(shown: Shown) -> str:
-    return str(sum(map(len, shown.schedule.attempts or ())))
-
-
-def _milliseconds(shown: Shown) -> str:
-    return f"{1000 * (shown.record.solver_seconds or shown.record.seconds):.1f}"
 
 
 def _to_best(shown: Shown) -> str:

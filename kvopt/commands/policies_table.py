@@ -10,9 +10,9 @@ from formulations.valid.volumes import volume_bound
 from heuristics.policy import AdvisedPolicy, ListPolicy, PlanPolicy
 from heuristics.registry import policies
 from instances import Instance
-from kvopt.answer import answer, totals
+from kvopt.answer import answer_on, totals
 from kvopt.best_bound import KnownBound, best_bound, coverage, of_run, told_bound
-from kvopt.commands.bound_beside import BoundBeside, Limits
+from kvopt.commands.beside import BoundBeside, Limits
 from kvopt.commands.policies_columns import Against, Line, table_text
 from kvopt.methods.grammar import every_policy, read_prediction
 from kvopt.methods.knowledge import MARK, OF_CLASSES
@@ -109,17 +109,8 @@ def _tasks(
     for name in sorted(policies(), key=_slowness):
         if reason := rounds_only(instance, methods[name]):
             refused.append((methods[name].text, reason))
-            continue
-        runs.append(
-            Task(
-                instance=instance,
-                name=instance.name,
-                method=methods[name],
-                seed=seed,
-                memory_limit=limits.memory_limit,
-                batch_time=batch_time,
-            )
-        )
+        else:
+            runs.append(limits.task(instance, methods[name], batch_time, seed))
     return runs, refused
 
 
@@ -134,15 +125,11 @@ def _slowness(name: str) -> tuple[int, str]:
 
 def _carried_out(instance: Instance, series: Series, progress: Display) -> tuple[list[Line], str]:
     """Run a series and return its lines, and why policies are left if the user wanted it so."""
-    lines = []
+    lines: list[Line] = []
     try:
-        for finished in series.run():
-            lines.append(_line(instance, finished))
-            progress.advance(finished.record)
+        progress.follow(series.run(), lambda finished: lines.append(_line(instance, finished)))
     except KeyboardInterrupt:
         series.interrupted = True
-    finally:
-        progress.close()
     if series.interrupted and not any(line.tel is not None for line in lines):
         raise KeyboardInterrupt
     return lines, "interrupted by the user" if series.interrupted else ""
@@ -193,14 +180,8 @@ def _compared(
 
 def _answered(instance: Instance, lines: Sequence[Line], against: Against) -> str:
     """Return the answer, empty where there is none."""
-    found = answer(
-        totals(instance, (line.finished for line in lines)),
-        bound=against.value or None,
-        covers_kept=against.covers_kept,
-        requests=len(instance),
-        instances=1,
-        unit=instance.unit,
-    )
+    runs = totals(instance, (line.finished for line in lines))
+    found = answer_on(instance, runs, against.value or None, covers_kept=against.covers_kept)
     return "" if found is None else f"answer: {found}"
 
 

@@ -11,20 +11,12 @@ import click
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from kvopt.best_bound import coverage, percent_left
 from kvopt.commands.in_seconds import deploy
-from kvopt.commands.rates_arguments import OPTIONS
-from kvopt.commands.workload import (
-    check_workload_outputs,
-    store_of,
-    tell_whose,
-    workload,
-    write_texts,
-)
+from kvopt.commands.workload import RESUMES, plain_table, prepared, store_of, write_texts
+from kvopt.commands.workload_arguments import RATES
 from kvopt.methods.grammar import MethodError, read_methods
-from kvopt.running.batch_time import read_wish
 from kvopt.store import StoreError
-from kvopt.sweeps.inputs import Wishes
 from kvopt.sweeps.rates import RatesError, of_methods, rate_sweep, read_rates
-from support.command import Command, Options, refuse_suffixes
+from support.command import Command, Options
 from support.outputs import OutputError
 from support.usage import UsageError, complain
 
@@ -51,7 +43,7 @@ EXIT_STORE = 6
         ),
         EXIT_STORE: (StoreError,),
     },
-    interrupted="interrupted; what was finished is stored, the same command resumes",
+    interrupted=RESUMES,
     examples=(
         "trace.csv --memory 61035 --rates 1,2,4,8",
         "uniform --set n=200 --rates 5,10 --methods mc-sf,svf --slo ttft:0.5 --plot rates.svg",
@@ -59,7 +51,7 @@ EXIT_STORE = 6
     codes="0 done; 1 a method gave no schedule; 2 bad usage or input; 5 a schedule or bound is "
     "refused; 6 the store cannot be used; 130 interrupted",
 )
-@OPTIONS
+@RATES
 def main(options: Options) -> int:
     """Run methods on one workload at several rates of arrivals, and bound what any could reach.
 
@@ -67,24 +59,11 @@ def main(options: Options) -> int:
     process, the same gaps at every rate but for their scale.  Runs are stored: the same command
     resumes.
     """
-    return _run(options, options.program)
-
-
-def _run(options: Options, program: str) -> int:
     deploy(options, [options.input])
     rates = read_rates(options.rates)
     methods = read_methods((options.methods,))
-    wishes = Wishes(
-        seeds=options.seeds,
-        time_limit=options.time_limit,
-        memory_limit=options.memory_limit,
-        batch_time=read_wish(options.batch_time),
-    )
-    refuse_suffixes(options, {"export": (".csv",), "plot": (".svg",)})
-    instance = workload(options, wishes.batch_time, "--rates says")
-    check_workload_outputs(options)
-    if not options.quiet:
-        tell_whose(instance, wishes.batch_time)
+    suffixes = {"export": (".csv",), "plot": (".svg",)}
+    instance, wishes = prepared(options, "--rates says", suffixes)
     try:
         table, answers, wrong = rate_sweep(
             instance,
@@ -98,7 +77,7 @@ def _run(options: Options, program: str) -> int:
             progress=not options.quiet,
         )
     except ValueError as error:
-        if isinstance(error, StoreError | MethodError | UsageError):
+        if isinstance(error, MethodError | UsageError):
             raise
         raise UsageError(str(error)) from None
     _write(table, options)
@@ -108,10 +87,10 @@ def _run(options: Options, program: str) -> int:
     for rate, told in answers.items():
         print(f"at rate {rate:g}: {told}")
     for line in wrong:
-        print(f"{program}: A METHOD IS WRONG: {line}", file=sys.stderr)
+        print(f"{options.program}: A METHOD IS WRONG: {line}", file=sys.stderr)
     failed = of_methods(table)[of_methods(table)["tel_s"].isna()]
     for rate, method, detail in failed[["rate", "method", "detail"]].to_numpy().tolist():
-        complain(program, f"{method} at rate {rate:g}: no schedule: {detail}")
+        complain(options.program, f"{method} at rate {rate:g}: no schedule: {detail}")
     if wrong:
         return EXIT_REFUSED
     return EXIT_FAILED if len(failed) else EXIT_OK
@@ -119,8 +98,6 @@ def _run(options: Options, program: str) -> int:
 
 def table_text(table: pd.DataFrame) -> str:
     """Return the aligned table: one line a rate and method, seeds averaged, times in seconds."""
-    from tabulate import tabulate
-
     good = {"goodput": "good/s", "bound_goodput": "at most"} if "goodput" in table else {}
     shown = {
         "ael_s": "AEL s",
@@ -143,14 +120,7 @@ def table_text(table: pd.DataFrame) -> str:
         [f"{rate:g}", method, *(_cell(each, name) for each, name in zip(line, shown, strict=True))]
         for rate, method, *line in means.to_numpy().tolist()
     ]
-    text: str = tabulate(
-        lines,
-        headers=["rate", "method", *shown.values()],
-        tablefmt="plain",
-        disable_numparse=True,
-        colalign=("right", "left", *["right"] * len(shown)),
-    )
-    return text
+    return plain_table(["rate", "method", *shown.values()], lines)
 
 
 def bound_lines(instance: Instance, table: pd.DataFrame) -> list[str]:

@@ -87,15 +87,14 @@ def main(options: Options) -> int:
         return EXIT_OK
     judge_options(options)
     deploy(options, [options.instance])
-    return _run(options, watchdog, options.program)
+    return _run(options, watchdog)
 
 
-def _run(options: Options, watchdog: Watchdog, program: str) -> int:
-    started = watchdog.started
+def _run(options: Options, watchdog: Watchdog) -> int:
     watchdog.bark_at(
-        started + (1 + OVER_SHARE) * options.time_limit + BARK_SECONDS,
+        watchdog.started + (1 + OVER_SHARE) * options.time_limit + BARK_SECONDS,
         EXIT_NO_SCHEDULE,
-        f"{program}: no schedule within the time limit of {options.time_limit:g} s",
+        f"{options.program}: no schedule within the time limit of {options.time_limit:g} s",
     )
     method = None if options.policy == "all" else named_method(options)
     instance, report = read_input(options.instance, trace_options(options))
@@ -108,20 +107,22 @@ def _run(options: Options, watchdog: Watchdog, program: str) -> int:
     wished = None if options.batch_time is None else batch_time
     check_apart(outputs_of(options))
     if foreign := refuse_silent_default(timed, wished):
-        complain(program, foreign)
+        complain(options.program, foreign)
     if method is not None:
         refuse_rounds_only(instance, method)
         _refuse_missed(instance, method, options.seed)
     if not options.quiet:
         print("\n".join(_first_lines(instance, batch_time, options)), flush=True)
-    measured = None if timed is None else timed.measured
-    if method is None:
-        return _print_table(instance, name, measured, options, started, watchdog)
-    if options.write_model is not None:
-        deadline = deadline_of(started, options.time_limit, len(instance))
+    deadline = deadline_of(watchdog.started, options.time_limit, len(instance))
+    if method is not None and options.write_model is not None:
         print(write_model(instance, method, deadline, options))
         return EXIT_OK
-    result = _solve(instance, method, name, options, started, watchdog)
+    # The run has limits of its own, and what it has found is told, however long that takes.
+    watchdog.rest()
+    measured = None if timed is None else timed.measured
+    if method is None:
+        return _print_table(instance, name, measured, deadline, options)
+    result = _solve(instance, method, name, deadline, watchdog.started, options)
     return _finish(replace(result, measured=measured), options)
 
 
@@ -150,9 +151,9 @@ def _solve(
     instance: Instance,
     method: Method,
     batch_time: str,
-    options: Options,
+    deadline: float,
     started: float,
-    watchdog: Watchdog,
+    options: Options,
 ) -> Result:
     task = Task(
         instance=instance,
@@ -162,11 +163,9 @@ def _solve(
         time_limit=options.time_limit,
         memory_limit=options.memory_limit,
         threads=options.threads or usable_cores(),
-        deadline=deadline_of(started, options.time_limit, len(instance)),
+        deadline=deadline,
         batch_time=batch_time,
     )
-    # The run has limits of its own, and what it has found is told, however long that takes.
-    watchdog.rest()
     listen = ProgressLines(sys.stdout, started, options.quiet)
     beside: list[KnownBound] = []
     others: tuple[Finished, ...] = ()
@@ -184,7 +183,7 @@ def _beside_the_bound(
     task: Task, listen: ProgressLines, options: Options
 ) -> tuple[Finished, list[KnownBound]]:
     """Run a policy in seconds beside the bound, for which it has time left, as for a table."""
-    from kvopt.commands.bound_beside import BoundBeside, Limits  # what no other method needs
+    from kvopt.commands.beside import BoundBeside, Limits  # what no other method needs
 
     assert task.instance is not None
     assert task.deadline is not None
@@ -199,8 +198,7 @@ def _beside_the_bound(
 
 def _beside_the_answer(task: Task, listen: ProgressLines) -> tuple[Finished, tuple[Finished, ...]]:
     """Run an engine in seconds and keep its bound; ``auto`` beside what it is compared with."""
-    from kvopt.commands.answer_beside import AnswerBeside  # what no other method needs
-    from kvopt.commands.bound_beside import KeptBound, Limits
+    from kvopt.commands.beside import AnswerBeside, KeptBound, Limits  # what no other method needs
 
     assert task.instance is not None
     assert task.deadline is not None
@@ -230,27 +228,20 @@ def _print_table(
     instance: Instance,
     batch_time: str,
     measured: Measured | None,
+    deadline: float,
     options: Options,
-    started: float,
-    watchdog: Watchdog,
 ) -> int:
     # What no other method needs.
-    from kvopt.commands.bound_beside import Limits
+    from kvopt.commands.beside import Limits
     from kvopt.commands.policies_table import policies_table
 
-    # Every policy has limits of its own; what has been found is told, however long that takes.
-    watchdog.rest()
     table = policies_table(
         instance,
         batch_time,
         slo=options.slo,
         prediction=options.predict,
         seed=options.seed,
-        limits=Limits(
-            deadline=deadline_of(started, options.time_limit, len(instance)),
-            memory_limit=options.memory_limit,
-            jobs=options.threads or usable_cores(),
-        ),
+        limits=Limits(deadline, options.memory_limit, options.threads or usable_cores()),
         quiet=options.quiet,
     )
     print(table.text)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
 
 from instances.named import find_instance, hides
 from instances.traces.arguments import TRACE_OPTIONS
@@ -104,78 +102,74 @@ def _default_solver(options: Options) -> str:
     return DEFAULT_WRITER if options.write_model else DEFAULT_METHOD
 
 
-def _parts_declared() -> Callable[[Any], Any]:
-    """Return the options that name the method, whole or in parts."""
-    return together(
-        option(
-            "--method",
-            metavar="TEXT",
-            shell_complete=completion.methods,
-            help="of --list, or file:PATH, a program with your rights",
-        ),
-        option(
-            "--solver",
-            metavar="NAME",
-            shell_complete=completion.solvers,
-            help=f"{', '.join(named_engines())}, or one that Pyomo finds",
-        ),
-        option(
-            "--formulation",
-            metavar="NAME",
-            shell_complete=completion.formulation_names,
-            help="solve this formulation alone (default: chosen by size)",
-        ),
-        option(
-            "--policy",
-            metavar="SPEC",
-            shell_complete=completion.policies,
-            help="a policy of --list, file:PATH, or all for a table of all",
-        ),
-        option(
-            "--predict",
-            metavar="SPEC",
-            shell_complete=completion.predictions,
-            help="predictions of outputs (default: the instance's)",
-        ),
-    )
+#: What names the method, whole or in parts.
+_PARTS = together(
+    option(
+        "--method",
+        metavar="TEXT",
+        shell_complete=completion.methods,
+        help="of --list, or file:PATH, a program with your rights",
+    ),
+    option(
+        "--solver",
+        metavar="NAME",
+        shell_complete=completion.solvers,
+        help=f"{', '.join(named_engines())}, or one that Pyomo finds",
+    ),
+    option(
+        "--formulation",
+        metavar="NAME",
+        shell_complete=completion.formulation_names,
+        help="solve this formulation alone (default: chosen by size)",
+    ),
+    option(
+        "--policy",
+        metavar="SPEC",
+        shell_complete=completion.policies,
+        help="a policy of --list, file:PATH, or all for a table of all",
+    ),
+    option(
+        "--predict",
+        metavar="SPEC",
+        shell_complete=completion.predictions,
+        help="predictions of outputs (default: the instance's)",
+    ),
+)
 
-
-def _limits() -> Callable[[Any], Any]:
-    """Return the options of what the method may take, and its seed."""
-    return together(
-        option(
-            "--time-limit",
-            type=read_seconds,
-            default=TIME_LIMIT,
-            metavar="S",
-            help=f"seconds for all together (default: {TIME_LIMIT:g})",
-        ),
-        option(
-            "--memory-limit",
-            type=read_gigabytes,
-            metavar="GB",
-            help="resident memory of its processes (default: no limit)",
-        ),
-        option(
-            "--threads",
-            type=read_count,
-            metavar="N",
-            help="threads of the method (default: all cores)",
-        ),
-        option(
-            "--seed",
-            type=read_seed,
-            default=0,
-            metavar="K",
-            help="seed of the method and the prediction (default: 0)",
-        ),
-    )
-
+#: What the method may take, and its seed.
+_LIMITS = together(
+    option(
+        "--time-limit",
+        type=read_seconds,
+        default=TIME_LIMIT,
+        metavar="S",
+        help=f"seconds for all together (default: {TIME_LIMIT:g})",
+    ),
+    option(
+        "--memory-limit",
+        type=read_gigabytes,
+        metavar="GB",
+        help="resident memory of its processes (default: no limit)",
+    ),
+    option(
+        "--threads",
+        type=read_count,
+        metavar="N",
+        help="threads of the method (default: all cores)",
+    ),
+    option(
+        "--seed",
+        type=read_seed,
+        default=0,
+        metavar="K",
+        help="seed of the method and the prediction (default: 0)",
+    ),
+)
 
 OPTIONS = together(
     argument("instance", required=False, metavar="INSTANCE", shell_complete=completion.instances),
-    _parts_declared(),
-    _limits(),
+    _PARTS,
+    _LIMITS,
     SERVING_OPTIONS,
     option("--out", metavar="FILE", help="write the schedule (kvopt.schedule/1)"),
     option("--plot", metavar="FILE", help="draw the schedule (.png or .svg)"),

@@ -7,8 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from kvopt.commands.interrupts import interrupt_once
-from kvopt.commands.watchdog import Watchdog, under_watch
+from kvopt.commands.watchdog import Watchdog, interrupt_once, under_watch
 from kvopt.running.begun import begin_ahead
 from kvopt.running.linux import occupy_streams
 

@@ -3,6 +3,8 @@
 Python cannot interrupt itself within a library that reads or validates millions of numbers.  So the
 command works in a copy of its process, and this one waits: it kills the copy at the time that was
 agreed, and says so.
+
+In the copy the first signal to stop is taken note of; the others must not disturb what follows.
 """
 
 from __future__ import annotations
@@ -10,15 +12,53 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, NoReturn
 
 from kvopt.running.linux import end_with
 
-_FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: Seconds after which a signal comes again that nothing could be raised for.
+_AGAIN = 0.01
 _POLL_SECONDS = 0.2
 #: A wait that takes longer than it should by these seconds was no wait: the process was stopped.
 _STOPPED_SECONDS = 1.0
+
+
+def interrupt_once() -> None:
+    """Have the first signal to stop raise ``KeyboardInterrupt``, and those after it do nothing.
+
+    ``timeout`` and a closed terminal send more than one, and the second would end a command that is
+    just writing what the first one left it to write.  What is ignored already (``nohup``) stays so.
+    """
+    heeded = [each for each in _SIGNALS if signal.getsignal(each) != signal.SIG_IGN]
+
+    def heed() -> None:
+        for each in heeded:
+            signal.signal(each, interrupt)
+
+    def interrupt(signum: int, frame: object) -> NoReturn:
+        del frame
+        for each in _SIGNALS:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt(signum)
+
+    def again(unraisable: UnraisableHookArgs) -> None:
+        # A callback of the interpreter's, such as that of an import lock, cannot raise anything.
+        if not isinstance(unraisable.exc_value, KeyboardInterrupt) or not unraisable.exc_value.args:
+            sys.__unraisablehook__(unraisable)
+            return
+        heed()
+        signum = unraisable.exc_value.args[0]
+        threading.Timer(_AGAIN, os.kill, (os.getpid(), signum)).start()
+
+    heed()
+    sys.unraisablehook = again
 
 
 class Watchdog:
@@ -73,7 +113,7 @@ def under_watch(run: Callable[[Watchdog], int], started: float) -> int:
     if not hasattr(signal, "sigtimedwait"):
         return run(Watchdog(started=started))
     orders, descriptor = os.pipe()
-    waited = {*_FORWARDED, signal.SIGCHLD}
+    waited = {*_SIGNALS, signal.SIGCHLD}
     signal.pthread_sigmask(signal.SIG_BLOCK, waited)
     watcher = os.getpid()
     child = os.fork()
@@ -97,7 +137,7 @@ def _watch(child: int, orders: int, waited: set[signal.Signals]) -> int:
             # Both were stopped (Ctrl-Z); the command must have its chance to tell what it has.
             bark = (bark[0] + asleep, *bark[1:])
         # A positive code says that the kernel sent it, as a terminal does: to the child as well.
-        if arrived and arrived.si_signo in _FORWARDED and arrived.si_code <= 0:
+        if arrived and arrived.si_signo in _SIGNALS and arrived.si_code <= 0:
             os.kill(child, arrived.si_signo)
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:

@@ -1,10 +1,11 @@
-"""What the commands over rates of arrivals share: the requests, the store, what is written."""
+"""What the commands over many runs share: the requests, the store, what is told and written."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from instances import Instance
 from instances.batch_time import DEFAULT, BatchTime, read_batch_time
@@ -14,42 +15,109 @@ from instances.named import find_instance, hides
 from instances.traces.arguments import trace_options
 from instances.traces.reading import read_input
 from kvopt.places import DEFAULT_STORE
-from kvopt.running.batch_time import refuse_silent_default, whose
+from kvopt.running.batch_time import read_wish, refuse_silent_default, whose
 from kvopt.store import StoreError
-from kvopt.store.files import store_files
-from support.command import Options
+from kvopt.store.location import store_files
+from kvopt.sweeps.inputs import Wishes
+from support.command import Options, refuse_suffixes
 from support.jsonfile import write_text
 from support.masking import mask_text
 from support.outputs import OutputError, check_apart, check_outputs
 from support.text import find_name
 from support.usage import UsageError, complain
 
-
-def tell_whose(instance: Instance, wished: BatchTime | None) -> None:
-    """Say on standard error what the batch time is of, and whether the memory goes with it."""
-    model = read_batch_time(DEFAULT) if wished is None else wished
-    if model.served is not None:
-        mismatch = model.served.mismatch(instance.memory)
-        lines = [whose(model, default=wished is None), *([mismatch] if mismatch else [])]
-        print("\n".join(lines), file=sys.stderr)
+#: The line after Ctrl-C of a command whose runs are stored.
+RESUMES = "interrupted; what was finished is stored, the same command resumes"
 
 
-def check_workload_outputs(options: Options) -> None:
-    """Refuse what cannot be written or must not be; all that is read has been read."""
+def prepared(
+    options: Options, who: str, suffixes: Mapping[str, Sequence[str]]
+) -> tuple[Instance, Wishes]:
+    """Return the requests, and what is wished of the runs; refuse all that can be before them.
+
+    Parameters
+    ----------
+    who
+        Says when the requests arrive, for messages.
+    suffixes
+        What the names of outputs may end in, by option.
+    """
+    wishes = wishes_of(options)
+    refuse_suffixes(options, suffixes)
+    instance = _workload(options, wishes.batch_time, who)
+    check_beside_store(options, *suffixes)
+    if not options.quiet:
+        model = wishes.batch_time or read_batch_time(DEFAULT)
+        tell(whose_lines([(model, instance.memory)], default=wishes.batch_time is None))
+    return instance, wishes
+
+
+def wishes_of(options: Options, **more: Any) -> Wishes:
+    """Return what is wished of the runs."""
+    return Wishes(
+        seeds=options.seeds,
+        time_limit=options.time_limit,
+        memory_limit=options.memory_limit,
+        batch_time=read_wish(options.batch_time),
+        **more,
+    )
+
+
+def tell(lines: Iterable[str]) -> None:
+    """Print lines on standard error, without what may be a password."""
+    for line in lines:
+        print(mask_text(line), file=sys.stderr)
+
+
+def whose_lines(timed: Iterable[tuple[BatchTime, int]], default: bool) -> list[str]:
+    """Return what batch times are of, and which memories do not go with them, each line once.
+
+    Parameters
+    ----------
+    timed
+        Batch times, each with a memory (tokens).
+    default
+        Whether the default one stands where none was named.
+    """
+    told: dict[str, None] = {}
+    for model, memory in timed:
+        told[whose(model, default=default and model.name == DEFAULT)] = None
+        told[model.served.mismatch(memory) if model.served else ""] = None
+    return [line for line in told if line]
+
+
+def check_beside_store(options: Options, *outputs: str) -> list[Path]:
+    """Refuse what cannot be written or must not be, and return the files of the store.
+
+    All that is read has been read.
+    """
     kept = store_files(options.store or DEFAULT_STORE)
     check_apart({"--store": kept[0] if kept else None})
-    check_outputs({"--export": options.export, "--plot": options.plot}, kept)
+    check_outputs({f"--{name}": getattr(options, name) for name in outputs}, kept)
+    return kept
 
 
-def store_of(options: Options) -> str:
-    """Return where runs are kept, by default in a folder that is made."""
+def store_of(options: Options, *, readonly: bool = False) -> str:
+    """Return where runs are kept, by default in a folder that is made unless it is only read."""
     if options.store is not None:
         return str(options.store)
     try:
-        DEFAULT_STORE.parent.mkdir(exist_ok=True)
+        if not readonly:
+            DEFAULT_STORE.parent.mkdir(exist_ok=True)
     except OSError as error:
         raise StoreError(f"{DEFAULT_STORE.parent}: {error.strerror}") from None
     return str(DEFAULT_STORE)
+
+
+def plain_table(headers: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Return an aligned table, the methods to the left and figures to the right."""
+    from tabulate import tabulate
+
+    sides = ["left" if header == "method" else "right" for header in headers]
+    text: str = tabulate(
+        lines, headers=headers, tablefmt="plain", disable_numparse=True, colalign=sides
+    )
+    return text
 
 
 def write_texts(options: Options, texts: Mapping[str, str]) -> None:
@@ -62,14 +130,8 @@ def write_texts(options: Options, texts: Mapping[str, str]) -> None:
             raise OutputError(f"--{name} {path}: could not be written: {error.strerror}") from None
 
 
-def workload(options: Options, wished: BatchTime | None, who: str) -> Instance:
-    """Return the requests: of a family, a trace, or an instance.
-
-    Parameters
-    ----------
-    who
-        Says when they arrive, for messages.
-    """
+def _workload(options: Options, wished: BatchTime | None, who: str) -> Instance:
+    """Return the requests: of a family, a trace, or an instance."""
     if options.trace_arrival_seed is not None:
         raise UsageError("--arrivals is the seed of the arrivals here: leave out --arrival-seed")
     trace = trace_options(options)
@@ -86,7 +148,7 @@ def workload(options: Options, wished: BatchTime | None, who: str) -> Instance:
         complain(options.program, hidden)
     instance, report = read_input(find_instance(options.input), trace)
     if report is not None and not options.quiet:
-        print("\n".join(map(mask_text, report.lines)), file=sys.stderr)
+        tell(report.lines)
     if foreign := refuse_silent_default(report, wished):
         complain(options.program, foreign)
     return instance

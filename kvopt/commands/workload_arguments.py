@@ -1,15 +1,19 @@
-"""What the commands over rates of arrivals share of their arguments."""
+"""The arguments of the commands over rates of arrivals, ``kvopt rates`` and ``kvopt capacity``."""
 
 from __future__ import annotations
 
 from instances.generate import SET_OPTION, family_seed
+from instances.traces.arguments import TRACE_OPTIONS
 from kvopt.commands import completion
-from kvopt.commands.in_seconds import BATCH_TIME_OPTION, DEPLOYMENT_OPTIONS
+from kvopt.commands.in_seconds import BATCH_TIME_OPTION, DEPLOYMENT_OPTIONS, SLO_OPTION
+from kvopt.methods.grammar import OF_ANSWER
 from kvopt.places import DEFAULT_STORE
 from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds
+from schedules.real_time.slo import read_slo
 from support.command import argument, option, together
 
-INPUT = argument("input", metavar="INPUT", shell_complete=completion.instances)
+_INPUT = argument("input", metavar="INPUT", shell_complete=completion.instances)
+_CAPACITY_METHODS = "vllm-v1,las,swf"
 
 #: How many runs go on at a time, and where they are kept.
 KEPT = together(
@@ -20,7 +24,7 @@ KEPT = together(
 )
 
 #: The workload, in seconds, and where and how it is run.
-RUNS = together(
+_RUNS = together(
     BATCH_TIME_OPTION,
     DEPLOYMENT_OPTIONS,
     option(
@@ -54,4 +58,72 @@ RUNS = together(
     ),
     option("--memory-limit", type=read_gigabytes, metavar="GB", help="of a run (default: none)"),
     KEPT,
+)
+_QUIET = option("--quiet", is_flag=True, help="print the table only")
+
+RATES = together(
+    _INPUT,
+    option("--rates", required=True, metavar="A,B,...", help="requests a second, ascending"),
+    option(
+        "--methods",
+        default=OF_ANSWER,
+        metavar="A,B,...",
+        shell_complete=completion.methods,
+        help=f"of solve --list, or file:PATH, a program with your rights (default: {OF_ANSWER})",
+    ),
+    SLO_OPTION,
+    _RUNS,
+    option("--export", metavar="FILE", help="write one row a run (.csv)"),
+    option("--plot", metavar="FILE", help="draw latency and goodput (.svg)"),
+    _QUIET,
+    TRACE_OPTIONS,
+)
+
+
+def _percent(text: str) -> float:
+    """Return a share that is given in percent, above 0 and at most 1."""
+    try:
+        value = float(text.strip().removesuffix("%"))
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value <= 100.0:
+        raise ValueError(f"expected percent above 0, at most 100, found {text!r}")
+    return value / 100
+
+
+CAPACITY = together(
+    _INPUT,
+    option(
+        "--slo",
+        metavar="TEXT",
+        type=read_slo,
+        required=True,
+        help="the objective, as in ttft:0.5,tpot:50ms,e2el:30",
+    ),
+    option(
+        "--methods",
+        default=_CAPACITY_METHODS,
+        metavar="A,B,...",
+        shell_complete=completion.methods,
+        help=f"of solve --list (default: {_CAPACITY_METHODS})",
+    ),
+    option(
+        "--share",
+        type=_percent,
+        default=0.99,
+        metavar="PERCENT",
+        help="of the requests that keep it at least (default: 99)",
+    ),
+    option(
+        "--precision",
+        type=_percent,
+        default=0.05,
+        metavar="PERCENT",
+        help="the next rate that is not kept is above by so much at most (default: 5)",
+    ),
+    _RUNS,
+    option("--export", metavar="FILE", help="write the table (.csv or .json)"),
+    option("--plot", metavar="FILE", help="draw p99 latency against throughput (.svg)"),
+    _QUIET,
+    TRACE_OPTIONS,
 )

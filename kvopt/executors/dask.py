@@ -16,9 +16,9 @@ from typing import Any
 import dask
 from distributed import Client, Future, KilledWorker, LocalCluster, Security
 
+from kvopt.executors import ExecutorError
 from kvopt.executors.dask_crew import Crew
 from kvopt.executors.dask_worker import UnfitWorkerError, carry_out, present, under_way
-from kvopt.executors.executor import ExecutorError
 from kvopt.running.execute import InterruptedRunError
 from kvopt.running.row import faulty
 from kvopt.running.state import RunState
@@ -207,35 +207,29 @@ class _Sweep:
 
     def _take(self, future: Future) -> Finished | None:
         """Return what a run has given, None if it has to be run again."""
-        run = self._running.get(future.key)
+        run = self._running.pop(future.key, None)
         if run is None:
             return None  # taken back before
         try:
-            finished = Finished.from_line(future.result(timeout=_SECONDS_TO_FETCH))
+            return Finished.from_line(future.result(timeout=_SECONDS_TO_FETCH))
         except TimeoutError:
             # The worker has died with the result, or the scheduler has lost track of it.
-            del self._running[future.key]
             self._client.cancel([future])
             return self._died(run)
         except CancelledError:
             raise ExecutorError("the connection to the Dask scheduler is lost") from None
         except KilledWorker:
-            return self._died(self._running.pop(future.key))
+            return self._died(run)
         except UnfitWorkerError as error:
             self._crew.refuse(run.worker, str(error))
-            self._waiting.appendleft(self._running.pop(future.key))
-            return None
         except InterruptedRunError:
             # Nobody has told it to stop, so the worker is being closed.
             self._crew.release(run.worker)
-            self._waiting.appendleft(self._running.pop(future.key))
-            return None
         except Exception as error:
             # Of the machinery, not of the method; the other runs need not suffer.
-            del self._running[future.key]
             return _lost(run.task, f"{type(error).__name__} on {run.worker}: {error}")
-        del self._running[future.key]
-        return finished
+        self._waiting.appendleft(run)
+        return None
 
     def _stop(self) -> None:
         """Have the workers kill what is still under way, and wait until they have."""

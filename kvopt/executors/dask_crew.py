@@ -7,8 +7,8 @@ import logging
 
 from distributed import Client
 
+from kvopt.executors import ExecutorError
 from kvopt.executors.dask_worker import unfitness
-from kvopt.executors.executor import ExecutorError
 
 _LOG = logging.getLogger("kvopt")
 _LOOK_EVERY_SECONDS = 0.5

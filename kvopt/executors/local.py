@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
+from itertools import islice
 
-from kvopt.running.execute import InterruptedRunError, execute
+from kvopt.running.execute import execute
 from kvopt.running.supervise import Snapshot
 from kvopt.running.task import Finished, Task
 
@@ -31,61 +32,24 @@ class LocalExecutor:
         self._jobs, self._listen = jobs, listen
 
     def run(self, tasks: Iterable[Task]) -> Iterator[Finished]:
-        """Carry out tasks and yield the results as they come.
-
-        A task is asked for when it begins.
-        """
+        """Carry out tasks and yield the results as they come."""
         waiting = iter(tasks)
-        taking = threading.Lock()
         stop = threading.Event()
-        # A slow store must not have results pile up in memory.
-        results: queue.Queue[Finished | BaseException | None] = queue.Queue(maxsize=2 * self._jobs)
+        pool = ThreadPoolExecutor(self._jobs)
 
-        def next_task() -> Task | None:
-            with taking:
-                return None if stop.is_set() else next(waiting, None)
+        def begin(count: int) -> set[Future[Finished]]:
+            listening = ((task, stop, partial(self._listen, task)) for task in waiting)
+            return {pool.submit(execute, *given) for given in islice(listening, count)}
 
-        def work() -> None:
-            try:
-                while (task := next_task()) is not None:
-                    found = execute(task, stop, partial(self._listen, task))
-                    _deliver(results, found, stop)
-            except InterruptedRunError:
-                pass
-            except BaseException as error:
-                _deliver(results, error, stop)
-            _deliver(results, None, stop)
-
-        # Not daemons: the interpreter must not end before their processes have.
-        threads = [threading.Thread(target=work) for _ in range(self._jobs)]
-        working = len(threads)
         try:
-            for thread in threads:
-                thread.start()
-            while working:
-                result = results.get()
-                if isinstance(result, BaseException):
-                    raise result
-                if result is None:
-                    working -= 1
-                else:
-                    yield result
+            # As many again as go side by side: none waits for the caller to store a result, and a
+            # slow store does not have results pile up in memory.
+            running = begin(2 * self._jobs)
+            while running:
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                running |= begin(len(done))
+                for each in done:
+                    yield each.result()
         finally:
             stop.set()
-            for thread in threads:
-                if thread.ident is not None:
-                    thread.join()
-
-
-def _deliver(
-    results: queue.Queue[Finished | BaseException | None],
-    result: Finished | BaseException | None,
-    stop: threading.Event,
-) -> None:
-    """Put a result where the caller takes it from, unless the caller has gone."""
-    while not stop.is_set():
-        try:
-            results.put(result, timeout=0.1)
-            return
-        except queue.Full:
-            continue
+            pool.shutdown(cancel_futures=True)

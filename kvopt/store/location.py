@@ -11,6 +11,8 @@ from support.masking import HIDDEN, is_no_path, mask_location, mask_url
 
 _EXPECTED = "expected a file or postgresql://user@host/database"
 _POSTGRESQL = ("postgresql", "postgres", "postgresql+psycopg")
+#: What SQLite keeps beside its file while it is open, and after a crash.
+_BESIDE = ("", "-wal", "-shm", "-journal")
 
 
 class StoreError(Exception):
@@ -50,6 +52,16 @@ def told_location(location: str | Path) -> str:
     except StoreError:
         return HIDDEN
     return mask_location(text)
+
+
+def store_files(location: str | Path) -> list[Path]:
+    """Return the files of a store in one SQLite file; none of one on a server or nowhere."""
+    try:
+        url = read_location(location)
+    except StoreError:
+        return []
+    file = url.database if url.get_backend_name() == "sqlite" else None
+    return [Path(f"{file}{suffix}") for suffix in _BESIDE] if file else []
 
 
 def hide_secrets(line: str, url: URL) -> str:

@@ -16,7 +16,8 @@ from sqlalchemy.exc import OperationalError
 
 from kvopt.store.location import StoreError
 
-_SECONDS_TO_WAIT = 60
+#: For another connection that writes.
+SECONDS_TO_WAIT = 60
 
 
 @contextmanager
@@ -63,7 +64,7 @@ def open_readonly(file: str, **options: Any) -> Iterator[sa.Engine]:
 
 def _engine(path: Path, mode: dict[str, str], options: dict[str, Any]) -> sa.Engine:
     url = URL.create("sqlite", database=f"file:{quote(str(path))}", query=mode | {"uri": "true"})
-    return sa.create_engine(url, connect_args={"timeout": _SECONDS_TO_WAIT}, **options)
+    return sa.create_engine(url, connect_args={"timeout": SECONDS_TO_WAIT}, **options)
 
 
 def _read_something(engine: sa.Engine) -> None:

@@ -22,9 +22,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from kvopt.running.record import PROVED, Column, columns
 from kvopt.running.task import Finished
 from kvopt.store.location import StoreError, hide_secrets, read_location
-from kvopt.store.readonly import open_readonly
-from kvopt.store.schema import prepare
-from kvopt.store.tables import INSTANCES, PROOFS, RUNS
+from kvopt.store.readonly import SECONDS_TO_WAIT, open_readonly
+from kvopt.store.tables import INSTANCES, PROOFS, RUNS, prepare
 from schedules.files import ScheduleFileError, parse_schedule
 from support.masking import mask_url
 from support.text import one_line
@@ -32,7 +31,6 @@ from support.text import one_line
 if TYPE_CHECKING:
     import pandas as pd
 
-_SECONDS_TO_WAIT = 60
 _SECONDS_BETWEEN = 0.02
 _SECONDS_TO_CONNECT = 10
 #: Both databases hold 64-bit integers; a method may claim any.
@@ -85,33 +83,28 @@ class Store:
         """Let go of the file or the server."""
         self._undo.close()
 
-    def put(self, finished: Finished) -> None:
-        """Store one run with its instance and its proofs, in place of an earlier one of its key.
+    def put(self, *runs: Finished) -> None:
+        """Store runs with their instances and proofs, each in place of an earlier one of its key.
+
+        It is one transaction.
 
         Raises
         ------
         StoreError
-            If the disk is full or the server is gone; nothing of the run is stored then.
-        """
-        self.put_all([finished])
-
-    def put_all(self, runs: Iterable[Finished]) -> None:
-        """Store many runs by one transaction, all of them or none; see :meth:`put`.
-
-        Raises
-        ------
-        StoreError
-            If the disk is full or the server is gone.
+            If the disk is full or the server is gone; nothing of the runs is stored then.
         """
         # Runs first, then what hangs on them, each by key, in every writer: nobody waits in a
         # circle.
-        runs = sorted(runs, key=lambda finished: finished.record.key)
+        ordered = sorted(runs, key=lambda finished: finished.record.key)
         with self._telling("written"), self._engine.begin() as connection:
-            _put(connection, RUNS, [_row(finished) for finished in runs])
-            instances = [_instance(finished) for finished in runs if finished.instance is not None]
+            # Not asdict, which copies the traces entry by entry.
+            _put(connection, RUNS, [_storable(vars(finished.record)) for finished in ordered])
+            instances = [
+                _instance(finished) for finished in ordered if finished.instance is not None
+            ]
             instances.sort(key=itemgetter("sha256"))
             _put(connection, INSTANCES, instances, replace=False)
-            _put(connection, PROOFS, [_proof(finished) for finished in runs])
+            _put(connection, PROOFS, [_proof(finished) for finished in ordered])
 
     def statuses(self) -> dict[str, str]:
         """Return the status of every stored run by key."""
@@ -215,7 +208,7 @@ class Store:
 
 def _options(url: URL) -> dict[str, Any]:
     if url.drivername == "sqlite":
-        return {"connect_args": {"timeout": _SECONDS_TO_WAIT}}
+        return {"connect_args": {"timeout": SECONDS_TO_WAIT}}
     return {"pool_pre_ping": True, "connect_args": {"connect_timeout": _SECONDS_TO_CONNECT}}
 
 
@@ -232,7 +225,7 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
 
 def _log_ahead(connection: sqlite3.Connection) -> None:
     """Set the mode of the file; SQLite does not wait for another connection that just does so."""
-    until = time.monotonic() + _SECONDS_TO_WAIT
+    until = time.monotonic() + SECONDS_TO_WAIT
     while True:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
@@ -261,12 +254,6 @@ def _insertion(dialect: str, table: sa.Table, replace: bool) -> sa.Insert:
         insert = insert.on_conflict_do_nothing()
     statement: sa.Insert = insert
     return statement
-
-
-def _row(finished: Finished) -> dict[str, Any]:
-    # Not asdict, which copies the traces entry by entry.
-    row: dict[str, Any] = _storable(vars(finished.record))
-    return row
 
 
 def _instance(finished: Finished) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from pydantic import ValidationError
 from instances import InfeasibleInstanceError, Instance
 from instances.arrivals import at_rate
 from instances.families import families
-from instances.ladder import Rung, drawn_rung
 from instances.traces import TraceOptions, TraceReport
 from instances.traces.reading import is_instance_file, read_input
 from support.jsonfile import FileError
@@ -97,9 +96,9 @@ def file_source(
     return Source(told, read, Path(path))
 
 
-def trace_source(path: Path, name: str, options: TraceOptions) -> Source:
-    """Return the source of one trace of a suite, which may stand there more than once."""
-    return replace(file_source(path, name, options), name=f"{name} ({options.memory}, {options})")
+def read_source(instance: Instance) -> Source:
+    """Return the source of an instance that is there already."""
+    return Source(instance.name, lambda: (instance, None))
 
 
 def draw_source(family: str, seed: int, parameters: dict[str, Value]) -> Source:
@@ -121,11 +120,6 @@ def draw_source(family: str, seed: int, parameters: dict[str, Value]) -> Source:
         return replace(instance, name="_".join([instance.name, *untold])), None
 
     return Source(label, read)
-
-
-def drawn_source(rung: Rung) -> Source:
-    """Return the source of an instance of the ladder."""
-    return Source(rung.name, lambda: (drawn_rung(rung.name), None))
 
 
 def arriving_source(source: Source, rate: float, seed: int) -> Source:

@@ -9,17 +9,19 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError
 
 from instances import Instance
-from instances.batch_time import BatchTime, BatchTimeError, parse_batch_time
+from instances.batch_time import BatchTime, parse_batch_time
 from instances.families import families
 from instances.families.build import check_ranges
-from instances.ladder import ladder
+from instances.ladder import drawn_rung
 from instances.named import FOLDER as LIBRARY
 from instances.named import may_be_instance, rungs
 from instances.traces import TraceOptions
@@ -34,9 +36,7 @@ from kvopt.suites.sources import (
     Value,
     arriving_source,
     draw_source,
-    drawn_source,
     file_source,
-    trace_source,
 )
 from support.inputs import read_whole
 from support.text import did_you_mean, one_line, unknown_name
@@ -240,43 +240,31 @@ def _parse(path: Path) -> dict[str, Any]:
 
 
 def _section(path: Path, section: _Section) -> Section:
-    try:
+    place = f"{path}: section {section.name!r}"
+    read: dict[str, Any] = {}
+    with _telling(f"{place}, methods"):
         texts = [text for entry in section.methods for text in _methods(entry)]
-        methods = read_methods(texts)
-    except ValueError as error:
-        raise SuiteError(f"{path}: section {section.name!r}, methods: {error}") from None
-    twice = _stands_twice(texts)
-    if twice is not None:
-        raise SuiteError(f"{path}: section {section.name!r}, methods: {twice!r} occurs twice")
-    sources: dict[str, Source] = {}
-    for entry in section.instances:
-        try:
-            found = list(_sources(path, entry))
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise SuiteError(f"{path}: section {section.name!r}, instances: {reason}") from None
+        read["methods"] = read_methods(texts)
+        if (twice := _stands_twice(texts)) is not None:
+            raise ValueError(f"{twice!r} occurs twice")
+    with _telling(f"{place}, instances"):
+        found = (source for entry in section.instances for source in _sources(path, entry))
         # A file that two globs match is run once.
-        sources.update((source.name, source) for source in found)
-    return Section(
-        name=section.name,
-        sources=tuple(sources.values()),
-        methods=methods,
-        seeds=section.seeds,
-        time_limit=section.time_limit,
-        memory_limit=section.memory_limit,
-        threads=section.threads,
-        reproducible=section.reproducible,
-        role=section.role,
-        batch_time=_batch_time(path, section),
-    )
+        read["sources"] = tuple({source.name: source for source in found}.values())
+    # A suite states its numbers, no file of measurements.
+    with _telling(f"{place}, batch_time"):
+        if section.batch_time is not None:
+            read["batch_time"] = parse_batch_time(section.batch_time)
+    return Section(**section.model_dump(exclude={"instances"}) | read)
 
 
-def _batch_time(path: Path, section: _Section) -> BatchTime | None:
-    """Return the batch time of a section; a suite states its numbers, no file of measurements."""
+@contextmanager
+def _telling(place: str) -> Iterator[None]:
+    """Say where a fault is."""
     try:
-        return None if section.batch_time is None else parse_batch_time(section.batch_time)
-    except BatchTimeError as error:
-        raise SuiteError(f"{path}: section {section.name!r}, batch_time: {error}") from None
+        yield
+    except (OSError, ValueError) as error:
+        raise SuiteError(f"{place}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def _methods(entry: str) -> list[str]:
@@ -300,13 +288,15 @@ def _traces(path: Path, entry: _Trace) -> Iterator[Source]:
         raise ValueError(f"expected a trace beside the suite, found none: {entry.trace!r}")
     if is_instance_file(file):
         raise ValueError(f"expected a trace, found an instance file: {entry.trace!r}")
-    yield trace_source(file, shown(file), options)
+    name = shown(file)
+    # It may stand there more than once.
+    yield replace(file_source(file, name, options), name=f"{name} ({options.memory}, {options})")
 
 
 def _files(path: Path, pattern: str) -> Iterator[Source]:
     beside = pattern.startswith(("./", "../"))
     if not beside and (names := rungs(Path(pattern))):
-        return (drawn_source(ladder()[name]) for name in names)
+        return (Source(name, partial(_drawn, name)) for name in names)
     base = path.parent if beside else LIBRARY
     found = sorted(glob.glob(pattern, root_dir=base, recursive=True))
     files = [base / each for each in found if beside or may_be_instance(Path(each))]
@@ -314,6 +304,10 @@ def _files(path: Path, pattern: str) -> Iterator[Source]:
     if not files:
         raise ValueError(f"{pattern!r} matches no file in {os.path.relpath(base)}/")
     return (file_source(file, shown(file)) for file in files)
+
+
+def _drawn(rung: str) -> tuple[Instance, None]:
+    return drawn_rung(rung), None
 
 
 def _draws(draw: _Draw) -> Iterator[Source]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from instances.batch_time import BatchTime
 from kvopt.methods.knowledge import shown_method
 from kvopt.methods.method import Method
 from kvopt.running.batch_time import refuse_rounds_only
-from kvopt.suites import Section, Source
+from kvopt.suites import Section, read_source
 from kvopt.sweeps.comparison import carried_out
 from kvopt.sweeps.inputs import Wishes, as_wished
 from kvopt.sweeps.plan import plan
@@ -124,54 +124,29 @@ def capacity(
     KeyboardInterrupt
         If a run was interrupted.
     """
+
+    def keeps(method: Method, found: dict[float, Probe], rate: float) -> bool:
+        drawn = at_rate(instance, rate, arrival_seed)
+        refuse_rounds_only(drawn, method)
+        section = as_wished(Section("", (read_source(drawn),), (method,)), wishes)
+        probe = found[rate] = _probe(rate, section, slo, jobs, store)
+        listen(method.text, probe)
+        return probe.share >= share
+
     lines, runs = [], []
     start = 1.0
     for method in methods:
-        drawn = partial(at_rate, instance, seed=arrival_seed)
-        probes = _Probes(drawn, method, wishes, slo, share, jobs, store, listen)
-        low, high = largest_rate(probes.keeps, start, precision)
+        found: dict[float, Probe] = {}
+        low, high = largest_rate(partial(keeps, method, found), start, precision)
         start = low or start
         shown = shown_method(method.text)
-        lines.append(
-            {"method": shown, "capacity": low, "not_kept": high} | _at(probes.found.get(low))
-        )
-        runs += [
-            {"method": shown, "rate": rate} | _at(probe)
-            for rate, probe in sorted(probes.found.items())
-        ]
+        lines.append({"method": shown, "capacity": low, "not_kept": high} | _at(found.get(low)))
+        runs += [{"method": shown, "rate": rate} | _at(found[rate]) for rate in sorted(found)]
     return pd.DataFrame(lines), pd.DataFrame(runs)
-
-
-@dataclass(frozen=True)
-class _Probes:
-    """What a method has come to at the rates that were looked at."""
-
-    drawn: Callable[[float], Instance]
-    method: Method
-    wishes: Wishes
-    slo: Slo
-    share: float
-    jobs: int
-    store: str | Path | None
-    listen: Callable[[str, Probe], object]
-    found: dict[float, Probe] = field(default_factory=dict)
-
-    def keeps(self, rate: float) -> bool:
-        """Run the method at a rate; tell whether the share of its requests keeps the objective."""
-        instance = self.drawn(rate)
-        refuse_rounds_only(instance, self.method)
-        section = as_wished(Section("", (_source(instance),), (self.method,)), self.wishes)
-        probe = self.found[rate] = _probe(rate, section, self.slo, self.jobs, self.store)
-        self.listen(self.method.text, probe)
-        return probe.share >= self.share
 
 
 def _at(probe: Probe | None) -> dict[str, float | None]:
     return {} if probe is None else {"share": probe.share, **probe.metrics}
-
-
-def _source(instance: Instance) -> Source:
-    return Source(instance.name, lambda: (instance, None))
 
 
 def _probe(rate: float, section: Section, slo: Slo, jobs: int, store: str | Path | None) -> Probe:

@@ -6,7 +6,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Generator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ from kvopt.methods.knowledge import shown_methods
 from kvopt.running.task import Task
 from kvopt.store import Store
 from kvopt.store.belief import believed_rows
-from kvopt.suites import Section, Source
+from kvopt.suites import Section, Source, read_source
 from kvopt.sweeps.contradictions import RunSummary, alarms, run_summaries
 from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
@@ -118,16 +118,18 @@ def carried_out(
     with _opened(location) as store:
         stored = store.statuses()
         todo = [task for task in tasks if task.key not in stored]
-        left = _carry_out(todo, store, jobs, progress)
+        display = Display(sys.stdout, len(todo), jobs, quiet=not progress)
+        with suppress(KeyboardInterrupt):
+            display.follow(LocalExecutor(jobs, display.take).run(todo), store.put)
         keys = [task.key for task in tasks]
         shown = {run.key: run for run in run_summaries(store, keys)}
         rows = store.rows(keys).set_index("key").reindex([key for key in keys if key in shown])
-        yield SweepResult(store, rows, shown, left)
+        yield SweepResult(store, rows, shown, display.left)
 
 
 def _sources(instance: Instance | str | Path) -> Iterator[Source]:
     if isinstance(instance, Instance):
-        yield Source(instance.name, lambda: (instance, None))
+        yield read_source(instance)
         return
     for section in read_inputs([str(instance)], Wishes()):
         yield from section.sources
@@ -140,25 +142,6 @@ def _opened(location: str | Path | None) -> Generator[Store, None, None]:
         where = Path(folder) / "runs.sqlite" if location is None else location
         with closing(Store(where)) as store:
             yield store
-
-
-def _carry_out(tasks: Sequence[Task], store: Store, jobs: int, progress: bool) -> int:
-    """Run tasks and store every row as it comes; return how many Ctrl-C has left undone."""
-    left = len(tasks)
-    shown = Display(sys.stdout, left, jobs, quiet=not progress)
-    results = LocalExecutor(jobs, shown.take).run(tasks)
-    try:
-        for finished in results:
-            store.put(finished)
-            shown.advance(finished.record)
-            left -= 1
-    except KeyboardInterrupt:
-        return left
-    finally:
-        if isinstance(results, Generator):
-            results.close()
-        shown.close()
-    return 0
 
 
 def _table(rows: pd.DataFrame, shown: dict[str, RunSummary]) -> pd.DataFrame:

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from kvopt.methods.knowledge import policy_name, shown_method, token_keeping_policies
 from kvopt.methods.witness import is_own
 from kvopt.store import Store
 from schedules.evidence import Statement, alarming, contradictions, keeps_tokens
 from schedules.model import any_kept
-
-_COLUMNS = (
-    *("key", "instance", "instance_sha256", "method", "seed", "status", "detail", "tel"),
-    *("lower_bound", "batch_time", "claimed_bound", "own_name"),
-)
 
 
 @dataclass(frozen=True)
@@ -61,7 +56,9 @@ def run_summaries(store: Store, keys: Collection[str] | None) -> list[RunSummary
         If the store cannot be read.
     """
     wanted = None if keys is None else set(keys)
-    rows = store.select(*_COLUMNS)
+    # The columns of a row that bear the names of the fields.
+    names = [each.name for each in fields(RunSummary) if each.name != "keeps_tokens"]
+    rows = store.select(*names)
     runs = [RunSummary(*row) for row in rows if wanted is None or row[0] in wanted]
     return [replace(run, keeps_tokens=True) if _keeps_tokens(run, store) else run for run in runs]
 

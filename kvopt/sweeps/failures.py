@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from kvopt.running.record import FAILED
 from kvopt.running.task import Task
-from kvopt.store import Store
 from kvopt.sweeps.contradictions import RunSummary
 from kvopt.sweeps.progress import counts
 from support.text import one_line
@@ -73,31 +72,16 @@ def failures(runs: Iterable[RunSummary], tasks: Sequence[Task]) -> list[Failure]
     return [failure for failure in found if failure.failed]
 
 
-def unread(tasks: Iterable[Task]) -> list[str]:
-    """Return one line for every instance that cannot be read."""
-    faults = {task.name: task.fault for task in tasks if _is_unread(task)}
-    return [f"{fault}; no method ran on it" for fault in faults.values()]
-
-
-def readable(tasks: Iterable[Task]) -> list[Task]:
-    """Return the tasks whose instance could be read."""
-    return [task for task in tasks if not _is_unread(task)]
-
-
-def outputs(store: Store) -> dict[str, str]:
-    """Return what runs have printed, by key.
-
-    Raises
-    ------
-    StoreError
-        If the store cannot be read.
-    """
-    return dict(store.select("key", "output"))
+def unread(tasks: Iterable[Task]) -> tuple[list[str], list[Task]]:
+    """Return one line for every instance that cannot be read, and the tasks of all others."""
+    faults, others = {}, []
+    for task in tasks:
+        if task.fault and task.fault_status == "error" and task.instance is None:
+            faults[task.name] = f"{task.fault}; no method ran on it"
+        else:
+            others.append(task)
+    return list(faults.values()), others
 
 
 def _failed(run: RunSummary) -> bool:
     return run.status in FAILED and (run.tel is None or run.alarming)
-
-
-def _is_unread(task: Task) -> bool:
-    return bool(task.fault) and task.fault_status == "error" and task.instance is None

@@ -77,11 +77,10 @@ def _section_tasks(section: Section, listen: Listener) -> Iterable[Task]:
 
 
 def _identified(methods: Iterable[Method]) -> list[tuple[Method, str, dict[str, str]]]:
-    return [(method, *_identity(method)) for method in methods]
-
-
-def _identity(method: Method) -> tuple[str, dict[str, str]]:
-    try:
-        return fingerprint(method), versions(method)
-    except (OSError, SyntaxError) as error:
-        raise MethodError(f"{method.text}: {' '.join(str(error).split())}") from None
+    found = []
+    for method in methods:
+        try:
+            found.append((method, fingerprint(method), versions(method)))
+        except (OSError, SyntaxError) as error:
+            raise MethodError(f"{method.text}: {' '.join(str(error).split())}") from None
+    return found

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Generator, Iterable
 from typing import IO
 
 from kvopt.methods.knowledge import shown_method
 from kvopt.running.record import Record
 from kvopt.running.supervise import Snapshot
-from kvopt.running.task import Task
+from kvopt.running.task import Finished, Task
 from support.progress import REWRITTEN_EVERY_SECONDS, TOLD_FROM_SECONDS, StatusLine
 from support.text import WIDTH, printable
 
@@ -66,6 +67,23 @@ class Display:
             self._seconds += record.total_seconds
             self._show_if_due()
 
+    def follow(self, results: Iterable[Finished], keep: Callable[[Finished], object]) -> None:
+        """Keep results as they come, and show how far they are; close in the end."""
+        try:
+            for finished in results:
+                keep(finished)
+                self.advance(finished.record)
+        finally:
+            # The runs under way are stopped before anything is said of the end.
+            if isinstance(results, Generator):
+                results.close()
+            self.close()
+
+    @property
+    def left(self) -> int:
+        """How many runs have not finished."""
+        return self._total - self._statuses.total()
+
     def close(self) -> None:
         """Leave the output as it should stay."""
         if self._told < self._statuses.total():
@@ -100,5 +118,5 @@ class Display:
         done = self._statuses.total()
         if not done:
             return ""
-        seconds = round(self._seconds / done * (self._total - done) / self._jobs)
+        seconds = round(self._seconds / done * self.left / self._jobs)
         return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02} left"

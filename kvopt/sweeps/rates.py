@@ -15,7 +15,7 @@ from formulations.bounds.goodput import goodput_bound
 from instances import Instance
 from instances.arrivals import at_rate
 from instances.batch_time import NANOSECONDS, parse_batch_time
-from kvopt.answer import Answer, MethodTotal, answer, marked
+from kvopt.answer import Answer, MethodTotal, answer_on, marked
 from kvopt.best_bound import KnownBound, best_bound, left
 from kvopt.methods.grammar import read_method, unique_methods
 from kvopt.methods.knowledge import knowledge, only_bounds, shown_methods
@@ -23,7 +23,7 @@ from kvopt.methods.method import Method
 from kvopt.running.batch_time import bounds_kept_tokens, refuse_rounds_only
 from kvopt.running.task import Task
 from kvopt.store import Store
-from kvopt.suites import Section, Source
+from kvopt.suites import Section, read_source
 from kvopt.sweeps.comparison import carried_out
 from kvopt.sweeps.contradictions import alarms
 from kvopt.sweeps.inputs import Wishes, as_wished
@@ -119,7 +119,7 @@ def rate_sweep(
     for method in methods:
         if not method.grouped:
             refuse_rounds_only(drawn[rates[0]], method)
-    sources = tuple(_source(each) for each in drawn.values())
+    sources = tuple(read_source(each) for each in drawn.values())
     section = Section("", sources, unique_methods([*methods, read_method(BOUND)]))
     tasks = plan([as_wished(section, wishes)])
     with carried_out(tasks, store, jobs, progress) as ran:
@@ -160,16 +160,10 @@ def _answers(
             known = knowledge(method, runs["told"].iloc[0]).on(instance)
             label = marked(method, own_name, kept=any(key in kept for key in runs.index))
             outcomes.append(MethodTotal(label, method, known, float(runs["tel"].mean())))
-        batch_time = str(here["batch_time"].iloc[0])
+        covers = bounds_kept_tokens(instance, str(here["batch_time"].iloc[0]))
         bound = bounds.get(instance.sha256)
-        told = answer(
-            outcomes,
-            bound=None if bound is None else bound.value,
-            covers_kept=bounds_kept_tokens(instance, batch_time),
-            requests=len(instance),
-            instances=1,
-            unit=instance.unit,
-        )
+        known_bound = None if bound is None else bound.value
+        told = answer_on(instance, outcomes, known_bound, covers_kept=covers)
         if told is not None:
             found[rate] = told
     return found
@@ -190,10 +184,6 @@ def _with_rates(
     return table.sort_values("rate", kind="stable", ignore_index=True)
 
 
-def _source(instance: Instance) -> Source:
-    return Source(instance.name, lambda: (instance, None))
-
-
 def _goodputs(tasks: Sequence[Task], store: Store, slo: Slo) -> dict[str, float]:
     """Return the goodput of each run that has a schedule, from that."""
     found = {}
@@ -206,27 +196,31 @@ def _goodputs(tasks: Sequence[Task], store: Store, slo: Slo) -> dict[str, float]
     return found
 
 
-def _most_goodputs(tasks: Sequence[Task], slo: Slo) -> dict[str, float]:
+def _most_goodputs(tasks: Iterable[Task], slo: Slo) -> dict[str, float]:
     """Return what no goodput on an instance is above, by its hash."""
-    found: dict[str, float] = {}
-    for task in tasks:
-        instance = task.instance
-        if instance is not None and instance.sha256 not in found:
-            most = goodput_bound(instance, parse_batch_time(task.batch_time), slo)
-            found[instance.sha256] = math.nan if most is None else most
-    return found
+    found = {
+        sha: goodput_bound(instance, parse_batch_time(batch_time), slo)
+        for sha, (instance, batch_time) in _timed(tasks).items()
+    }
+    return {sha: math.nan if most is None else most for sha, most in found.items()}
 
 
-def _bounds(tasks: Sequence[Task], store: Store) -> dict[str, KnownBound]:
+def _bounds(tasks: Iterable[Task], store: Store) -> dict[str, KnownBound]:
     """Return the best bound known of each instance, by its hash, also from earlier sweeps."""
-    found: dict[str, KnownBound] = {}
-    for task in tasks:
-        instance = task.instance
-        if instance is not None and instance.sha256 not in found:
-            known = best_bound(instance, task.batch_time, stores=(store,))
-            if known is not None:
-                found[instance.sha256] = known
-    return found
+    found = {
+        sha: best_bound(instance, batch_time, stores=(store,))
+        for sha, (instance, batch_time) in _timed(tasks).items()
+    }
+    return {sha: known for sha, known in found.items() if known is not None}
+
+
+def _timed(tasks: Iterable[Task]) -> dict[str, tuple[Instance, str]]:
+    """Return the instances by their hashes, each with its batch time."""
+    return {
+        task.instance.sha256: (task.instance, task.batch_time)
+        for task in tasks
+        if task.instance is not None
+    }
 
 
 def _exceeded(

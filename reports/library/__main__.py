@@ -13,7 +13,7 @@ from kvopt.best_known.entry import Registry
 from kvopt.best_known.verify import stale_proofs
 from kvopt.store import StoreError
 from kvopt.store.export import ExportError, documents, read_rows
-from kvopt.store.files import store_files
+from kvopt.store.location import store_files
 from reports.folder import check_place, write_files
 from reports.freshness import to_be_stated
 from reports.library.sentence import proofs, runs, stale_of, state

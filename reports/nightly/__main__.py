@@ -12,8 +12,7 @@ import pandas as pd
 from kvopt.best_known import RegistryError, known_values
 from kvopt.methods.grammar import MethodError
 from kvopt.store import Store, StoreError
-from kvopt.store.files import store_files
-from kvopt.store.location import told_location
+from kvopt.store.location import store_files, told_location
 from kvopt.suites import SuiteError, read_suite
 from kvopt.sweeps.plan import plan
 from reports.folder import MARKER, Kind, check_place, list_text, report_files, write_files

@@ -270,7 +270,7 @@ def store(tmp_path: Path) -> Path:
     """A store of three runs, all in one file."""
     path = tmp_path / "runs.sqlite"
     with contextlib.closing(Store(path)) as opened:
-        opened.put_all(_runs())
+        opened.put(*_runs())
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode=DELETE")
     return path

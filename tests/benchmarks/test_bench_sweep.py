@@ -59,7 +59,7 @@ def test_store_of_many_rows(benchmark: Any, tmp_path: Path) -> None:
 
     def fill() -> None:
         while batch := list(itertools.islice(rows, _BATCH)):
-            store.put_all(batch)
+            store.put(*batch)
 
     benchmark.pedantic(fill, rounds=1)
     benchmark.extra_info["one row by itself, ms"] = 1000 * _seconds(lambda: _put_one(store)) / 50

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -16,17 +15,34 @@ from instances import Instance, Request, write_instance
 from tests.commands import run_command
 from tests.forks import OF_RUNS
 from tests.kvopt.postgres_server import PostgresServer
+from tests.kvopt.sweep_tools import ended, start_solve
 
-ROOT = Path(__file__).resolve().parents[2]
 #: What a small disk holds.
 DISK_BYTES = 1_000_000
 Command = Callable[..., subprocess.CompletedProcess[str]]
+Refused = Callable[..., str]
+#: Am1-like: no engine closes it within seconds, and no policy finds its best schedules.
+HARD = Instance("hard", 45, tuple(Request(i, 0, 1 + i % 5, 2 + (7 * i) % 38) for i in range(45)))
 
 
 @pytest.fixture
 def solve() -> Command:
     """Call the command ``solve.py`` with the given arguments."""
     return partial(run_command, kvopt.commands.solve.main)
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Refused:
+    """Run a command that must end with 2 and one line, here; the line comes back."""
+
+    def run(main: Callable[[list[str]], int], *arguments: object) -> str:
+        assert main([*map(str, arguments)]) == 2
+        shown = capsys.readouterr()
+        (line,) = shown.err.splitlines()
+        assert shown.out == ""
+        return line
+
+    return run
 
 
 @pytest.fixture
@@ -38,24 +54,15 @@ def runs_are_copies(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def quick_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the bound beside policies end soon, and kept in a folder of the test's own."""
-    monkeypatch.setattr("kvopt.commands.bound_beside.SHARE", 0.005)
+    monkeypatch.setattr("kvopt.commands.beside.BoundBeside.share", 0.005)
     store = tmp_path / "results" / "runs.sqlite"
-    monkeypatch.setattr("kvopt.commands.bound_beside.DEFAULT_STORE", store)
+    monkeypatch.setattr("kvopt.commands.beside.DEFAULT_STORE", store)
 
 
 @pytest.fixture
 def solve_afresh() -> Command:
     """Run it by an interpreter of its own, whose start counts."""
-
-    def run(*arguments: object, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, str(ROOT / "solve.py"), *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-        )
-
-    return run
+    return lambda *arguments: ended(start_solve(*arguments))
 
 
 @pytest.fixture
@@ -69,10 +76,9 @@ def small(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def hard(tmp_path: Path) -> Path:
-    """An am1-like instance that no engine closes within seconds."""
+    """That instance as a file."""
     path = tmp_path / "hard.json"
-    requests = tuple(Request(i, 0, 1 + i % 5, 2 + (7 * i) % 38) for i in range(45))
-    write_instance(Instance("hard", 45, requests), path)
+    write_instance(HARD, path)
     return path
 
 

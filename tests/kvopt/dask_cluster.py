@@ -7,16 +7,14 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-ROOT = Path(__file__).resolve().parents[2]
-_SECONDS_TO_START = 60
+from tests.kvopt.sweep_tools import ROOT, wait_until
 
 
 class DaskCluster:
@@ -106,14 +104,6 @@ def runs_of(worker: subprocess.Popen[Any]) -> list[psutil.Process]:
             if "kvopt.running.worker" in process.cmdline():
                 return [process, *process.children(recursive=True)]
     return []
-
-
-def wait_until(holds: Callable[[], object], seconds: float = _SECONDS_TO_START) -> None:
-    """Wait until something holds; an assertion fails after some seconds."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 @contextlib.contextmanager

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 from formulations.mip import lp_bucketed
 from instances import Instance, Request
-from kvopt.methods.grammar import read_method
-from kvopt.running.task import Task
-from support.checkout import ROOT
+from tests.kvopt.sweep_tools import in_python
 
 #: Of 114 rounds for the double volume; buckets of two rounds, with 55 columns for each request.
 MIXED = Instance(
     "mixed", 12, tuple(Request(i, i // 6, 1 + i % 4, 2 + i % 5) for i in range(30)), family="test"
 )
-
-
-def task_of(instance: Instance) -> Task:
-    """Return the run of a policy that is advised."""
-    return Task(instance=instance, name=instance.name, method=read_method("sorted-lp"))
 
 
 #: Run in a process of its own, which loads HiGHS: the settings that were tried, objectives and
@@ -32,7 +23,8 @@ import json, math
 from functools import partial
 from formulations.mip import lp_bucketed
 from kvopt.running import advice
-from tests.kvopt.test_advice import MIXED, task_of
+from tests.kvopt.sweep_tools import task_of
+from tests.kvopt.test_advice import MIXED
 
 lp_bucketed.COLUMNS = 1650
 advice.FULL_RELAXATION_UP_TO = 0
@@ -54,7 +46,7 @@ advice._solved = noting
 found = []
 for lp_bucketed.grid in (grid, too_short, whole):
     tried.clear()
-    starts = advice.expected_starts(task_of(MIXED), math.inf)
+    starts = advice.expected_starts(task_of(MIXED, "sorted-lp"), math.inf)
     found.append([list(tried), starts.tolist()])
 print(json.dumps(found))
 """
@@ -62,9 +54,7 @@ print(json.dumps(found))
 
 def test_a_short_grid_has_the_optimum_of_the_whole_one() -> None:
     """Where all completes on it, its optimum is that of the whole; else the whole is solved."""
-    command = [sys.executable, "-c", _THREE_WAYS]
-    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    short, too_short, whole = json.loads(run.stdout.splitlines()[-1])
+    short, too_short, whole = json.loads(in_python(_THREE_WAYS).splitlines()[-1])
     (whole_try,) = whole[0]
     assert whole_try[0] == {"short": True}
     (short_try,) = short[0]

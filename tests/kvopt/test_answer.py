@@ -23,6 +23,10 @@ TRACE = {
 }
 
 
+#: The answer for ten requests in rounds, whose bound is about all schedules.
+IN_ROUNDS = partial(answer, covers_kept=True, requests=10, instances=1, unit=ROUNDS)
+
+
 def _outcomes(tels: dict[str, int], ticks: int) -> list[MethodTotal]:
     marked = {name: name + (" *" if name.startswith("vllm") else "") for name in tels}
     return [
@@ -88,7 +92,7 @@ def test_the_best_known_schedules_are_named_where_no_method_reaches_them() -> No
     """
     best = "best known schedule", MethodTotal("svf-first-fit, bound", "", knowledge("svf"), 24)
     outcomes = _outcomes({"vllm-v1": 30, "svf": 25}, 1)
-    asked = partial(answer, covers_kept=True, requests=10, instances=1, unit=ROUNDS, best=best)
+    asked = partial(IN_ROUNDS, best=best)
     assert str(asked(outcomes, bound=24, optimal=True)) == (
         "vLLM's scheduler (vllm-v1 *) leaves between 20.0 and 20.0 % of 3.000 rounds a request: "
         "knowing lengths wins 16.6 % (svf, 2.500), best known schedule 20.0 % (svf-first-fit, "
@@ -138,10 +142,7 @@ def test_the_bound_is_never_shown_above_itself(base: int, bound: int, requests: 
     """It is rounded down, and the share that is left is rounded up."""
     low = min(base, bound)
     outcomes = [MethodTotal("v", "vllm-v1", knowledge("vllm-v1"), base)]
-    found = answer(
-        outcomes, bound=low, covers_kept=True, requests=requests, instances=1, unit=ROUNDS
-    )
-    text = str(found)
+    text = str(IN_ROUNDS(outcomes, bound=low, requests=requests))
     shown = float(text.partition("is below ")[2].split()[0])
     assert shown <= low / requests
     share = float(text.partition(" and ")[2].split()[0])
@@ -165,9 +166,7 @@ def test_no_piece_of_the_answer_is_empty() -> None:
     """Many best known schedules have no one name, and none is shown as nothing."""
     best = "the best known schedules of 2 methods", MethodTotal("", "", knowledge("svf"), 24)
     runs = [MethodTotal("vllm-v1", "vllm-v1", knowledge("vllm-v1"), 30)]
-    found = answer(
-        runs, bound=None, covers_kept=True, requests=10, instances=2, unit=ROUNDS, best=best
-    )
+    found = IN_ROUNDS(runs, bound=None, instances=2, best=best)
     assert found is not None
     assert all(text for text, _ in found.pieces())
     assert "the best known schedules of 2 methods wins 20.0 % (2.400)" in str(found)

@@ -6,13 +6,10 @@ import doctest
 import importlib.util
 import io
 import json
-import os
 import re
-import subprocess
-import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
@@ -32,42 +29,19 @@ from formulations.valid.volumes import volume_bound
 from instances import InfeasibleInstanceError, Instance, InstanceFileError, Request, write_instance
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.grammar import MethodError
-from kvopt.registered import Registered
+from kvopt.registered import Registered, registered
 from kvopt.running.task import Finished, Task
 from kvopt.sweeps.inputs import InputError
 from schedules import read_schedule
 from schedules.evidence import COMPUTED, believed
-from tests.kvopt.conftest import ROOT
+from tests.kvopt.best_known.registry import FOUR, PRICES
+from tests.kvopt.sweep_tools import ROOT, in_python, own_method
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies")
 
 FUNCTIONS = ("bound", "check", "compare", "read", "run", "solve")
-#: M = 5, s = 1, o = (1, 1, 3, 3): OPT 12 with starts 0, 1, 0, 3 (docs/errata.md, E1).
-FOUR = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
 SECONDS = Instance("seconds", 5, (Request(0, 0.5, 1, 1),), time_unit="second")
 _LIMIT = re.compile(r"time_limit=\d+")
-
-
-def own(folder: Path, body: str) -> str:
-    """Return the text of a method of one's own."""
-    path = folder / "own.py"
-    path.write_text(f"import time\ndef solve(instance, report):\n    {body}\n", encoding="utf-8")
-    return f"file:{path}"
-
-
-def in_python(code: str, *, folder: Path = ROOT, timeout: float = 60) -> str:
-    """Return what a fresh interpreter prints."""
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )
-    assert run.returncode == 0, run.stderr
-    return run.stdout.strip()
 
 
 def test_importing_the_package_loads_nothing() -> None:
@@ -127,15 +101,15 @@ def test_the_summary() -> None:
 
 def test_the_registry_tells_an_interval_where_the_optimum_is_open() -> None:
     """The best schedule and the best bound; nothing of an instance that is not in the library."""
-    upper, bound = kvopt.result.best_known(kvopt.read("uniform_100")).split(", bound ")
+    upper, bound = str(registered(kvopt.read("uniform_100"))).split(", bound ")
     shown = re.fullmatch(r"(\d+) \(solver-reported; certified (\d+)\)", bound)
     assert shown is not None
     value, certified = shown.groups()
     assert int(certified) < int(value) < int(upper)
-    assert kvopt.result.best_known(FOUR) == "12 (optimal)"
-    assert kvopt.result.best_known(replace(FOUR, memory=6)) == ""
+    assert str(registered(FOUR)) == "12 (optimal)"
+    assert registered(replace(FOUR, memory=6)) is None
     # The same requests in seconds have the same hash, and another optimum.
-    assert kvopt.result.best_known(replace(FOUR, time_unit="second")) == ""
+    assert registered(replace(FOUR, time_unit="second")) is None
 
 
 def test_a_result_stands_beside_the_best_known() -> None:
@@ -196,30 +170,19 @@ def test_files(tmp_path: Path) -> None:
 )
 def test_a_run_without_a_schedule_is_a_result(body: str, status: str, tmp_path: Path) -> None:
     """It says why, in its status and a note; only what needs a schedule raises."""
-    result = kvopt.solve(FOUR, own(tmp_path, body), time_limit=1)
+    result = kvopt.solve(FOUR, own_method(tmp_path, body), time_limit=1)
     assert (result.status, result.tel, result.schedule, result.gap) == (status, None, None, None)
     assert result.notes
     assert dict(result.summary())["checker"] == "nothing to check"
     assert str(result)
     assert len(result.trace) == len(result.record.bounds)
-    for wanted in (result.plot, lambda: result.save(tmp_path / "x"), lambda: check(result)):
+    for wanted in (
+        result.plot,
+        lambda: result.save(tmp_path / "x"),
+        lambda: kvopt.check(FOUR, result),
+    ):
         with pytest.raises(ValueError, match="schedule"):
             wanted()
-
-
-def check(result: kvopt.Result) -> object:
-    """Check what a result holds."""
-    return kvopt.check(FOUR, result)
-
-
-def test_a_schedule_that_keeps_tokens_has_no_gap() -> None:
-    """It solves an easier problem, so no bound is about it."""
-    instance = kvopt.read("uniform_100")
-    result = kvopt.run(instance, "vllm-v1")
-    assert result.schedule is not None
-    assert result.schedule.keeps_tokens
-    assert (result.gap, result.schedule.lower_bound) == (None, None)
-    assert "gap %" not in dict(result.summary())
 
 
 @pytest.mark.parametrize(
@@ -331,7 +294,7 @@ def test_an_error_of_the_callers_function_is_raised(tmp_path: Path) -> None:
     def fail(progress: object) -> None:
         raise KeyError("mine", progress)
 
-    method = own(tmp_path, "report('bound', value=1); time.sleep(60)")
+    method = own_method(tmp_path, "report('bound', value=1); time.sleep(60)")
     began = time.monotonic()
     with pytest.raises(KeyError, match="mine"):
         kvopt.solve(FOUR, method, time_limit=50, progress=fail)
@@ -344,12 +307,11 @@ def test_an_interrupted_run_returns_what_it_had(tmp_path: Path) -> None:
     body = "report('schedule', starts=[0, 1, 0, 3]); time.sleep(60)"
     code = f"""\
 import os, signal, kvopt
-from instances import Instance, Request
-four = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
+from tests.kvopt.best_known.registry import FOUR as four
 def interrupt(progress):
     if progress.tel is not None:
         os.kill(os.getpid(), signal.SIGINT)
-result = kvopt.solve(four, {own(tmp_path, body)!r}, time_limit=50, progress=interrupt)
+result = kvopt.solve(four, {own_method(tmp_path, body)!r}, time_limit=50, progress=interrupt)
 print(result.status, result.tel, result.record.ending, *result.notes, sep=", ")
 """
     assert in_python(code) == "feasible, 12, interrupted, interrupted by the user"
@@ -358,16 +320,9 @@ print(result.status, result.tel, result.record.ending, *result.notes, sep=", ")
 @pytest.mark.slow("waits")
 def test_beside_the_main_thread() -> None:
     """As a notebook's background jobs and web servers call it."""
-    found: list[kvopt.Result] = []
-    threads = [
-        threading.Thread(target=lambda: found.append(kvopt.solve(FOUR, "cpsat", time_limit=30)))
-        for _ in range(2)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [result.tel for result in found] == [12, 12]
+    with ThreadPoolExecutor(2) as pool:
+        found = [pool.submit(kvopt.solve, FOUR, "cpsat", time_limit=30) for _ in range(2)]
+    assert [each.result().tel for each in found] == [12, 12]
 
 
 def test_a_comparison(tmp_path: Path) -> None:
@@ -445,7 +400,9 @@ def test_a_claim_of_a_bound_is_told_and_enters_nothing(tmp_path: Path) -> None:
     """
     body = "report('bound', value=12, source='prices'); return [0, 2, 2, 5]"
     told: list[int | None] = []
-    result = kvopt.solve(FOUR, own(tmp_path, body), progress=lambda now: told.append(now.bound))
+    result = kvopt.solve(
+        FOUR, own_method(tmp_path, body), progress=lambda now: told.append(now.bound)
+    )
     assert (result.tel, result.bound, result.gap) == (17, volume_bound(FOUR), 7 / 17)
     assert {*told, *result.trace["bound"].dropna()} - {None} == {10}
     assert "lower bound  10  (from area bound)" in str(result)
@@ -456,8 +413,6 @@ def test_a_claim_of_a_bound_is_told_and_enters_nothing(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "schedule.json").read_text())["lower_bound"] == 10
 
 
-#: Prices on memory that prove 11 of FOUR: their sum is 10.45.
-PRICES = {"kind": "prices", "value": 11, "denominator": 20, "memory": [0, 6, 0, 12, 1]}
 #: Prices on states up to a late time, which take many seconds to prove nothing.
 LATE = {"knots": [1, 8 * 10**7], "tokens": [0, 9], "left": [0, 9], "table": [1] * 8}
 SLOW = {"kind": "patterns", "value": 12, "states": LATE}
@@ -465,7 +420,7 @@ SLOW = {"kind": "patterns", "value": 12, "states": LATE}
 
 def _certifying(folder: Path, certificate: dict[str, Any]) -> str:
     sent = f"report('bound', value=12, certificate={certificate!r})"
-    return own(folder, f"{sent}; return [0, 2, 2, 5]")
+    return own_method(folder, f"{sent}; return [0, 2, 2, 5]")
 
 
 def test_a_certificate_counts_for_what_it_proves(tmp_path: Path) -> None:
@@ -501,8 +456,7 @@ def test_ctrl_c_during_an_evaluation_keeps_the_schedule(tmp_path: Path) -> None:
     """It comes once the process of the evaluation is there."""
     code = f"""\
 import os, psutil, signal, threading, time, kvopt
-from instances import Instance, Request
-four = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
+from tests.kvopt.best_known.registry import FOUR as four
 def interrupt():
     for _ in range(500):
         time.sleep(0.1)
@@ -524,7 +478,7 @@ def test_a_claim_in_seconds_is_told_in_seconds(tmp_path: Path) -> None:
     """What each request takes alone is proved here, and counts in tables; an hour not."""
     body = "report('bound', value=3600 * 10**9, source='volumes')"
     seconds = replace(FOUR, time_unit="second")
-    result = kvopt.solve(seconds, own(tmp_path, body), batch_time="affine(base=1,token=0)")
+    result = kvopt.solve(seconds, own_method(tmp_path, body), batch_time="affine(base=1,token=0)")
     record = result.record
     assert record.bound_source in ("certificate: alone", "certificate: work")
     told = (record.status, record.detail, record.bound_source)
@@ -537,7 +491,7 @@ def test_a_claim_in_seconds_is_told_in_seconds(tmp_path: Path) -> None:
 @pytest.mark.slow("walks")
 def test_a_comparison_warns_of_a_method_that_is_wrong(tmp_path: Path) -> None:
     """A bound of 13 exceeds the TEL that another run has shown; it is not believed besides."""
-    method = own(tmp_path, "report('bound', value=13)")
+    method = own_method(tmp_path, "report('bound', value=13)")
     with pytest.warns(UserWarning, match="A METHOD IS WRONG.*lower bound 13 exceeds the TEL 12"):
         table = kvopt.compare([FOUR], [method, "cpsat"], time_limit=20)
     assert list(table["bound"]) == [volume_bound(FOUR), 12]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import replace
@@ -29,11 +27,13 @@ from kvopt.methods.witness import engine_witness, search_witness
 from kvopt.running.events import BoundProved, Done, Event, Itself, Report, ScheduleFound, read_event
 from kvopt.running.execute import InterruptedRunError, execute
 from kvopt.running.process import Outcome
-from kvopt.running.supervise import Snapshot
+from kvopt.running.supervise import Snapshot, supervise
 from kvopt.running.task import Finished, Task
 from schedules import check_schedule, make_schedule
 from schedules.files import parse_schedule
-from tests.kvopt.conftest import ROOT, Command
+from tests.kvopt.best_known.registry import FOUR
+from tests.kvopt.conftest import Command
+from tests.kvopt.sweep_tools import ROOT, in_python, summary_of, task_of
 from tests.oracles.brute_force import brute_force_optimum
 from tests.tiers import a_few
 
@@ -43,11 +43,15 @@ TINY = sorted((ROOT / "instances" / "tiny").glob("*.json"))
 
 
 def _solve(instance: Instance, seconds: float) -> Finished:
-    finished = execute(
-        Task(instance, instance.name, read_method("auto"), time_limit=seconds, threads=2)
-    )
+    finished = execute(task_of(instance, "auto", time_limit=seconds, threads=2))
     assert finished.record.status in ("optimal", "feasible"), finished.record.detail
     return finished
+
+
+def _job(instance: Instance, seconds: float) -> Job:
+    """Return what ``auto`` is asked, with the schedule of smallest volume first to begin with."""
+    known, deadline = run_policy(policies()["svf"], instance), time.monotonic() + seconds
+    return Job(instance, "auto", None, False, deadline, 1, 0, list(known.starts), known.tel)
 
 
 @pytest.mark.parametrize("path", a_few(TINY[::8], 2), ids=lambda path: path.stem)
@@ -65,10 +69,7 @@ def test_tiny_instances_are_counted_at_once(path: Path, monkeypatch: pytest.Monk
     assert counting.ends_at_once(instance)
     assert auto.kernels_of(instance, "") == set()
     monkeypatch.setattr(auto, "_Team", None)
-    starts = list(run_policy(policies()["svf"], instance).starts)
-    tel = run_policy(policies()["svf"], instance).tel
-    deadline = time.monotonic() + 60
-    job = Job(instance, "auto", None, False, deadline, 1, 0, starts, tel)
+    job = _job(instance, 60)
     told: list[Event] = []
     began = time.process_time()
     auto.solve(job, Report(told.append))
@@ -84,19 +85,14 @@ def test_tiny_instances_are_counted_at_once(path: Path, monkeypatch: pytest.Monk
 
 #: What ``auto`` does by itself: a team of processes is an error.
 _ALONE = """
-import sys, time
-from heuristics.registry import policies
-from heuristics.simulator import run_policy
+import sys
 from instances.families import am2
 from kvopt.engines import auto
-from kvopt.engines.job import Job
 from kvopt.running.events import Report, event_line
+from tests.kvopt.test_auto import _job
 
 auto.run_team = None
-instance = am2.generate(seed=3, n=int(sys.argv[1]))
-schedule = run_policy(policies()["svf"], instance)
-starts = list(schedule.starts)
-job = Job(instance, "auto", None, False, time.monotonic() + 60, 1, 0, starts, schedule.tel)
+job = _job(am2.generate(seed=3, n=int(sys.argv[1])), 60)
 auto.solve(job, Report(lambda event: print(event_line(event), end="")))
 """
 
@@ -106,10 +102,7 @@ def test_few_requests_are_searched_alone(n: int) -> None:
     """An optimum that the bidirectional search proves needs no process beside."""
     instance = am2.generate(seed=3, n=n)
     assert not counting.ends_at_once(instance)
-    told = subprocess.run(
-        [sys.executable, "-c", _ALONE, str(n)], check=True, capture_output=True, text=True
-    )
-    events = [read_event(line.encode()) for line in told.stdout.splitlines()]
+    events = [read_event(line.encode()) for line in in_python(_ALONE, n).splitlines()]
     bound = max(event.value for event in events if isinstance(event, BoundProved))
     best = [event for event in events if isinstance(event, ScheduleFound)][-1]
     found = make_schedule(instance, best.starts, "auto")
@@ -136,8 +129,6 @@ def test_others_follow_the_search_alone(
 
     Nobody once all the time is over.
     """
-    instance = am1.generate(seed=0, n=13)
-    schedule = run_policy(policies()["svf"], instance)
     given: list[Task] = []
     team: list[Task] = []
 
@@ -158,10 +149,8 @@ def test_others_follow_the_search_alone(
     monkeypatch.setattr(auto, "run_team", run_team)
     seconds = 2 if ends == "no time" and not asked else 10
     began = time.monotonic()
-    job = Job(
-        instance, "auto", None, False, began + seconds, 1, 0, list(schedule.starts), schedule.tel,
-        asked=read_method(asked) if asked else None,
-    )  # fmt: skip
+    job = _job(am1.generate(seed=0, n=13), seconds)
+    job = replace(job, asked=read_method(asked) if asked else None)
     auto.solve(job, Report(lambda _: None))
     assert [task.method.text for task in given] == ["search:bidirectional"]
     assert given[0].deadline is not None
@@ -245,18 +234,10 @@ def test_warm_starts_begin_with_the_best_and_end_with_the_slow() -> None:
     assert any(slow)
 
 
-def test_it_is_the_default(small: Path, solve: Command) -> None:
-    """Without --solver and --policy the method is auto."""
-    result = solve(small)
-    assert result.returncode == 0
-    assert any(line.split() == ["method", "auto"] for line in result.stdout.splitlines())
-
-
-def test_it_takes_no_formulation(small: Path, solve: Command) -> None:
-    """auto chooses its formulations itself; naming one alone names its solver."""
-    assert solve(small, "--solver", "auto", "--formulation", "ilp").returncode == 2
-    result = solve(small, "--formulation", "cpsat")
-    assert any(line.split() == ["method", "cpsat:cpsat"] for line in result.stdout.splitlines())
+def test_what_runs_where_no_method_is_named(small: Path, solve: Command) -> None:
+    """It is auto; a formulation alone names its solver."""
+    assert summary_of(solve(small).stdout)["method"] == "auto"
+    assert summary_of(solve(small, "--formulation", "cpsat").stdout)["method"] == "cpsat:cpsat"
 
 
 @pytest.mark.parametrize(
@@ -293,7 +274,7 @@ def test_whom_others_join(method: str, joined: bool) -> None:
 def test_whoever_is_asked_for_a_proof_proves_by_itself(method: str, source: str) -> None:
     """Where the volume bound meets the best policy, too: 1 + 2 for two of one token in M = 2."""
     pair = Instance("pair", 2, (Request(0, 0, 1, 1), Request(1, 0, 1, 1)))
-    record = execute(Task(pair, "pair", read_method(method), time_limit=30)).record
+    record = execute(task_of(pair, method, time_limit=30)).record
     assert (record.status, record.tel, record.lower_bound) == ("optimal", 3, 3)
     assert record.bound_source == source
 
@@ -314,9 +295,8 @@ def test_what_the_engine_had_by_itself() -> None:
     """
     told: list[Event] = []
     engine = read_method("highs").on(formulations()["ilp"])
-    four = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
     given = [0, 1, 2, 5]
-    job = Job(four, "highs", None, False, time.monotonic(), 1, 0, given, 16, asked=engine)
+    job = Job(FOUR, "highs", None, False, time.monotonic(), 1, 0, given, 16, asked=engine)
     team = auto._Team(job, Report(told.append))
     (task,) = [order for order in team._tick() if isinstance(order, Task)]
     assert (task.method.text, task.warm_start) == ("highs:ilp", given)
@@ -339,7 +319,7 @@ def test_what_the_engine_had_by_itself() -> None:
 @pytest.mark.slow("waits")
 def test_where_a_sweep_is_too_large_prices_take_its_place() -> None:
     """It refuses without a word of being done; the run is stopped at the first better bound."""
-    task = Task(uniform.generate(n=400), "x", read_method("auto"), time_limit=60, threads=2)
+    task = task_of(uniform.generate(n=400), "auto", time_limit=60, threads=2)
     enough, sources = threading.Event(), set()
 
     def listen(snapshot: Snapshot) -> None:
@@ -360,7 +340,7 @@ def test_an_engine_begins_with_the_best_schedule(solver: str) -> None:
     The run is stopped as soon as both have been seen.
     """
     instance = am2.generate(seed=5, n=24)
-    task = Task(instance, "x", read_method(solver), time_limit=40, threads=1)
+    task = task_of(instance, solver, time_limit=40, threads=1)
     least = run_policy(policies()["svf"], instance).tel
     enough, found_by = threading.Event(), set()
 
@@ -376,3 +356,19 @@ def test_an_engine_begins_with_the_best_schedule(solver: str) -> None:
         execute(task, enough, listen)
     assert enough.is_set()
     assert "local search" in found_by
+
+
+@pytest.mark.slow("waits")
+def test_repair_improves_a_bad_schedule() -> None:
+    """From first come, first served, with arrivals and without, every schedule sent is better."""
+    for instance in (am1.generate(seed=2, n=14), am2.generate(seed=2)):
+        start = run_policy(policies()["fcfs"], instance)
+        task = task_of(instance, "repair", time_limit=8.0, warm_start=list(start.starts))
+        run = supervise(task, 13.0)
+        assert run.outcome.ending == "finished"
+        # Every one was checked, and taken only where it is better.
+        tels = [tel for _, tel in run.state.incumbents]
+        assert not run.state.refused
+        assert tels
+        assert start.tel > tels[0]
+        assert tels == sorted(tels, reverse=True)

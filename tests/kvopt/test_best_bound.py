@@ -16,7 +16,7 @@ from instances import Instance, Request, write_instance
 from instances.batch_time import DEFAULT
 from instances.time_unit import SECONDS
 from kvopt.best_bound import KnownBound, best_bound, coverage, left, percent_left
-from kvopt.commands.bound_beside import BoundBeside, KeptBound, Limits
+from kvopt.commands.beside import BoundBeside, KeptBound, Limits
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.commands.rates import main as rates
 from kvopt.commands.solve import main as solve
@@ -26,7 +26,7 @@ from kvopt.places import DEFAULT_STORE
 from kvopt.running.execute import execute
 from kvopt.running.task import Finished, Task
 from kvopt.store import Store
-from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
+from tests.kvopt.sweep_tools import store_runs, task_of
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies")
 
@@ -50,13 +50,10 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def bounded() -> Finished:
     """A run of ``bound`` on TIGHT, put into the default store."""
-    method = read_method("bound")
-    found = execute(Task(TIGHT, TIGHT.name, method, time_limit=1.0, batch_time=DEFAULT))
+    found = execute(task_of(TIGHT, "bound", time_limit=1.0, batch_time=DEFAULT))
     assert found.record.lower_bound is not None
     DEFAULT_STORE.parent.mkdir()
-    store = Store(DEFAULT_STORE)
-    store.put(found)
-    store.close()
+    store_runs(DEFAULT_STORE, found)
     return found
 
 
@@ -134,10 +131,9 @@ def test_the_bound_of_an_engine_is_kept_for_all(
     named = ["tight.json", "--time-limit", "8", "--quiet"]
     assert solve([*named, "--method", method]) == 0
     (bound,) = re.findall(r"^lower bound +([\d.]+) s ", capsys.readouterr().out, re.M)
-    store = Store(DEFAULT_STORE, readonly=True)
-    rows = store.select("method", "lower_bound", "time_limit", instance_sha256=TIGHT.sha256)
-    codes = store.select("code")
-    store.close()
+    with closing(Store(DEFAULT_STORE, readonly=True)) as store:
+        rows = store.select("method", "lower_bound", "time_limit", instance_sha256=TIGHT.sha256)
+        codes = store.select("code")
     ((kept, value, limit),) = rows
     assert (kept, SECONDS.number(value), limit) == ("bound", bound, 8.0)
     assert codes == [(fingerprint(read_method("bound")),)]
@@ -153,7 +149,7 @@ def test_the_bound_of_an_engine_is_kept_for_all(
 
 def test_what_was_cut_short_or_proves_nothing_is_not_kept(bounded: Finished) -> None:
     """Else nothing would be computed any more, for a row says how long it could have been."""
-    task = Task(TIGHT, TIGHT.name, read_method("auto"), time_limit=9.0, batch_time=DEFAULT)
+    task = task_of(TIGHT, "auto", time_limit=9.0, batch_time=DEFAULT)
     before = DEFAULT_STORE.read_bytes()
     with KeptBound(task) as kept:
         kept.keep(replace(bounded, certificate=None))
@@ -163,7 +159,7 @@ def test_what_was_cut_short_or_proves_nothing_is_not_kept(bounded: Finished) -> 
 
 def test_a_weaker_bound_does_not_replace_a_stored_one(bounded: Finished) -> None:
     """Of the same run twice, which ended a little earlier the second time."""
-    task = Task(TIGHT, TIGHT.name, read_method("bound"), time_limit=1.0, batch_time=DEFAULT)
+    task = task_of(TIGHT, "bound", time_limit=1.0, batch_time=DEFAULT)
     assert bounded.record.lower_bound is not None
     weaker = replace(bounded.record, lower_bound=bounded.record.lower_bound - 9)
     with KeptBound(task) as kept:
@@ -205,7 +201,7 @@ def test_on_one_core_the_schedule_of_a_policy_comes_before_its_bound(
         return execute(task, *told, **named)
 
     monkeypatch.setattr("kvopt.commands.solve.execute", noting)
-    monkeypatch.setattr("kvopt.commands.bound_beside.execute", noting)
+    monkeypatch.setattr("kvopt.commands.beside.execute", noting)
     question = ["conv.csv", "--memory", "1000", "--rate", "2", "--time-limit", "4"]
     assert solve([*question, "--policy", "svf", "--threads", "1", "--quiet"]) == 0
     assert order == ["svf", "bound"]
@@ -229,12 +225,11 @@ def test_the_store_is_asked_for_this_instance_and_batch_time(bounded: Finished) 
 def test_a_stored_claim_counts_as_far_as_its_certificate_proves(bounded: Finished) -> None:
     """Neither a row that claims more than that nor one without a certificate raises the bound."""
     record = replace(bounded.record, lower_bound=10**15)
-    store = Store(DEFAULT_STORE)
-    store.put(replace(bounded, record=replace(record, key="1" * 64)))
-    store.put(replace(bounded, record=replace(record, key="2" * 64), certificate=None))
     forged = {**(bounded.certificate or {}), "value": 10**15}
-    store.put(replace(bounded, record=replace(record, key="3" * 64), certificate=forged))
-    store.close()
+    certificates = {"1": bounded.certificate, "2": None, "3": forged}
+    for key, certificate in certificates.items():
+        claimed = replace(bounded, record=replace(record, key=key * 64), certificate=certificate)
+        store_runs(DEFAULT_STORE, claimed)
     found = best_bound(TIGHT, DEFAULT)
     assert found is not None
     assert found.value == bounded.record.lower_bound
@@ -323,14 +318,3 @@ def test_what_is_left_is_rounded_up() -> None:
     ]
     assert left(9, 9) == left(0, 0) == 0
     assert left(8, 9) is None
-
-
-def test_the_note_on_kept_tokens_is_true() -> None:
-    """Where the bound covers them nobody reads that the TEL may be below it."""
-    covered = kvopt.run(TIGHT, "vllm-v1", batch_time="affine(base=100,token=10)")
-    assert covered.notes == (KEEPS_TOKENS_COVERED,)
-    assert "may be below OPT" not in f"{covered} {covered.record.detail}"
-    assert "also where tokens are kept" in str(covered)
-    free = kvopt.run(TIGHT, "vllm-v1", batch_time="linear(base=100,decode=50)")
-    assert free.notes == (KEEPS_TOKENS_NOTE,)
-    assert "left to gain" not in str(free)

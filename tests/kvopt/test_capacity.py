@@ -22,6 +22,7 @@ from kvopt.sweeps.capacity import HIGHEST, LOWEST, Probe, capacity_bound, larges
 from schedules.real_time.serving import good
 from schedules.real_time.slo import read_slo
 from schedules.real_time.timeline import timeline
+from tests.kvopt.conftest import Refused
 
 
 @given(st.floats(LOWEST, HIGHEST * 0.999), st.floats(LOWEST, HIGHEST), st.floats(0.01, 0.5))
@@ -78,20 +79,18 @@ def test_no_policy_keeps_it_above_the_bound(
         assert kept.sum() < math.ceil(share * len(instance) - 1e-9)
 
 
-def _probing(monkeypatch: pytest.MonkeyPatch, most: dict[str, float]) -> None:
+def test_the_command(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line a method, the table as JSON, and what no scheduler reaches."""
+    most = {"svf": 4.0, "vllm-v1": 0.0}
+
     def probe(rate: float, section: Section, *_: object) -> Probe:
         (method,) = section.methods
         share = 1.0 if rate <= most[method.text] else 0.5
         return Probe(rate, share, {"goodput": rate, "p99_ttft_ms": 10.0, "output_throughput": 1.0})
 
     monkeypatch.setattr(module, "_probe", probe)
-
-
-def test_the_command(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """One line a method, the table as JSON, and what no scheduler reaches."""
-    _probing(monkeypatch, {"svf": 4.0, "vllm-v1": 0.0})
     out, store = tmp_path / "capacity.json", tmp_path / "runs.sqlite"
     asked = ["chat", "--set", "n=20", "--slo", "ttft:0.2,tpot:0.06", "--methods", "svf,vllm-v1"]
     asked += ["--export", str(out), "--store", str(store)]
@@ -108,19 +107,15 @@ def test_the_command(
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        (["chat"], "slo"),
-        (["chat", "--slo", "tpop:1"], "tpop"),
-        (["chat", "--slo", "ttft:1", "--share", "0"], "expected percent above 0, at most 100"),
-        (["chat", "--slo", "ttft:1", "--export", "x.txt"], "expected a name with .csv or .json"),
-        (["chat", "--slo", "ttft:1", "--gpu", "h100-80"], "found no --model"),
-        (["chat", "--slo", "ttft:1", "--methods", ","], "expected a method"),
-        (["chat", "--slo", "ttft:1", "--methods", "bound"], "expected one that makes schedules"),
+        ([], "slo"),
+        (["--slo", "tpop:1"], "tpop"),
+        (["--slo", "ttft:1", "--share", "0"], "expected percent above 0, at most 100"),
+        (["--slo", "ttft:1", "--export", "x.txt"], "expected a name with .csv or .json"),
+        (["--slo", "ttft:1", "--gpu", "h100-80"], "found no --model"),
+        (["--slo", "ttft:1", "--methods", ","], "expected a method"),
+        (["--slo", "ttft:1", "--methods", "bound"], "expected one that makes schedules"),
     ],
 )
-def test_bad_usage(
-    asked: list[str], says: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_bad_usage(asked: list[str], says: str, refused: Refused, tmp_path: Path) -> None:
     """One line and 2."""
-    assert command.main([*asked, "--store", str(tmp_path / "runs.sqlite")]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert says in line
+    assert says in refused(command.main, "chat", *asked, "--store", tmp_path / "runs.sqlite")

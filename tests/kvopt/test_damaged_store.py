@@ -23,6 +23,8 @@ from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, export_rows, read_rows
 from schedules import make_schedule
 from schedules.files import schedule_document
+from tests.kvopt.conftest import Refused
+from tests.kvopt.sweep_tools import store_runs
 from tests.reports.synthetic import record
 from tests.tiers import a_few
 
@@ -40,8 +42,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     row = record(key=KEY, instance="pair", instance_sha256=PAIR.sha256, method="cpsat", tel=3)
     schedule = schedule_document(make_schedule(PAIR, [0, 1], "cpsat"))
     certificate = {"kind": "volumes", "value": 3}
-    with contextlib.closing(Store(path)) as opened:
-        opened.put(Finished(row, schedule, certificate, instance_document(PAIR)))
+    store_runs(path, Finished(row, schedule, certificate, instance_document(PAIR)))
     return path
 
 
@@ -67,7 +68,7 @@ BLOBS = {
 @pytest.mark.parametrize("kind", a_few(sorted(BLOBS), 2))
 @pytest.mark.parametrize("table", ["schedule", "instance"])
 def test_a_damaged_document_is_named(
-    kind: str, table: str, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kind: str, table: str, store: Path, tmp_path: Path, refused: Refused
 ) -> None:
     """Reports and the registry say in one line which run or instance it is."""
     if table == "schedule":
@@ -75,28 +76,19 @@ def test_a_damaged_document_is_named(
     else:
         _set(store, "instances", "document", BLOBS[kind])
     named = f"schedule of run {KEY[:12]}" if table == "schedule" else PAIR.sha256[:12]
-    out = ["--out", str(tmp_path / "report"), "--quiet"]
-    assert reports.build.main(["--store", str(store), *out]) == 2
-    _one_line(capsys.readouterr().err, f"{named} is damaged: ")
+    out = ["--out", tmp_path / "report", "--quiet"]
+    assert f"{named} is damaged: " in refused(reports.build.main, "--store", store, *out)
     if table == "schedule":
-        folder = tmp_path / "registry"
-        assert best_known.main(["--store", str(store), "--folder", str(folder)]) == 2
-        _one_line(capsys.readouterr().err, f"{named} is damaged: ")
+        told = refused(best_known.main, "--store", store, "--folder", tmp_path / "r")
+        assert f"{named} is damaged: " in told
 
 
-def _one_line(text: str, part: str) -> None:
-    assert part in text
-    assert text.count("\n") == 1
-
-
-def test_a_damaged_certificate_is_named(
-    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_certificate_is_named(store: Path, tmp_path: Path, refused: Refused) -> None:
     """The registry takes nothing from a run whose certificate cannot be unpacked."""
     _set(store, "runs", "lower_bound", 3)
     _set(store, "proofs", "certificate", b"\x1f\x8b\x08\x00garbage")
-    assert best_known.main(["--store", str(store), "--folder", str(tmp_path / "r")]) == 2
-    _one_line(capsys.readouterr().err, f"certificate of run {KEY[:12]} is damaged: ")
+    told = refused(best_known.main, "--store", store, "--folder", tmp_path / "r")
+    assert f"certificate of run {KEY[:12]} is damaged: " in told
 
 
 @pytest.mark.parametrize(
@@ -110,12 +102,12 @@ def test_a_damaged_certificate_is_named(
     ],
 )
 def test_a_damaged_column_is_named(
-    column: str, value: object, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    column: str, value: object, store: Path, tmp_path: Path, refused: Refused
 ) -> None:
     """SQLite lets anything stand in a column; the registry says what it expected of which run."""
     _set(store, "runs", column, value)
-    assert best_known.main(["--store", str(store), "--folder", str(tmp_path / "r")]) == 2
-    _one_line(capsys.readouterr().err, f"run {KEY[:12]} is damaged: {column}: ")
+    told = refused(best_known.main, "--store", store, "--folder", tmp_path / "r")
+    assert f"run {KEY[:12]} is damaged: {column}: " in told
 
 
 @pytest.mark.parametrize(
@@ -137,13 +129,12 @@ def test_what_no_registry_holds_is_named(
     more: list[str],
     store: Path,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    refused: Refused,
 ) -> None:
     """A column may be of its type and yet no value of the registry: one line, and nothing else."""
     _set(store, "runs", column, value)
-    folder = tmp_path / "registry"
-    assert best_known.main(["--store", str(store), "--folder", str(folder), *more]) == 2
-    _one_line(capsys.readouterr().err, f"run {KEY[:12]} is damaged: {told}")
+    line = refused(best_known.main, "--store", store, "--folder", tmp_path / "r", *more)
+    assert f"run {KEY[:12]} is damaged: {told}" in line
 
 
 @pytest.mark.parametrize("value", ["{", "nonsense", "[1", "\udcff"])
@@ -213,7 +204,8 @@ def test_a_cell_that_holds_something_else_is_a_line(
         assert code == 0  # SQLite makes a text of a number in a column of texts
     else:
         assert code == 6
-        _one_line(shown.err, "runs.sqlite: cannot be read: ")
+        assert "runs.sqlite: cannot be read: " in shown.err
+        assert shown.err.count("\n") == 1
 
 
 def test_damaged_parquet_is_a_line(store: Path, tmp_path: Path) -> None:

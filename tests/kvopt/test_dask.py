@@ -16,13 +16,12 @@ from pathlib import Path
 import pytest
 
 from instances import Instance, Request, write_instance
+from kvopt.executors import ExecutorError
 from kvopt.executors.dask import DaskExecutor
-from kvopt.executors.executor import ExecutorError
 from kvopt.executors.local import LocalExecutor
-from kvopt.methods.fingerprint import fingerprint, versions
-from kvopt.methods.grammar import read_method
 from kvopt.running.task import Finished, Task
-from tests.kvopt.dask_cluster import ROOT, DaskCluster, dask_cluster, listening, runs_of, wait_until
+from tests.kvopt.dask_cluster import DaskCluster, dask_cluster, listening, runs_of
+from tests.kvopt.sweep_tools import ROOT, task_of, wait_until
 from tests.tiers import a_few
 
 #: A method that waits at a gate, is not easily killed, and says which worker it is of.
@@ -62,21 +61,11 @@ def gated_tasks(folder: Path, count: int) -> list[Task]:
 
 def tasks(*methods: str, count: int = 1) -> list[Task]:
     """Return tasks for small instances, as a sweep plans them."""
-    read = [read_method(method) for method in methods]
+    drawn = (tuple(Request(i, i, 1, 1 + (i + k) % 4) for i in range(5)) for k in range(count))
     return [
-        Task(
-            instance=instance,
-            name=instance.name,
-            method=method,
-            time_limit=20.0,
-            code=fingerprint(method),
-            versions=versions(method),
-        )
-        for instance in (
-            Instance(f"i{k}", 9 + k, tuple(Request(i, i, 1, 1 + (i + k) % 4) for i in range(5)))
-            for k in range(count)
-        )
-        for method in read
+        task_of(Instance(f"i{k}", 9 + k, requests), method, planned=True, time_limit=20.0)
+        for k, requests in enumerate(drawn)
+        for method in methods
     ]
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 
 import pytest
 
 from instances import Instance, Request
 from kvopt.running.events import Done, Event, Relaxation, Report, read_event
 from kvopt.running.state import RunState
+from tests.kvopt.sweep_tools import in_python
 
 #: HiGHS as it is, but for what it answers after an error.
 _REFUSING = """
@@ -47,12 +46,10 @@ highs.solve(job, Report(lambda event: print(event_line(event), end="")))
 
 def test_the_failure_of_highs_stays_in_its_row() -> None:
     """After kError HiGHS counts −1 nodes and a bound of no search: the failure is what is told."""
-    answer = subprocess.run([sys.executable, "-c", _REFUSING], capture_output=True, check=False)
-    assert not answer.returncode, answer.stderr.decode()
     instance = Instance("two", 5, (Request(0, 0, 3, 1), Request(1, 0, 3, 1)))
     state = RunState(instance, "highs:ilp")
-    for line in answer.stdout.splitlines():
-        event = read_event(line)
+    for line in in_python(_REFUSING).splitlines():
+        event = read_event(line.encode())
         assert event is not None, line
         state.take(event)
     assert state.failure == "HiGHS refuses to solve the model"

@@ -1,7 +1,9 @@
-"""While kernels are compiled, what is there already works; the clock of the run stands at 0."""
+"""What is done before the clock of a run starts: loading, and what can be while kernels compile."""
 
 from __future__ import annotations
 
+import itertools
+import time
 from concurrent.futures import Future
 from dataclasses import replace
 from types import SimpleNamespace
@@ -9,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from formulations.bounds import rates
 from heuristics.simulator import run_policy
-from instances import Instance, Request
+from kvopt.engines import in_seconds
 from kvopt.engines.start import warm_start_policies
 from kvopt.methods.grammar import read_method
 from kvopt.running import first_answer, team
@@ -19,11 +22,10 @@ from kvopt.running.events import Event, Report, ScheduleFound
 from kvopt.running.first_answer import FirstAnswer
 from kvopt.running.task import Task
 from schedules import check_schedule, make_schedule
+from tests.kvopt.conftest import HARD
+from tests.kvopt.sweep_tools import in_python
+from tests.tiers import a_few
 
-#: Of 45 requests, whose best schedules no policy finds.
-HARD = Instance(
-    "hard", 45, tuple(Request(i, 0, 1 + i % 5, 2 + (7 * i) % 38) for i in range(45)), family="test"
-)
 TASK = Task(HARD, "hard", read_method("auto"))
 
 
@@ -97,3 +99,50 @@ def test_a_schedule_as_good_as_the_best_is_not_reported(monkeypatch: pytest.Monk
     found = [each for each in events if isinstance(each, ScheduleFound)]
     assert begun == found[-1].starts
     assert {each.found_by[:6] for each in found} == {"policy"}
+
+
+#: Prepares a method and runs it; prints which libraries came late.
+_RUN = """
+import sys
+from kvopt.methods.grammar import read_method
+from kvopt.running.events import Report
+from kvopt.running.preparing import prepare
+from kvopt.running.task import Task
+import kvopt
+
+instance = kvopt.read("tiny_two_bursts")
+task = Task(instance=instance, name=instance.name, method=read_method(sys.argv[1]))
+run = prepare(task, Report([].append))
+loaded = set(sys.modules)
+run(task, Report([].append))
+late = {"highspy", "ortools", "pyomo", "scipy", "numba"} & sys.modules.keys() - loaded
+print(sorted(late), "pyomo" in loaded)
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "pyomo"),
+    a_few(
+        [
+            ("highs:ilp", True),
+            ("search", False),
+            ("sorted-lp", True),
+            ("cpsat:cpsat-strong", False),
+            ("bound:bound-dual", False),
+        ],
+        3,
+    ),
+)
+def test_libraries_are_loaded_before_the_clock(method: str, pyomo: bool) -> None:
+    """No library is left for the counted time, also what Pyomo puts off until its first model."""
+    assert in_python(_RUN, method).splitlines()[-1] == f"[] {pyomo}"
+
+
+def test_kernels_are_compiled_whatever_the_clock_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a busy machine takes an hour for each step, too."""
+    compiled: list[str] = []
+    clock = itertools.count(step=3600)
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(rates, "_load_kernel", lambda: compiled.append("machine_prices"))
+    in_seconds.compile_kernels()
+    assert compiled == ["machine_prices"]

@@ -33,6 +33,7 @@ from schedules import make_schedule
 from schedules.files import schedule_document
 from schedules.model import STATUSES
 from tests.kvopt.best_known.registry import FOUR, OPTIMAL, PAIR, PRICES
+from tests.kvopt.sweep_tools import store_runs
 from tests.reports.synthetic import record
 from tests.tiers import a_few
 
@@ -65,8 +66,7 @@ class Forger:
         if starts is not None:
             schedule = schedule_document(make_schedule(instance, starts, row.method))
         document = instance_document(stored or instance)
-        with contextlib.closing(Store(self.path)) as store:
-            store.put(Finished(row, schedule, certificate, document))
+        store_runs(self.path, Finished(row, schedule, certificate, document))
         return row.key
 
     def set(self, **columns: object) -> None:
@@ -302,18 +302,8 @@ def test_no_row_of_a_forger_raises_a_bound(forger: Forger) -> None:
     draws = random.Random(26)
     sources = ["volumes", "work", "alone", "certificate: sweep", "certificate: prices", "HiGHS"]
     sources += ["", "certificate: ", "Volumes", "certificate: volumes", "volumes ", "the word"]
-    methods = [
-        "svf",
-        "foo",
-        "foo:ilp",
-        OWN,
-        "FILE:x.py",
-        "mc-sf",
-        "svf with noise(1)",
-        "",
-        "(",
-        ":",
-    ]
+    methods = ["svf", "foo", "foo:ilp", OWN, "FILE:x.py", "mc-sf", "svf with noise(1)"]
+    methods += ["", "(", ":"]
     certificates = [None, SWEEP, PRICES, {}, {"kind": "volumes", "value": 99}]
     certificates += [PRICES | {"value": 99}, SWEEP | {"value": 99}, PRICES | {"upper_bound": 1}]
     for number in range(400):

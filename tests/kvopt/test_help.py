@@ -9,6 +9,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,60 +17,45 @@ import click
 import pytest
 from click.shell_completion import BashComplete
 
-import claims.__main__
-import claims.ledger.__main__
-import claims.worst_cases.__main__
 import heuristics.registry
-import instances.ladder
-import instances.library
-import instances.traces.lmsys_lengths
-import kvopt.best_known.__main__
-import kvopt.best_known.prove
-import reports.ablation.page
-import reports.build
-import reports.library.__main__
-import reports.nightly.__main__
-import reports.other_simulators.__main__
-import reports.pictures.__main__
-import schedules.schema
-import tests.attack.__main__
 from kvopt.commands.completion import policy_names
 from kvopt.commands.leaderboard import leaderboard
 from kvopt.commands.main import COMMANDS, main, subcommand
 from support import masking
 from support.command import Command
 from tests.commands import run_command
+from tests.kvopt.sweep_tools import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 _SUBCOMMANDS = {f"kvopt {name}": subcommand(name) for name in COMMANDS.list_commands(None)}  # type: ignore[arg-type]
 _MODULES = (
-    claims.__main__,
-    claims.ledger.__main__,
-    claims.worst_cases.__main__,
-    instances.ladder,
-    instances.library,
-    instances.traces.lmsys_lengths,
-    kvopt.best_known.prove,
-    reports.ablation.page,
-    reports.build,
-    reports.library.__main__,
-    reports.nightly.__main__,
-    reports.other_simulators.__main__,
-    reports.pictures.__main__,
-    schedules.schema,
-    tests.attack.__main__,
+    "claims.__main__",
+    "claims.ledger.__main__",
+    "claims.worst_cases.__main__",
+    "instances.ladder",
+    "instances.library",
+    "instances.traces.lmsys_lengths",
+    "kvopt.best_known.prove",
+    "reports.ablation.page",
+    "reports.build",
+    "reports.library.__main__",
+    "reports.nightly.__main__",
+    "reports.other_simulators.__main__",
+    "reports.pictures.__main__",
+    "schedules.schema",
+    "tests.attack.__main__",
 )
+_MAINS = [import_module(name).main for name in _MODULES]
 _ALL: dict[str, Command] = {
     **_SUBCOMMANDS,
     "kvopt evaluate leaderboard": leaderboard,
-    **{str(module.main.name): module.main for module in _MODULES},
+    **{str(main.name): main for main in _MAINS},
 }
 #: Lines of a screen.
 _SCREEN = 50
 
 
 def test_every_module_with_a_command_is_here() -> None:
-    """A file that declares one is imported above, or a subcommand."""
+    """A file that declares one is named above, or a subcommand."""
     declared = set()
     for path in ROOT.glob("[!.]*/**/*.py"):
         if re.search(r"cls=Command|cls=_Evaluate|= generating\(", path.read_text(encoding="utf-8")):

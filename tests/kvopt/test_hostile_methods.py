@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from instances import Instance, Request, write_instance
+from instances import write_instance
 from kvopt.running.events import read_event
 from kvopt.running.pipe import LinePipe
 from kvopt.store.export import read_rows
-from tests.kvopt.sweep_tools import Evaluate
+from tests.kvopt.sweep_tools import PAIR, Evaluate, own_method
 
-#: Optimum 2 + 4: request 1 starts at its arrival, when request 0 has left.
-PAIR = Instance("pair", 5, (Request(0, 0, 1, 2), Request(1, 3, 0, 4)))
 #: Forks twice, with a session of its own between, so that no parent knows the sleeper.
 _HIDE = """\
 if os.fork() == 0:
@@ -47,13 +43,11 @@ for fd in range(3, 30):
 
 
 def _sweep(folder: Path, body: str, *options: object) -> Evaluate:
-    lines = "\n".join(f"    {line}" for line in body.splitlines())
-    method = folder / "own.py"
-    method.write_text(f"import os, time\ndef solve(instance, report, seconds):\n{lines}\n")
+    method = own_method(folder, body)
     path = folder / "pair.json"
     write_instance(PAIR, path)
     store = folder / "runs.sqlite"
-    return Evaluate([path, "--methods", f"file:{method}", *options, "--store", store])
+    return Evaluate([path, "--methods", method, *options, "--store", store])
 
 
 def _row(folder: Path) -> pd.Series:
@@ -92,14 +86,7 @@ def test_a_hidden_process_ends_with_a_killed_sweep(tmp_path: Path) -> None:
     """Nobody is left who could tell the run to stop; the kernel closes the pipe that it watches."""
     ready = tmp_path / "ready"
     command = _sweep(tmp_path, _HIDE.format(what=f"open({str(ready)!r}, 'w')") + "time.sleep(600)")
-    process = command.start()
-    deadline = time.monotonic() + 60
-    while not ready.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert command.alive() == []
+    assert command.killed_when(ready.exists) == []
 
 
 MORE = pytest.mark.slow("waits")
@@ -180,19 +167,15 @@ def test_what_is_no_event(line: bytes) -> None:
 
 def test_lines_that_are_too_long_are_dropped() -> None:
     """The lines before and after them are handed over; half a line at the end is not."""
-    pipe = _pipe(b"one\n" + b"x" * 101 + b"\n\ntwo\n" + b"y" * 100 + b"\nhalf", longest=100)
+    reading, writing = os.pipe()
+    os.write(writing, b"one\n" + b"x" * 101 + b"\n\ntwo\n" + b"y" * 100 + b"\nhalf")
+    os.close(writing)
+    pipe = LinePipe(reading, longest=100)
     taken = []
     while (line := pipe.take(wait=1.0)) is not None:
         taken.append(line)
     assert [line for line in taken if line] == [b"one", b"two", b"y" * 100]
     assert pipe.dropped == 1
-
-
-def _pipe(data: bytes, longest: int) -> LinePipe:
-    reading, writing = os.pipe()
-    os.write(writing, data)
-    os.close(writing)
-    return LinePipe(reading, longest)
 
 
 def test_a_method_does_not_judge_itself(tmp_path: Path) -> None:

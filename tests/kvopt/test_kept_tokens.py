@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,15 +13,11 @@ from heuristics.registry import policies
 from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request, write_instance
 from instances.batch_time import parse_batch_time
-from kvopt.commands.bound_beside import Limits
-from kvopt.commands.policies_table import policies_table
 from kvopt.engines.in_seconds import solve_in_seconds
-from kvopt.methods.fingerprint import fingerprint, versions
-from kvopt.methods.grammar import read_method
 from kvopt.running.events import Event, Refusal, Report, ScheduleFound
 from kvopt.running.execute import execute
 from kvopt.running.state import RunState
-from kvopt.running.task import Finished, Task
+from kvopt.running.task import Finished
 from kvopt.store import Store
 from kvopt.sweeps.contradictions import alarms, run_summaries
 from reports.build import find_contradictions
@@ -34,6 +30,8 @@ from reports.tables.known import known_optima
 from schedules import Schedule, check_schedule, read_schedule, write_schedule
 from schedules.model import KEEPS_TOKENS_NOTE, any_kept, better
 from tests.kvopt.conftest import Command
+from tests.kvopt.sweep_tools import store_runs, summary_of, task_of
+from tests.kvopt.test_policies_table import table_of
 from tests.oracles.brute_force import brute_force_optimum
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies", "quick_bounds")
@@ -92,8 +90,8 @@ def test_auto_preempts_in_seconds_where_the_bound_covers_that() -> None:
     found = {}
     for prefill in (1, 0):
         events: list[Event] = []
-        method, batch_time = read_method("auto"), f"linear(1000,{prefill},0,0,0)"
-        task = Task(instance, "exchange", method, time_limit=0.2, batch_time=batch_time)
+        batch_time = f"linear(1000,{prefill},0,0,0)"
+        task = task_of(instance, "auto", time_limit=0.2, batch_time=batch_time)
         solve_in_seconds(task, Report(events.append))
         found[prefill] = [each.found_by for each in events if isinstance(each, ScheduleFound)]
     assert "policy srpt" in found[1]
@@ -142,19 +140,8 @@ def test_a_run_takes_no_bound_from_it(bound: int) -> None:
     assert both.detail() == []
 
 
-def _run(method: str, instance: Instance = INSTANCE) -> Finished:
-    read = read_method(method)
-    code, used = fingerprint(read), versions(read)
-    return execute(
-        Task(
-            instance,
-            instance.name,
-            read,
-            time_limit=20.0,
-            code=code,
-            versions=used,
-        )
-    )
+def _run(method: str) -> Finished:
+    return execute(task_of(INSTANCE, method, planned=True, time_limit=20.0))
 
 
 #: A method of one's own that plays vllm-v1's schedule of the instance.
@@ -169,18 +156,16 @@ def test_rows_reports_and_alarms(tmp_path: Path) -> None:
     """A policy's row and a ``file:`` method's: feasible, marked, no UB, no alarm, no claim."""
     own = tmp_path / "own.py"
     own.write_text(_OWN)
-    runs = [_run("vllm-v1"), _run(f"file:{own}"), _run("cpsat:cpsat")]
+    runs = [_run(each) for each in ("vllm-v1", f"file:{own}", "cpsat:cpsat")]
     for run in runs[:2]:
         assert (run.record.status, run.record.tel) == ("feasible", 14), run.record.detail
         assert run.record.detail.startswith(KEEPS_TOKENS_NOTE)
         assert run.schedule is not None
         assert (run.schedule["lower_bound"], run.schedule["status"]) == (None, "feasible")
     assert (runs[2].record.status, runs[2].record.tel) == ("optimal", 18)
-    store = Store(tmp_path / "runs.sqlite")
-    store.put_all(runs)
-    shown = run_summaries(store, None)
-    table = store.rows()
-    store.close()
+    store_runs(tmp_path / "runs.sqlite", *runs)
+    with closing(Store(tmp_path / "runs.sqlite")) as store:
+        shown, table = run_summaries(store, None), store.rows()
     assert sorted(run.keeps_tokens for run in shown) == [False, True, True]
     assert alarms(shown) == []
     assert find_contradictions(table) == []
@@ -202,20 +187,18 @@ def test_a_note_at_the_end_of_many_refusals_is_not_cut_off() -> None:
 
 def test_older_rows_are_judged_by_their_schedules(tmp_path: Path) -> None:
     """A policy that may keep tokens and did not is an upper bound like any other."""
-    store = Store(tmp_path / "runs.sqlite")
     kept = _run("vllm-v1")
     assert kept.schedule is not None
     old = replace(kept, record=replace(kept.record, detail=""))
     single = {key: value for key, value in kept.schedule.items() if key != "kept"}
-    store.put_all(
-        [
-            old,
-            replace(old, record=replace(old.record, key="1" * 64), schedule=single),
-            replace(old, record=replace(old.record, key="2" * 64), schedule=None),
-        ]
+    store_runs(
+        tmp_path / "runs.sqlite",
+        old,
+        replace(old, record=replace(old.record, key="1" * 64), schedule=single),
+        replace(old, record=replace(old.record, key="2" * 64), schedule=None),
     )
-    found = {run.key: run.keeps_tokens for run in run_summaries(store, None)}
-    store.close()
+    with closing(Store(tmp_path / "runs.sqlite")) as store:
+        found = {run.key: run.keeps_tokens for run in run_summaries(store, None)}
     assert found == {kept.record.key: True, "1" * 64: False, "2" * 64: True}
 
 
@@ -260,28 +243,19 @@ def test_the_summary_and_the_schedule_file(solve: Command, tmp_path: Path) -> No
         write_instance(instance, path)
         result = solve(path, "--policy", "vllm-v1", "--out", out)
         assert (result.returncode, result.stderr) == (0, "")
-        assert "gap %" not in _last_lines(result.stdout)
         assert result.stdout.count(KEEPS_TOKENS_NOTE) == 1
-        lines = dict(line.split(maxsplit=1) for line in result.stdout.splitlines()[1:])
+        lines = summary_of(result.stdout)
+        assert "gap %" not in lines
         assert (lines["status"], lines["TEL"].split()[0]) == ("feasible", "14")
         schedule = read_schedule(out)
         assert (schedule.lower_bound, schedule.status) == (None, "feasible")
         assert check_schedule(instance, schedule).valid
 
 
-def _last_lines(text: str) -> str:
-    return text[text.index("\ninstance ") :]
-
-
 def test_the_table_of_all_policies_marks_it() -> None:
     """What kept tokens here is marked and explained; it says nothing of the stated optimum."""
     known = replace(INSTANCE, known_optimum=18, known_optimum_reason="brute force")
-    table = policies_table(
-        known,
-        prediction=None,
-        seed=0,
-        limits=Limits(time.monotonic() + 60, None, jobs=2),
-    )
+    table = table_of(known)
     text = table.text
     assert (table.accepted, table.misstated) == (True, "")
     marked = [line.split()[0] for line in text.splitlines() if " * " in line]

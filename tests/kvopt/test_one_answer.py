@@ -9,18 +9,16 @@ from pathlib import Path
 import pytest
 
 import kvopt
-from instances import Instance, Request
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.commands.rates import main as rates
 from kvopt.commands.solve import main as solve
 from kvopt.methods.grammar import ANSWER, read_methods
-from kvopt.suites import Section, Source
+from kvopt.suites import Section, read_source
 from kvopt.sweeps.plan import plan
+from tests.kvopt.test_policies_table import BATCH, SIX
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies", "quick_bounds")
 
-BATCH = "affine(base=100,token=10)"
-SIX = Instance("six", 20, tuple(Request(i, i, 2 + i % 3, 3 + 2 * (i % 3)) for i in range(6)))
 TRACE = "arrived_at,num_prefill_tokens,num_decode_tokens\n" + "".join(
     f"{0.1 * i:.1f},{2 + i % 3},{3 + 2 * (i % 3)}\n" for i in range(6)
 )
@@ -40,14 +38,10 @@ def test_a_result_answers_with_those_that_ran_beside() -> None:
     assert dict(both.summary())["answer"] == str(both.answer)
 
 
-def _source(instance: Instance) -> Source:
-    return Source(instance.name, lambda: (instance, None))
-
-
 def test_what_runs_where_no_method_is_named() -> None:
     """Those of the answer in seconds, auto in rounds; a section that names one keeps it."""
     timed = replace(SIX, name="timed", time_unit="second")
-    sources = (_source(SIX), _source(timed))
+    sources = (read_source(SIX), read_source(timed))
     tasks = plan([Section("", sources, ())])
     ran = [(task.name, task.method.text) for task in tasks]
     texts = [each.text for each in read_methods(["answer"])]

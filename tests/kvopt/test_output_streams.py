@@ -15,9 +15,8 @@ from instances import read_instance
 from kvopt.store.export import read_rows
 from schedules import check_schedule
 from schedules.files import read_schedule
+from tests.kvopt.sweep_tools import ROOT, start_solve, summary_of, wait_for_an_incumbent
 from tests.tiers import a_few
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def _shell(line: str, **paths: Path) -> subprocess.CompletedProcess[str]:
@@ -84,34 +83,21 @@ def test_a_sweep_goes_on_without_its_reader(small: Path, tmp_path: Path) -> None
     assert len(read_rows(store)) == len(read_rows(export)) == 2
 
 
-def _start(hard: Path, out: Path, *more: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, str(ROOT / "solve.py"), str(hard), "--out", str(out), *more],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-
-
-def _wait_for_a_schedule(process: subprocess.Popen[str]) -> None:
-    assert process.stdout is not None
-    for _ in range(3):  # the instance, the header, the first incumbent
-        process.stdout.readline()
-
-
+@pytest.mark.parametrize("twice", [False, True])
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_signals_that_come_twice(signum: signal.Signals, hard: Path, tmp_path: Path) -> None:
-    """What the first one leaves to be written, the second does not prevent."""
+def test_signals_in_mid_solve(
+    signum: signal.Signals, twice: bool, hard: Path, tmp_path: Path
+) -> None:
+    """To the command alone, or twice to all: the best schedule so far is written, and exit 0."""
     out = tmp_path / "out.json"
-    process = _start(hard, out, "--solver", "cpsat")
-    _wait_for_a_schedule(process)
+    process = start_solve(hard, "--solver", "cpsat", "--out", out)
+    wait_for_an_incumbent(process)
     group = psutil.Process(process.pid)
-    everyone = [group, *group.children()]
-    for each in everyone * 2:
+    for each in [group, *group.children()] * 2 if twice else [group]:
         each.send_signal(signum)
-    _, err = process.communicate(timeout=30)
-    assert (process.returncode, err) == (0, "")
+    output, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (0, "")
+    assert "interrupted" in summary_of(output)["note"]
     assert check_schedule(read_instance(hard), read_schedule(out)).valid
 
 
@@ -119,8 +105,8 @@ def test_signals_that_come_twice(signum: signal.Signals, hard: Path, tmp_path: P
 def test_stopped_beyond_the_limit(hard: Path, tmp_path: Path) -> None:
     """Ctrl-Z, and ``fg`` when the time is over: the best schedule so far is written."""
     out = tmp_path / "out.json"
-    process = _start(hard, out, "--solver", "cpsat", "--time-limit", "6")
-    _wait_for_a_schedule(process)
+    process = start_solve(hard, "--out", out, "--solver", "cpsat", "--time-limit", "6")
+    wait_for_an_incumbent(process)
     watcher = psutil.Process(process.pid)
     everyone = [watcher, *watcher.children()]
     for each in everyone:
@@ -136,7 +122,7 @@ def test_stopped_beyond_the_limit(hard: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("after", [0.0, 0.0005, 0.001, 0.002, 0.004, 0.1, 0.3])
 def test_interrupted_while_it_starts(after: float, hard: Path, tmp_path: Path) -> None:
     """One line or a schedule, and a documented code; never a traceback."""
-    process = _start(hard, tmp_path / "out.json", "--time-limit", "5")
+    process = start_solve(hard, "--out", tmp_path / "out.json", "--time-limit", "5")
     deadline = time.monotonic() + 30
     watcher = psutil.Process(process.pid)
     while not watcher.children():  # it watches from now on

@@ -10,7 +10,7 @@ import pytest
 import kvopt
 from instances import Instance, Request
 from kvopt.commands import policies_table as module
-from kvopt.commands.bound_beside import Limits
+from kvopt.commands.beside import Limits
 from kvopt.commands.policies_table import PoliciesTable, policies_table
 from kvopt.registered import Registered
 from kvopt.running.task import Finished, Task
@@ -23,7 +23,7 @@ SECONDS = replace(SIX, time_unit="second")
 BATCH = "affine(base=100,token=10)"
 
 
-def _table(
+def table_of(
     instance: Instance, batch_time: str = "", prediction: str | None = None, seconds: float = 60
 ) -> PoliciesTable:
     limits = Limits(time.monotonic() + seconds, None, jobs=2)
@@ -40,7 +40,7 @@ def _told(table: PoliciesTable, policy: str) -> str:
 
 def test_who_is_told_what() -> None:
     """A policy that takes intervals knows the outputs where there are none, and vllm-v1 nothing."""
-    table = _table(SECONDS, BATCH)
+    table = table_of(SECONDS, BATCH)
     expected = {
         "a-min": "exact predictions",
         "vllm-v1": "non-clairvoyant",
@@ -51,8 +51,8 @@ def test_who_is_told_what() -> None:
     requests = tuple(
         replace(each, output_lower=1, output_upper=each.output + 1) for each in SIX.requests
     )
-    assert _told(_table(replace(SIX, requests=requests)), "a-min") == "predictions"
-    given = _table(SIX, prediction="interval(1,10)")
+    assert _told(table_of(replace(SIX, requests=requests)), "a-min") == "predictions"
+    given = table_of(SIX, prediction="interval(1,10)")
     assert _told(given, "a-min") == "predictions"
     assert "predictions: interval(high=10)" in given.text.splitlines()
 
@@ -62,7 +62,7 @@ def test_the_table_fits_into_a_hundred_characters() -> None:
     limits = Limits(time.monotonic() + 20, None, jobs=2)
     slo = read_slo("ttft:2")
     timed = policies_table(SECONDS, BATCH, slo=slo, prediction=None, seed=0, limits=limits)
-    for table in (_table(kvopt.read("tiny_two_bursts"), seconds=5), timed):
+    for table in (table_of(kvopt.read("tiny_two_bursts"), seconds=5), timed):
         lines = table.text.splitlines()[:20]
         assert max(len(line) for line in lines) <= 100
     assert timed.text.splitlines()[0].split() == [
@@ -74,11 +74,11 @@ def test_the_table_fits_into_a_hundred_characters() -> None:
 @pytest.mark.slow("walks")
 def test_who_would_be_refused_alone_is_not_run() -> None:
     """Those advised by a relaxation in rounds are named below the table with the reason."""
-    lines = _table(SECONDS, BATCH).text.splitlines()
+    lines = table_of(SECONDS, BATCH).text.splitlines()
     assert not any(line.startswith(("lp-swap", "sorted-lp")) for line in lines)
     (refused,) = (line for line in lines if line.startswith("not run: "))
     assert refused.startswith("not run: lp-swap, sorted-lp (is advised by an LP relaxation in rou")
-    assert any(line.startswith("sorted-lp ") for line in _table(SIX).text.splitlines())
+    assert any(line.startswith("sorted-lp ") for line in table_of(SIX).text.splitlines())
 
 
 def test_vllm_is_there_however_short_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +91,7 @@ def test_vllm_is_there_however_short_the_time(monkeypatch: pytest.MonkeyPatch) -
         return _None()
 
     monkeypatch.setattr(module, "Series", series)
-    _table(SIX)
+    table_of(SIX)
     assert ran[0].method.text == "vllm-v1"
     assert len(ran) == len({task.method.text for task in ran}) > 20
 
@@ -114,17 +114,17 @@ def _header(table: PoliciesTable) -> str:
 def test_what_ratios_are_to(monkeypatch: pytest.MonkeyPatch) -> None:
     """The registry's optimum, its bound, or what volumes prove: header and line below say which."""
     two = kvopt.read("tiny_two_bursts")
-    known = _table(two)
+    known = table_of(two)
     assert "TEL/OPT" in _header(known)
     assert "best known 22 (optimal)" in known.text.splitlines()
     svf = next(line for line in known.text.splitlines() if line.startswith("svf "))
     assert svf.split()[2:4] == ["22", "1.0000"]
-    other = _table(SIX)
+    other = table_of(SIX)
     assert "TEL/LB" in _header(other)
     assert "(from area bound)" in other.text
     for name in ("kvopt.best_bound.registered", "kvopt.commands.policies_table.registered"):
         monkeypatch.setattr(name, lambda _: Registered(22, 20, "open"))
-    left_open = _table(two)
+    left_open = table_of(two)
     assert "TEL/LB" in _header(left_open)
     assert "lower bound 20  (from the registry)" in left_open.text.splitlines()
 
@@ -133,7 +133,7 @@ def test_a_bound_that_a_schedule_is_below(monkeypatch: pytest.MonkeyPatch) -> No
     """Nothing is compared with it, and it is said that one of the two is wrong."""
     for name in ("kvopt.best_bound.registered", "kvopt.commands.policies_table.registered"):
         monkeypatch.setattr(name, lambda _: Registered(10**6, 10**5, "open"))
-    table = _table(SIX)
+    table = table_of(SIX)
     assert "the bound 100000  (from the registry) exceeds the TEL" in table.contradiction
     svf = next(line for line in table.text.splitlines() if line.startswith("svf "))
     assert svf.split()[3] == "-"

@@ -6,7 +6,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +21,10 @@ from kvopt.commands.evaluate import main
 from kvopt.running.task import Finished
 from kvopt.store import Store, StoreError
 from tests.commands import run_command
-from tests.kvopt.dask_cluster import wait_until
 from tests.kvopt.postgres_server import PASSWORD, PostgresServer
+from tests.kvopt.sweep_tools import ROOT, wait_until
 from tests.reports.synthetic import record
 
-ROOT = Path(__file__).resolve().parents[2]
 RECORD = record(
     key="k" * 64,
     instance="one",
@@ -71,22 +72,15 @@ def store(location: str) -> Iterator[Store]:
 
 def side_by_side(*works: Callable[[], object]) -> list[BaseException]:
     """Do things at the same time and return what went wrong."""
-    wrong: list[BaseException] = []
     start = threading.Barrier(len(works))
 
     def carry_out(work: Callable[[], object]) -> None:
         start.wait()
-        try:
-            work()
-        except BaseException as error:
-            wrong.append(error)
+        work()
 
-    threads = [threading.Thread(target=carry_out, args=(work,)) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return wrong
+    with ThreadPoolExecutor(len(works)) as pool:
+        ended = [pool.submit(carry_out, work) for work in works]
+    return [error for each in ended if (error := each.exception()) is not None]
 
 
 def named(key: str, **changes: Any) -> Finished:
@@ -147,22 +141,17 @@ def test_two_writers(location: str) -> None:
     stores = [Store(location) for _ in range(2)]
     runs = [named(f"key {k}", seed=k) for k in range(40)]
 
-    def write(store: Store) -> Callable[[], None]:
-        def work() -> None:
-            for run in runs:
-                store.put(run)
+    def write(store: Store) -> None:
+        for run in runs:
+            store.put(run)
 
-        return work
-
-    def write_at_once(store: Store) -> Callable[[], None]:
+    def write_at_once(store: Store) -> None:
         # In the opposite order, which is where databases get stuck.
-        def work() -> None:
-            for _ in range(5):
-                store.put_all(reversed(runs))
+        for _ in range(5):
+            store.put(*reversed(runs))
 
-        return work
-
-    assert side_by_side(*map(write, stores), *map(write_at_once, stores)) == []
+    works = [partial(each, store) for each in (write, write_at_once) for store in stores]
+    assert side_by_side(*works) == []
     assert stores[0].statuses() == {run.record.key: "feasible" for run in runs}
     assert stores[1].schedule("key 7") == RUN.schedule
     for store in stores:

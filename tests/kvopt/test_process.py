@@ -18,37 +18,19 @@ import kvopt.running.begun
 import kvopt.running.linux
 import kvopt.running.process
 import kvopt.running.reaper
-from instances import Instance, Request
+from instances import Request
 from kvopt.best_known.entry import Upper
-from kvopt.methods.grammar import read_method
 from kvopt.running.begun import WORKER, begun
 from kvopt.running.events import BoundProved, Done, Event, ScheduleFound
 from kvopt.running.state import RunState
 from kvopt.running.supervise import Supervised, supervise
-from kvopt.running.task import Task
 from schedules import make_schedule
-
-INSTANCE = Instance("pair", 5, (Request(0, 0, 1, 2), Request(1, 3, 0, 4)))
+from tests.kvopt.sweep_tools import PAIR, task_of
 
 
 def _run(memory_limit: float | None = None, limit: float = 30.0) -> Supervised:
-    task = Task(
-        INSTANCE, "pair", read_method("highs:ilp"), time_limit=20.0, memory_limit=memory_limit
-    )
+    task = task_of(PAIR, "highs:ilp", time_limit=20.0, memory_limit=memory_limit)
     return supervise(task, limit)
-
-
-def test_a_task_survives_the_trip() -> None:
-    """What the parent writes is what the process of the run reads."""
-    task = Task(
-        INSTANCE,
-        "pair",
-        read_method("highs:ilp"),
-        deadline=7.5,
-        warm_start=[0, 3],
-        model_file="x.lp",
-    )
-    assert Task.from_line(task.to_line()) == task
 
 
 def test_one_process_below_its_reaper() -> None:
@@ -80,8 +62,8 @@ def test_what_began_ahead_takes_the_first_task() -> None:
 def test_a_long_line_waits_for_nobody(worker: Path) -> None:
     """A process that does not read what a pipe cannot hold ends at its limit all the same."""
     worker.write_text('import time\nprint(\'{"kind": "ready"}\', flush=True)\ntime.sleep(100)\n')
-    many = replace(INSTANCE, requests=tuple(Request(i, 0, 1, 2) for i in range(20_000)))
-    task = Task(many, "many", read_method("highs:ilp"))
+    many = replace(PAIR, requests=tuple(Request(i, 0, 1, 2) for i in range(20_000)))
+    task = task_of(many, "highs:ilp")
     assert len(task.to_line()) > 100_000
     assert supervise(task, 0.2).outcome.ending == "time_limit"
 
@@ -97,20 +79,6 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         shutil.copy(str(beside.__file__), package)
     monkeypatch.setattr(kvopt.running.begun, "python_path", lambda: str(tmp_path))
     return package / "worker.py"
-
-
-def test_a_hang_is_killed_at_the_limit(worker: Path) -> None:
-    """A process that ignores its limit is killed; what it sent before is not lost."""
-    worker.write_text(
-        "import json, time\n"
-        "for event in ({'kind': 'ready'}, {'kind': 'bound', 'value': 3, 'source': 'x'}):\n"
-        "    print(json.dumps(event), flush=True)\n"
-        "time.sleep(100)\n"
-    )
-    run = _run(limit=0.5)
-    assert run.outcome.ending == "time_limit"
-    assert run.state.lower_bound == 3
-    assert run.outcome.seconds < 10
 
 
 @pytest.mark.parametrize("name", ["SIGSEGV", "SIGHUP"])
@@ -138,15 +106,6 @@ def test_eating_memory_is_stopped(worker: Path) -> None:
     assert outcome.peak_memory > 200_000_000
 
 
-def test_half_a_line_and_noise_are_skipped(worker: Path) -> None:
-    """What is not an event is not taken for one, and a reader is told of it."""
-    worker.write_text("print('hello')\nprint('{\"kind\": \"bou', end='')\n")
-    run = _run()
-    assert run.outcome.ending == "finished"
-    assert run.state.notes == ["1 lines on its pipe were no events"]
-    assert (run.state.schedule, run.state.lower_bound) == (None, None)
-
-
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_what_a_process_prints_is_kept(worker: Path, stream: str) -> None:
     """The last 4,000 characters, of either stream; a flood is no harm."""
@@ -160,38 +119,11 @@ def test_what_a_process_prints_is_kept(worker: Path, stream: str) -> None:
     assert output.endswith("x the end")
 
 
-def test_an_infeasible_schedule_is_refused() -> None:
-    """A schedule that the checker refuses is never taken, and it is said."""
-    state = RunState(INSTANCE, "liar")
-    assert not state.offer(make_schedule(INSTANCE, [0, 0], "liar"), "liar")
-    assert "liar" in state.refused[0]
-    assert state.standing() == "refused"
-
-
-def test_a_false_bound_is_an_error() -> None:
-    """A bound above a checked schedule is no proof of anything, and none of it is kept."""
-    state = RunState(INSTANCE, "liar")
-    assert state.offer(make_schedule(INSTANCE, [0, 3], "fine"), "fine")
-    state.raise_bound(7, "liar")
-    state.close()
-    assert (state.standing(), state.lower_bound) == ("error", None)
-
-
-def test_optimal_needs_equal_integers() -> None:
-    """A bound one below the TEL is a gap."""
-    state = RunState(INSTANCE, "fine")
-    state.offer(make_schedule(INSTANCE, [0, 3], "fine"), "fine")
-    state.raise_bound(5, "bound")
-    assert state.standing() == "feasible"
-    state.raise_bound(6, "bound")
-    assert state.standing() == "optimal"
-
-
 @pytest.mark.parametrize("source", ["HiGHS", "CP-SAT", "search", "prices"])
 def test_an_engines_own_proof_of_a_known_bound_is_one_more_witness(source: str) -> None:
     """Of a closed run the engine's own search is named; what else proves the same bound is not."""
-    state = RunState(INSTANCE, "fine")
-    state.offer(make_schedule(INSTANCE, [0, 3], "fine"), "fine")
+    state = RunState(PAIR, "fine")
+    state.offer(make_schedule(PAIR, [0, 3], "fine"), "fine")
     events: list[Event] = [
         BoundProved(value=6, source="volumes"),
         BoundProved(value=6, source=source),
@@ -200,28 +132,25 @@ def test_an_engines_own_proof_of_a_known_bound_is_one_more_witness(source: str) 
     assert state.bound_source == ("volumes" if source == "prices" else source)
 
 
-def test_no_method_lends_the_name_of_the_volumes() -> None:
-    """What volumes prove is believed of any method: 6 here; a 7 in their name is an error."""
-    state = RunState(INSTANCE, "file:own.py")
+@pytest.mark.parametrize(
+    "source", ["volumes", " volumes", "volumes ", "volumes\t", "\u00a0volumes\n"]
+)
+def test_no_method_lends_the_name_of_the_volumes(source: str) -> None:
+    """What volumes prove is believed of any method: 6 here; a 7 in their name is an error.
+
+    A source is compared as it is kept: with blanks around it, it would become the volumes'.
+    """
+    state = RunState(PAIR, "file:own.py")
     assert state.take(BoundProved(value=6, source="volumes"))
-    assert not state.take(BoundProved(value=7, source="volumes"))
-    state.close()
-    assert (state.standing(), state.lower_bound) == ("error", None)
-    assert state.contradictions == ["a lower bound of 7 that volumes do not prove"]
-
-
-@pytest.mark.parametrize("source", [" volumes", "volumes ", "volumes\t", "\u00a0volumes\n"])
-def test_blanks_are_no_way_around_it(source: str) -> None:
-    """A source is compared as it is kept: with blanks around it, it would become the volumes'."""
-    state = RunState(INSTANCE, "file:own.py")
     assert not state.take(BoundProved(value=7, source=source))
     state.close()
     assert (state.standing(), state.lower_bound, state.bound_source) == ("error", None, "")
+    assert state.contradictions == ["a lower bound of 7 that volumes do not prove"]
 
 
 def test_names_are_as_short_as_the_registry_wants_them() -> None:
     """One endless name in a row would have its whole store refused there."""
-    state = RunState(INSTANCE, "file:own.py")
+    state = RunState(PAIR, "file:own.py")
     events: list[Event] = [
         ScheduleFound(starts=[0, 3], found_by="y" * 1000),
         BoundProved(value=1, source="x" * 1000),
@@ -248,7 +177,7 @@ def test_only_compiling_is_free(worker: Path, compiles: bool, ending: str) -> No
     worker.write_text(f"import time\n{start}print({last!r})\n")
     looks: list[float] = []
     run = supervise(
-        Task(INSTANCE, "pair", read_method("highs:ilp"), time_limit=20.0),
+        task_of(PAIR, "highs:ilp", time_limit=20.0),
         30.0,
         kill_at=time.monotonic() + 2.5,
         listen=lambda look: looks.append(look.compiling),

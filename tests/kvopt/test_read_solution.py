@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from kvopt.registered import registered
 from kvopt.solution_file import name_of_model
 from schedules import read_schedule
 from tests.commands import run_command
+from tests.kvopt.sweep_tools import in_python
 
 #: M = 6, s = 1, o = (1, 3): at time 3 request 1 holds 4 tokens, beside it request 0 holds 2.
 PAIR = Instance("pair", 6, (Request(7, 0, 1, 1), Request(3, 0, 1, 3)))
@@ -132,7 +132,7 @@ def test_highs_solves_an_exported_model(suffix: str, formulation: str, tmp_path:
         "import sys, highspy; h = highspy.Highs(); h.setOptionValue('output_flag', False); "
         "h.readModel(sys.argv[1]); h.run(); h.writeSolution(sys.argv[2], 0)"
     )
-    subprocess.run([sys.executable, "-c", code, str(model), str(solution)], check=True)
+    in_python(code, model, solution)
     result = run_command(main, model, solution, cwd=tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
     instance = read_instance(find_instance(name))

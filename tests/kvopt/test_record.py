@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from instances import Instance, Request
-from kvopt.methods.grammar import read_method
 from kvopt.running.events import BoundProved
 from kvopt.running.execute import execute
 from kvopt.running.record import columns
 from kvopt.running.state import RunState
-from kvopt.running.task import Task
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, export_rows, read_rows
 from reports.nightly.rows import COLUMNS
 from schedules.real_time.serving import METRICS
-from tests.kvopt.test_postgres import RUN, change_tables
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.kvopt.best_known.registry import FOUR
+from tests.kvopt.sweep_tools import in_python, store_runs, task_of
+from tests.kvopt.test_postgres import RUN, change_tables, named
 
 #: A column that is declared in one place: on top of the real ones, before anything looks at them.
 _ONE_MORE = """
@@ -79,15 +74,7 @@ def test_a_column_is_declared_in_one_place(
 ) -> None:
     """One line, and store, frame, CSV, Parquet, reports and the nightly's rows have the column."""
     program = _ONE_MORE.format(kind=kind, value=value, default=default)
-    finished = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=120,
-    )
-    assert finished.returncode == 0, finished.stderr
-    assert finished.stdout.strip() == told
+    assert in_python(program, tmp_path) == told
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -127,12 +114,11 @@ def test_a_store_of_another_version_is_refused(
 def test_integers_of_a_column_with_gaps_are_exact(tmp_path: Path) -> None:
     """Beyond 2**53 floats are not: a gap of 1 would be an optimum; 2**63 - 1 was not read."""
     path = tmp_path / "runs.sqlite"
-    store = Store(path)
     values = [(2**53 + 1, 2**53), (None, None), (None, 2**63 - 1)]
-    for number, (tel, bound) in enumerate(values):
-        record = replace(RUN.record, key=f"{number:064}", seed=number, tel=tel, lower_bound=bound)
-        store.put(replace(RUN, record=record))
-    store.close()
+    told = [
+        {"seed": seed, "tel": each[0], "lower_bound": each[1]} for seed, each in enumerate(values)
+    ]
+    store_runs(path, *(named(f"{seed:064}", **each) for seed, each in enumerate(told)))
     frame = read_rows(path)
     found = zip(frame["tel"], frame["lower_bound"], strict=True)
     assert [tuple(None if pd.isna(v) else int(v) for v in pair) for pair in found] == values
@@ -140,10 +126,7 @@ def test_integers_of_a_column_with_gaps_are_exact(tmp_path: Path) -> None:
 
 def test_size_of_the_model_and_root_bound_are_in_the_row() -> None:
     """What HiGHS was given, and the first bound that the prices of its relaxation proved."""
-    instance = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
-    row = execute(
-        Task(instance, "four", read_method("highs:ilp(relaxed=yes)"), time_limit=40)
-    ).record
+    row = execute(task_of(FOUR, "highs:ilp(relaxed=yes)", time_limit=40)).record
     assert row.model_columns is not None
     assert row.model_rows is not None
     assert row.model_entries is not None

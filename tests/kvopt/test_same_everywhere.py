@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from kvopt.store import Store
 from schedules import Schedule, read_schedule
 from schedules.files import parse_schedule
 from tests.kvopt.conftest import Command
-from tests.kvopt.sweep_tools import Evaluate
+from tests.kvopt.sweep_tools import Evaluate, summary_of
 from tests.tiers import a_few
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies")
@@ -60,18 +61,10 @@ METHODS = (
     "file:policy.py(weight=-2) with Interval(1, 50)",
 )
 #: Of a row what is the same wherever it is run: no times, and nothing of the machine.
-SAME: tuple[str, ...] = (
-    "seed",
-    "section",
-    "n",
-    "memory",
-    "status",
-    "ending",
-    "tel",
-    "lower_bound",
-    "known_optimum",
+SAME = (
+    *("seed", "section", "n", "memory", "status", "ending", "tel", "lower_bound"),
+    *("known_optimum", "own_name", "told", "batch_time"),
 )
-SAME += ("own_name", "told", "batch_time")
 Told = dict[str, Any]
 
 
@@ -109,8 +102,7 @@ def _placed(text: str, folder: Path) -> str:
 def _evaluated(arguments: list[object], store: Path) -> list[Told]:
     run = Evaluate([*arguments, "--store", store, "--jobs", 2, "--quiet"]).call()
     assert run.returncode == 0, run.stderr
-    runs = Store(store, readonly=True)
-    try:
+    with closing(Store(store, readonly=True)) as runs:
         found = {}
         rows = runs.rows().set_index("key")
         for key, method, status, tel in runs.select("key", "method", "status", "tel"):
@@ -121,8 +113,6 @@ def _evaluated(arguments: list[object], store: Path) -> list[Told]:
             row = rows.loc[key]
             columns = {name: None if pd.isna(row[name]) else row[name] for name in SAME}
             found[method] = _told(schedule) | {"row": columns | {"section": ""}}
-    finally:
-        runs.close()
     return sorted(found.values(), key=lambda told: str(told["method"]))
 
 
@@ -145,11 +135,11 @@ def test_the_script_and_the_library(
     run = solve(folder / "four.json", *named, "--out", out, "--quiet")
     assert run.returncode == 0, run.stderr
     assert _told(read_schedule(out)) == _told(result.schedule)
-    printed = dict(line.split("  ", 1) for line in run.stdout.splitlines() if "  " in line)
-    assert printed["status"].strip() == result.status
+    printed = summary_of(run.stdout)
+    assert printed["status"] == result.status
     # After it, where the size decides, the formulation that it has chosen.
     shown = shown_method(result.method, result.record.own_name)
-    assert printed["method"].strip().startswith(shown)
+    assert printed["method"].startswith(shown)
 
 
 @pytest.mark.slow("walks")

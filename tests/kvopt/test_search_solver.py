@@ -34,6 +34,31 @@ CRASH = Instance("crash", 8, (Request(0, 1, 0, 1), Request(1, 0, 6, 2)))
 SMALL = instances(max_requests=4, max_memory=10, max_arrival=6, max_output=6)
 
 
+def search_job(
+    module: Any,
+    options: object,
+    instance: Instance,
+    seconds: float,
+    starts: list[int],
+    tel: int,
+    **limits: Any,
+) -> Job:
+    """Return what the search is asked, with a formulation's module and its options."""
+    return Job(
+        instance=instance,
+        solver="search",
+        formulation=module.FORMULATION,
+        options={"options": options},
+        relaxation=False,
+        deadline=time.monotonic() + seconds,
+        threads=1,
+        seed=0,
+        warm_start=starts,
+        upper_bound=tel,
+        **limits,
+    )
+
+
 def _events(
     monkeypatch: pytest.MonkeyPatch,
     instance: Instance,
@@ -46,23 +71,12 @@ def _events(
     found = None if prices is None else (np.array(prices), np.zeros((groups, 1)))
     monkeypatch.setattr(search, "lp_prices", lambda *_: found)
     events: list[Event] = []
-    job = Job(
-        instance=instance,
-        solver="search",
-        formulation=layers.FORMULATION,
-        options={"options": layers.Options()},
-        relaxation=False,
-        deadline=time.monotonic() + 30.0,
-        threads=1,
-        seed=0,
-        warm_start=starts,
-        upper_bound=upper_bound,
-    )
+    job = search_job(layers, layers.Options(), instance, 30.0, starts, upper_bound)
     search.solve(job, Report(events.append))
     return events
 
 
-def _bounds(events: list[Event]) -> list[BoundProved]:
+def bounds_of(events: list[Event]) -> list[BoundProved]:
     return [event for event in events if isinstance(event, BoundProved)]
 
 
@@ -82,8 +96,8 @@ def test_useless_prices_are_left_out(
 ) -> None:
     """With prices that certify nothing the first bound is Σ o = 3, and the optimum is found."""
     events = _events(monkeypatch, CRASH, [2, 0], 5, prices)
-    assert _bounds(events)[0].value == 3
-    assert _bounds(events)[-1].value == 4
+    assert bounds_of(events)[0].value == 3
+    assert bounds_of(events)[-1].value == 4
     assert isinstance(events[-1], Done)
     assert events[-1].outcome == "optimal"
 
@@ -99,13 +113,13 @@ def test_every_bound_is_sent_with_its_proof(
     with pytest.MonkeyPatch.context() as monkeypatch:
         events = _events(monkeypatch, instance, list(known.starts), upper_bound, prices)
     optimum = brute_force_optimum(instance)
-    for bound in _bounds(events):
+    for bound in bounds_of(events):
         assert 0 < bound.value <= optimum
         if bound.certificate is not None:
             certificate = read_certificate(bound.certificate)
             assert certificate.upper_bound == upper_bound
             assert certificate.value <= evaluate(instance, certificate) <= optimum
-    assert _bounds(events)[-1].value == optimum
+    assert bounds_of(events)[-1].value == optimum
 
 
 @given(instance=SMALL, prices=st.lists(st.floats(0, 0.5), max_size=12))
@@ -129,7 +143,7 @@ def test_a_bound_above_the_known_schedule_is_a_contradiction(
     """
     instance = Instance("one", 5, (Request(0, 0, 1, 3),))
     events = _events(monkeypatch, instance, [0], 2, None)
-    assert max(bound.value for bound in _bounds(events)) == 3
+    assert max(bound.value for bound in bounds_of(events)) == 3
     # A bound that is wrong by one, from a schedule that is right.
     right = certified_costs
     monkeypatch.setattr(search, "certified_costs", lambda *given: _raised(right(*given)))
@@ -174,7 +188,7 @@ def test_loading_kernels_is_no_part_of_the_first_pass(monkeypatch: pytest.Monkey
     tel = sum(start + 3 + i % 2 for i, start in enumerate(starts))
     events = _events(monkeypatch, instance, starts, tel, None)
     assert loaded == [False]
-    sources = {event.source for event in _bounds(events)}
+    sources = {event.source for event in bounds_of(events)}
     assert "search" in sources
     assert "prices of patterns" not in sources
 
@@ -197,17 +211,7 @@ def test_multipliers_on_states_end_with_the_time(seconds: float) -> None:
     """Also where it is over before they begin."""
     instance = Instance("six", 9, tuple(Request(i, 0, 1, 3) for i in range(6)))
     known = run_policy(policies()["fcfs"], instance)
-    job = Job(
-        instance=instance,
-        solver="search",
-        formulation=bidirectional.FORMULATION,
-        options={"options": bidirectional.Options(states=True)},
-        relaxation=False,
-        deadline=time.monotonic() + seconds,
-        threads=1,
-        seed=0,
-        warm_start=list(known.starts),
-        upper_bound=known.tel,
-    )
+    options = bidirectional.Options(states=True)
+    job = search_job(bidirectional, options, instance, seconds, list(known.starts), known.tel)
     # Once it never returned.
     search.solve(job, Report(lambda _: None))

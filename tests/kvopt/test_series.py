@@ -11,10 +11,10 @@ import kvopt
 import kvopt.running.process
 import kvopt.running.series
 from instances import Instance, Request
-from kvopt.methods.grammar import read_method
 from kvopt.running.begun import WORKER, Begun, begun
 from kvopt.running.series import Series
 from kvopt.running.task import Finished, Task
+from tests.kvopt.sweep_tools import task_of
 
 FOUR = Instance("four", 6, tuple(Request(i, i % 2, 1 + i % 3, 1 + (2 * i) % 4) for i in range(4)))
 
@@ -66,7 +66,7 @@ def _tasks(folder: Path, *methods: str, memory_limit: float | None = None) -> li
             path = folder / f"own_{number}.py"
             path.write_text(text)
             text = f"file:{path}"
-        tasks.append(Task(FOUR, FOUR.name, read_method(text), memory_limit=memory_limit))
+        tasks.append(task_of(FOUR, text, memory_limit=memory_limit))
     return tasks
 
 
@@ -151,8 +151,7 @@ def test_the_time_is_shared(tmp_path: Path) -> None:
 def test_what_runs_is_told() -> None:
     """Some times a second, with what is known of it so far."""
     told: set[tuple[str, bool]] = set()
-    method = read_method("svf")
-    task = Task(FOUR, FOUR.name, method)
+    task = task_of(FOUR, "svf")
     series = Series(
         [task], time.monotonic() + 60, lambda each, look: told.add((each.key, look.ended))
     )

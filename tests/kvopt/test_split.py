@@ -8,18 +8,18 @@ import pytest
 
 from formulations.choice import default_formulation
 from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import read_certificate
+from formulations.lagrangian.certificate_file import Certificate, read_certificate
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
 from kvopt.engines import improve
 from kvopt.engines.split import VOLUMES_OF_PARTS
 from kvopt.engines.start import run_engine
-from kvopt.methods.grammar import read_method
 from kvopt.running.events import Event, Report, ScheduleFound
 from kvopt.running.execute import execute
-from kvopt.running.task import Finished, Task
+from kvopt.running.task import Finished
 from schedules.evidence import VOLUMES
 from tests.engine_batch import solve_batch
+from tests.kvopt.sweep_tools import task_of
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.gapped import gapped
 from tests.tiers import a_few
@@ -34,8 +34,7 @@ def _rows(memory: int, *rows: tuple[int, int, int]) -> Instance:
 
 
 def _solved(instance: Instance, method: str, seconds: float = 20.0) -> Finished:
-    read = read_method(method)
-    return execute(Task(instance, instance.name, read, time_limit=seconds, memory_limit=4.0))
+    return execute(task_of(instance, method, time_limit=seconds, memory_limit=4.0))
 
 
 @pytest.mark.parametrize("method", a_few(ENGINES, 5))
@@ -45,29 +44,22 @@ def test_every_engine_solves_the_parts(method: str) -> None:
     instance = _rows(10, (0, 3, 5), (0, 4, 3), (far, 3, 4), (far, 5, 2))
     optimum = brute_force_optimum(_rows(10, (0, 3, 5), (0, 4, 3)))
     optimum += brute_force_optimum(_rows(10, (0, 3, 4), (0, 5, 2)))
-    seconds = 4.0 if method == "improve" else 20.0
-    finished = _solved(instance, method, seconds)
-    record = finished.record
-    assert record.tel == optimum, record.detail
-    assert record.lower_bound is not None
-    if method in ("bound", "improve"):
-        assert record.lower_bound <= optimum
-    else:
-        assert (record.status, record.lower_bound) == ("optimal", optimum)
-    assert finished.certificate is not None
-    certificate = read_certificate(finished.certificate)
+    certificate = _proved(instance, method, optimum, VOLUMES_OF_PARTS)
+    assert certificate is not None
     assert certificate.kind == "parts"
-    assert volume_bound(instance) <= evaluate(instance, certificate) <= optimum
-    if method == "improve":
-        assert record.bound_source == VOLUMES_OF_PARTS
+    assert volume_bound(instance) <= evaluate(instance, certificate)
 
 
 @pytest.mark.parametrize("method", a_few(ENGINES, 5))
 def test_every_engine_begins_with_the_first_arrival(method: str) -> None:
     """One part that begins after 10⁹ rounds is solved as if it began at once."""
     rows, far = ((0, 3, 5), (0, 4, 3), (2, 5, 2)), 10**9
-    optimum = brute_force_optimum(_rows(10, *rows))
     instance = _rows(10, *((arrival + far, s, o) for arrival, s, o in rows))
+    _proved(instance, method, brute_force_optimum(_rows(10, *rows)), VOLUMES)
+
+
+def _proved(instance: Instance, method: str, optimum: int, volumes: str) -> Certificate | None:
+    """Have an engine find the optimum, and prove it if it is one that does; return how."""
     finished = _solved(instance, method, 4.0 if method == "improve" else 20.0)
     record = finished.record
     assert record.tel == optimum, record.detail
@@ -76,11 +68,13 @@ def test_every_engine_begins_with_the_first_arrival(method: str) -> None:
         assert record.lower_bound <= optimum
     else:
         assert (record.status, record.lower_bound) == ("optimal", optimum)
-    if finished.certificate is not None:
-        certificate = read_certificate(finished.certificate)
-        assert evaluate(instance, certificate) <= optimum
     if method == "improve":
-        assert record.bound_source == VOLUMES
+        assert record.bound_source == volumes
+    if finished.certificate is None:
+        return None
+    certificate = read_certificate(finished.certificate)
+    assert evaluate(instance, certificate) <= optimum
+    return certificate
 
 
 @pytest.mark.parametrize("arrivals", [(7, 7), (0, 90)])
@@ -91,13 +85,7 @@ def test_a_schedule_to_begin_with_is_not_told_again(arrivals: tuple[int, int]) -
     best = _solved(instance, "search").schedule
     assert best is not None
     events: list[Event] = []
-    task = Task(
-        instance,
-        instance.name,
-        read_method("improve"),
-        time_limit=1.0,
-        warm_start=best["starts"],
-    )
+    task = task_of(instance, "improve", time_limit=1.0, warm_start=best["starts"])
     run_engine(improve, task.method, task, Report(events.append))
     assert not [event for event in events if isinstance(event, ScheduleFound)]
 

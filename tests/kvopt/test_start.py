@@ -1,21 +1,40 @@
-"""How a command begins."""
+"""How a command begins, and that no signal to stop is lost."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 import kvopt.commands.main
 import kvopt.commands.start
 from kvopt.commands.watchdog import Watchdog
+from tests.kvopt.sweep_tools import ROOT, in_python
 
-ROOT = Path(__file__).resolve().parents[2]
 #: Waits, and then runs the rest of its arguments in its own place.
 _IN_ITS_PLACE = "import os, sys, time; time.sleep(7); os.execv(sys.executable, sys.argv[1:])"
+#: A signal where Python raises nothing: in a callback.
+_IN_A_CALLBACK = """
+import os, signal, time, weakref
+from kvopt.commands.watchdog import interrupt_once
+
+class Thing: pass
+
+def callback(_):
+    os.kill(os.getpid(), signal.SIGINT)
+    for _ in range(1000): pass  # where the signal's handler is called
+
+interrupt_once()
+thing = Thing()
+reference = weakref.ref(thing, callback)
+try:
+    del thing
+    time.sleep(30)
+except KeyboardInterrupt:
+    print("stopped")
+"""
 
 
 @pytest.mark.parametrize(
@@ -59,3 +78,8 @@ def test_the_time_of_a_shell_before_the_command_does_not_count() -> None:
     )
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.split()[-2:] == ["checker", "valid"]
+
+
+def test_a_signal_in_a_callback_comes_again() -> None:
+    """Python raises nothing there, as while an import's lock is dropped; nothing is printed."""
+    assert in_python(f"import sys\nsys.stderr = sys.stdout\n{_IN_A_CALLBACK}") == "stopped"

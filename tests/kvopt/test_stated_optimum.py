@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,7 @@ import pytest
 import kvopt.commands.solve
 import kvopt.running.state
 from formulations.valid.volumes import volume_bound
-from instances import Instance, Request, write_instance
-from kvopt.commands.bound_beside import Limits
-from kvopt.commands.policies_table import policies_table
+from instances import Instance, write_instance
 from kvopt.methods.grammar import read_method
 from kvopt.running.events import BoundProved, ScheduleFound
 from kvopt.running.state import RunState
@@ -29,24 +26,13 @@ from reports.rows import prepare
 from schedules import Schedule, check_schedule, read_schedule
 from schedules.check import Verdict
 from schedules.model import KEEPS_TOKENS_NOTE
+from tests.kvopt.best_known.registry import FOUR, PRICES
 from tests.kvopt.conftest import Command
+from tests.kvopt.sweep_tools import summary_of
+from tests.kvopt.test_policies_table import table_of
 from tests.oracles.brute_force import brute_force_optimum
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies", "quick_bounds")
-
-#: M = 5, s = 1, o = (1, 1, 3, 3): OPT 12 with starts 0, 1, 0, 3 (docs/errata.md, E1), volumes 10.
-FOUR = Instance(
-    "four",
-    5,
-    (Request(0, 0, 1, 1), Request(1, 0, 1, 1), Request(2, 0, 1, 3), Request(3, 0, 1, 3)),
-)
-#: Prices on memory that prove 11: their sum is 10.45.
-PRICES: dict[str, Any] = {
-    "kind": "prices",
-    "value": 11,
-    "denominator": 20,
-    "memory": [0, 6, 0, 12, 1],
-}
 
 
 def stating(optimum: int) -> Instance:
@@ -99,10 +85,6 @@ def test_what_contradicts_it(
     assert dispute(FOUR, tel, bound, "CP-SAT", certificate) is None
 
 
-def _summary(text: str) -> dict[str, str]:
-    return dict(line.split(maxsplit=1) for line in text.splitlines() if "  " in line)
-
-
 @pytest.mark.parametrize(
     ("stated", "solver", "status", "bound", "told"),
     [
@@ -129,7 +111,7 @@ def test_solve_reports_and_writes_all_the_same(
     assert len(result.stderr.splitlines()) == bool(told)
     assert told in result.stderr
     assert "bug" not in result.stderr
-    rows = _summary(result.stdout)
+    rows = summary_of(result.stdout)
     assert (rows["status"], rows["TEL"].split()[0], rows["checker"]) == (status, "12", "valid")
     schedule = read_schedule(out)
     assert (schedule.tel, schedule.lower_bound, schedule.status) == (12, bound, status)
@@ -139,15 +121,13 @@ def test_solve_reports_and_writes_all_the_same(
 @pytest.mark.slow("walks")
 def test_the_table_of_all_policies() -> None:
     """A statement that a policy's schedule refutes is no reference: the registry's optimum is."""
-    limits = Limits(time.monotonic() + 60, None, jobs=2)
-    given: dict[str, Any] = {"prediction": None, "seed": 0, "limits": limits}
-    table = policies_table(stating(60), **given)
+    table = table_of(stating(60))
     assert table.accepted
     assert "60, is wrong: a checked schedule has TEL 1" in table.misstated
     # The registry has this instance: 12 is its optimum, whatever the file states.
     assert "best known 12 (optimal)" in table.text.splitlines()
     assert "TEL/OPT" in table.text.splitlines()[0]
-    table = policies_table(stating(12), **given)
+    table = table_of(stating(12))
     assert (table.accepted, table.misstated) == (True, "")
     assert "\nbest known 12 (optimal)\n" in table.text
     # TEL, ratio and gap.

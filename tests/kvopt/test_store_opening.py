@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -17,14 +17,15 @@ import pytest
 import reports.build
 from kvopt.best_known import __main__ as best_known
 from kvopt.commands import evaluate
+from kvopt.running.task import Finished
 from kvopt.store import Store, StoreError, store
 from kvopt.store.export import read_rows
 from reports.nightly import __main__ as nightly
 from support.command import Command
 from tests.commands import run_command
+from tests.kvopt.sweep_tools import ROOT, store_runs
 from tests.kvopt.test_postgres import RECORD, RUN, named
 
-ROOT = Path(__file__).resolve().parents[2]
 _NOBODY = 65534
 
 
@@ -55,15 +56,9 @@ def _without_writing(folder: Path) -> Iterator[None]:
             path.chmod(0o755)
 
 
-def _fill(path: Path) -> None:
-    store = Store(path)
-    store.put(RUN)
-    store.close()
-
-
-def _unmerged(path: Path) -> None:
+def _unmerged(path: Path, run: Finished) -> None:
     """Leave a second run in the log only, as a killed sweep does."""
-    _fill(path)
+    store_runs(path, run)
     store = Store(path)
     store.put(named("second"))
     for suffix in ("", "-wal"):
@@ -73,13 +68,11 @@ def _unmerged(path: Path) -> None:
         os.replace(f"{path}{suffix}.kept", f"{path}{suffix}")
 
 
-@pytest.mark.parametrize(("fill", "count"), [(_fill, 1), (_unmerged, 2)])
-def test_a_store_on_a_read_only_disk_is_read(
-    folder: Path, fill: Callable[[Path], None], count: int
-) -> None:
+@pytest.mark.parametrize(("unmerged", "count"), [(False, 1), (True, 2)])
+def test_a_store_on_a_read_only_disk_is_read(folder: Path, unmerged: bool, count: int) -> None:
     """Rows, proofs and instances come out; rows that only the log holds are not left out."""
     path = folder / "runs.sqlite"
-    fill(path)
+    (_unmerged if unmerged else store_runs)(path, RUN)
     before = {each.name: each.read_bytes() for each in folder.iterdir()}
     with _without_writing(folder):
         assert len(read_rows(path)) == count
@@ -96,7 +89,7 @@ def test_a_store_on_a_read_only_disk_is_read(
 def test_reading_changes_nothing(folder: Path) -> None:
     """Where something could be written, a reader leaves the file as it was."""
     path = folder / "runs.sqlite"
-    _fill(path)
+    store_runs(path, RUN)
     before = path.read_bytes()
     store = Store(path, readonly=True)
     with pytest.raises(StoreError, match="readonly"):
@@ -108,7 +101,7 @@ def test_reading_changes_nothing(folder: Path) -> None:
 def test_a_reader_sees_what_a_writer_adds(folder: Path) -> None:
     """Reading beside a sweep that is under way: each row that is stored by then."""
     path = folder / "a b?c#d%20.sqlite"
-    _fill(path)
+    store_runs(path, RUN)
     writer = Store(path)
     reader = Store(path, readonly=True)
     writer.put(named("second"))
@@ -202,7 +195,7 @@ def test_an_empty_file_has_no_runs(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="it has no table runs"):
         Store(path, readonly=True)
     assert best_known.main(["--store", str(path), "--check"]) == 2
-    _fill(path)
+    store_runs(path, RUN)
     assert len(read_rows(path)) == 1
 
 

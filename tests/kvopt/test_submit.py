@@ -19,16 +19,11 @@ from kvopt.best_known.library import LibraryInstance, WithLadder
 from kvopt.commands import submit
 from kvopt.solution_file import name_of_model
 from schedules import Clock, Schedule, make_schedule, write_schedule
+from tests.kvopt.best_known.registry import FOUR, OPTIMAL, WORSE
 
-#: M = 5, s = 1, o = (1, 1, 3, 3): the optimum is 12 (docs/errata.md, E1).
-FOUR = Instance(
-    "four",
-    5,
-    (Request(0, 0, 1, 1), Request(1, 0, 1, 1), Request(2, 0, 1, 3), Request(3, 0, 1, 3)),
-)
 #: Two that never fit together: 1 + 2 rounds.
 PAIR = Instance("pair", 3, (Request(0, 0, 2, 1), Request(1, 0, 2, 1)))
-OPTIMAL, BETWEEN, WORSE = [0, 1, 0, 3], [0, 0, 1, 4], [0, 1, 2, 5]
+WORST = [0, 1, 2, 5]
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +80,7 @@ def test_a_schedule_of_the_ladder_enters_the_registry(
 
 def test_a_better_schedule_enters_the_registry(capsys: pytest.CaptureFixture[str]) -> None:
     """First TEL 16, then 12: the history has both, and the registry verifies from its files."""
-    _write("worse.json", WORSE)
+    _write("worse.json", WORST)
     _write("best.json", OPTIMAL)
     _write("pair.json", [0, 1], PAIR)
     assert _submit("worse.json", "pair.json") == 0
@@ -117,7 +112,7 @@ def test_what_is_not_better_is_one_line_each(capsys: pytest.CaptureFixture[str])
     _write("best.json", OPTIMAL)
     assert _submit("best.json") == 0
     before = _held()
-    _write("worse.json", WORSE)
+    _write("worse.json", WORST)
     capsys.readouterr()
     assert _submit("worse.json", "best.json", "worse.json") == 1
     assert capsys.readouterr().out.splitlines() == [
@@ -131,8 +126,8 @@ def test_what_is_not_better_is_one_line_each(capsys: pytest.CaptureFixture[str])
 def test_a_folder_with_all_kinds(capsys: pytest.CaptureFixture[str]) -> None:
     """The best one is taken, all others are told of; the exit code is that of the worst kind."""
     Path("found").mkdir()
-    _write("found/a.json", BETWEEN)
-    _write("found/b.json", BETWEEN)
+    _write("found/a.json", WORSE)
+    _write("found/b.json", WORSE)
     _write("found/c.json", OPTIMAL)
     _write("found/d.json", OPTIMAL, tel=11)
     _write("found/e.json", OPTIMAL, instance_sha256="0" * 64)
@@ -216,7 +211,7 @@ def test_a_contradiction_is_not_taken(
 
 def test_a_damaged_proof_takes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     """A registry whose files do not prove it takes nothing of that instance, with exit 5."""
-    _write("worse.json", WORSE)
+    _write("worse.json", WORST)
     assert _submit("worse.json") == 0
     Path("registry/best_known/bounds/four.json").write_text("{}")
     before = _held()
@@ -241,7 +236,7 @@ def test_a_full_disk_or_ctrl_c_loses_nothing(
     ending: BaseException, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At the second of three files: all are as before, nothing else is left, and it goes on."""
-    _write("worse.json", WORSE)
+    _write("worse.json", WORST)
     _write("pair.json", [0, 1], PAIR)
     assert _submit("worse.json", "pair.json") == 0
     before = _held()

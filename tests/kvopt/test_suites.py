@@ -18,6 +18,8 @@ from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
 
 HEAD = 'summary = "a test"\n[[section]]\nname = "p"\nmethods = ["svf"]\n'
+TINY = HEAD + 'instances = ["tiny/*.json"]\n'
+CHAT = HEAD + 'instances = [{family = "chat", '
 
 
 def _write(folder: Path, text: str) -> Path:
@@ -204,13 +206,13 @@ def test_the_library_as_a_glob_holds_instances_only() -> None:
         (HEAD + 'instances = ["*.toml"]', "section 'p', instances: '*.toml' matches no file"),
         (HEAD + 'instances = ["best_known.json"]', "'best_known.json' matches no file"),
         (HEAD + "instances = [3]", "section 'p', instances.0: "),
-        (HEAD + 'instances = ["tiny/*.json"]\nmethod = []', "section 'p', method: unknown key"),
-        (HEAD + 'instances = ["tiny/*.json"]\ntime_limit = 0', "section 'p', time_limit: "),
-        (HEAD + 'instances = ["tiny/*.json"]\ntime_limit = nan', "section 'p', time_limit: "),
-        (HEAD + 'instances = ["tiny/*.json"]\ntime_limit = "6"', "section 'p', time_limit: "),
-        (HEAD + 'instances = ["tiny/*.json"]\nseeds = 0', "section 'p', seeds: "),
-        (HEAD + 'instances = ["tiny/*.json"]\nthreads = true', "section 'p', threads: "),
-        (HEAD + 'instances = ["tiny/*.json"]\nrole = "x"', "section 'p', role: "),
+        (TINY + "method = []", "section 'p', method: unknown key"),
+        (TINY + "time_limit = 0", "section 'p', time_limit: "),
+        (TINY + "time_limit = nan", "section 'p', time_limit: "),
+        (TINY + 'time_limit = "6"', "section 'p', time_limit: "),
+        (TINY + "seeds = 0", "section 'p', seeds: "),
+        (TINY + "threads = true", "section 'p', threads: "),
+        (TINY + 'role = "x"', "section 'p', role: "),
         (HEAD + 'instances = [{family = "nope"}]', "instances: unknown family 'nope'"),
         (HEAD + 'instances = [{family = "am1", sets = {}}]', "instances.0.sets: unknown key"),
         (HEAD + 'instances = [{family = "am1", set = {k = 1}}]', "'am1' takes n, memory"),
@@ -225,8 +227,8 @@ def test_the_library_as_a_glob_holds_instances_only() -> None:
         (HEAD + "instances = " + "[" * 5000 + "]" * 5000, "found too deep a nesting"),
         (HEAD + "instances = " + "{a=" * 3000 + "1" + "}" * 3000, "found too deep a nesting"),
         (HEAD + "instances = []\nseeds = " + "1" * 5000, "Exceeds the limit (4300 digits)"),
-        (HEAD + 'instances = ["tiny/*.json"]\ntime_limit = 1e10', "section 'p', time_limit: "),
-        (HEAD + 'instances = ["tiny/*.json"]\nmemory_limit = inf', "section 'p', memory_limit: "),
+        (TINY + "time_limit = 1e10", "section 'p', time_limit: "),
+        (TINY + "memory_limit = inf", "section 'p', memory_limit: "),
         # 2^31 - 1 instances would take hours and all memory before the first run.
         (
             HEAD + 'instances = [{family = "am1", seeds = [0, 2147483647]}]',
@@ -238,6 +240,12 @@ def test_the_library_as_a_glob_holds_instances_only() -> None:
         ),
         (HEAD + 'instances = ["' + "x" * 2000 + '"]', "section 'p', instances: "),
         (HEAD.replace('"p"', '"a b"') + 'instances = ["tiny/*.json"]', "name: "),
+        # Two sections of one name could not be told apart in a table.
+        (TINY + TINY.partition("\n")[2], "section 'p', name: occurs twice"),
+        (CHAT + "arrival_seeds = [0, 3]}]", "goes with a rate"),
+        (CHAT + "rate = 0.0}]", "instances.0.rate: "),
+        (CHAT + "rate = 1.0, arrival_seeds = [3, 3]}]", "first < end"),
+        (CHAT + "seeds = [0, 1000], rate = 1.0, arrival_seeds = [0, 1000]}]", "found 1000000"),
     ],
 )
 def test_faults_are_one_line(tmp_path: Path, text: str, told: str) -> None:
@@ -253,13 +261,6 @@ def test_a_million_runs_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected at most 1000000 runs at once, found 1080000"):
         read_inputs([str(_write(tmp_path, text))], Wishes())
     assert len(read_inputs([str(_write(tmp_path, text))], Wishes(seeds=1))) == 1
-
-
-def test_sections_have_names_of_their_own(tmp_path: Path) -> None:
-    """Two sections of one name could not be told apart in a table."""
-    section = 'instances = ["tiny/*.json"]\n'
-    twice = HEAD + section + HEAD.partition("\n")[2] + section
-    assert "section 'p', name: occurs twice" in _refused(tmp_path, twice)
 
 
 def test_a_suite_that_is_not_there() -> None:
@@ -354,20 +355,3 @@ def test_one_draw_in_several_streams(tmp_path: Path) -> None:
     assert len(times) == 3
     assert {each.time_unit for each in drawn if each} == {"second"}
     assert len({source.name for source in section.sources}) == 3
-
-
-@pytest.mark.parametrize(
-    ("entry", "told"),
-    [
-        ('{ family = "chat", arrival_seeds = [0, 3] }', "goes with a rate"),
-        ('{ family = "chat", rate = 0.0 }', "rate"),
-        ('{ family = "chat", rate = 1.0, arrival_seeds = [3, 3] }', "first < end"),
-        (
-            '{ family = "chat", seeds = [0, 1000], rate = 1.0, arrival_seeds = [0, 1000] }',
-            "at most",
-        ),
-    ],
-)
-def test_streams_that_make_no_sense(entry: str, told: str, tmp_path: Path) -> None:
-    """One line names the family and the fault."""
-    assert told in _refused(tmp_path, f"{HEAD}instances = [{entry}]\n")

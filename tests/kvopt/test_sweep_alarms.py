@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from kvopt.running.task import Finished
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, export_rows, read_rows
 from kvopt.sweeps.contradictions import RunSummary, alarms, run_summaries
+from tests.kvopt.sweep_tools import store_runs
 from tests.kvopt.test_postgres import SCHEDULE
 from tests.reports.synthetic import record
 
@@ -61,16 +63,14 @@ def test_schedules_that_keep_tokens_may_beat_the_bound(
     tmp_path: Path, method: str, kept: list[list[int]] | None, keeps: bool
 ) -> None:
     """Their problem is an easier one, so nothing is wrong; other schedules may not."""
-    store = Store(tmp_path / "runs.sqlite")
     document = SCHEDULE | ({"kept": kept} if kept else {})
-    store.put_all(
-        [
-            Finished(replace(RECORD, method=method, tel=12, lower_bound=3), schedule=document),
-            Finished(replace(RECORD, key="c" * 64, method="cpsat", tel=13, lower_bound=13)),
-        ]
+    store_runs(
+        tmp_path / "runs.sqlite",
+        Finished(replace(RECORD, method=method, tel=12, lower_bound=3), schedule=document),
+        Finished(replace(RECORD, key="c" * 64, method="cpsat", tel=13, lower_bound=13)),
     )
-    runs = run_summaries(store, None)
-    store.close()
+    with closing(Store(tmp_path / "runs.sqlite")) as store:
+        runs = run_summaries(store, None)
     assert [run.keeps_tokens for run in runs] == [keeps, False]
     assert len(alarms(runs)) == (not keeps)
 
@@ -87,31 +87,27 @@ def test_refused_and_contradicted_runs() -> None:
 
 def test_showings_are_what_the_store_holds(tmp_path: Path) -> None:
     """All of them, or those of some keys."""
-    store = Store(tmp_path / "runs.sqlite")
-    store.put_all([Finished(RECORD), Finished(replace(RECORD, key="c" * 64, tel=None))])
-    assert [run.tel for run in run_summaries(store, None)] == [2**62, None]
-    assert [run.key for run in run_summaries(store, ["c" * 64, "d" * 64])] == ["c" * 64]
-    store.close()
+    with closing(Store(tmp_path / "runs.sqlite")) as store:
+        store.put(Finished(RECORD), Finished(replace(RECORD, key="c" * 64, tel=None)))
+        assert [run.tel for run in run_summaries(store, None)] == [2**62, None]
+        assert [run.key for run in run_summaries(store, ["c" * 64, "d" * 64])] == ["c" * 64]
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.PARQUET"])
 def test_rows_come_back_as_they_were(tmp_path: Path, name: str) -> None:
     """Types, 62 bits, names that look like numbers, formulas or missing values, line breaks."""
-    store = Store(tmp_path / "runs.sqlite")
-    store.put_all([Finished(RECORD), Finished(replace(RECORD, key="c" * 64, tel=None, nodes=7))])
-    rows = store.rows()
-    store.close()
+    second = Finished(replace(RECORD, key="c" * 64, tel=None, nodes=7))
+    store_runs(tmp_path / "runs.sqlite", Finished(RECORD), second)
+    rows = read_rows(tmp_path / "runs.sqlite")
     export_rows(rows, tmp_path / name)
     pd.testing.assert_frame_equal(read_rows(tmp_path / name), rows.drop(columns=PROVED))
-    pd.testing.assert_frame_equal(read_rows(tmp_path / "runs.sqlite"), rows)
     assert rows["tel"].tolist()[0] == 2**62
 
 
 def test_an_empty_store_comes_back_empty(tmp_path: Path) -> None:
     """No row is no error."""
-    store = Store(tmp_path / "runs.sqlite")
-    export_rows(store.rows(), tmp_path / "rows.csv")
-    store.close()
+    store_runs(tmp_path / "runs.sqlite")
+    export_rows(read_rows(tmp_path / "runs.sqlite"), tmp_path / "rows.csv")
     assert len(read_rows(tmp_path / "rows.csv")) == 0
 
 
@@ -138,9 +134,8 @@ def test_what_is_no_file_of_rows(
 
 def test_an_export_is_whole_or_not_at_all(tmp_path: Path) -> None:
     """Where it cannot be written, what stood there before still does."""
-    store = Store(tmp_path / "runs.sqlite")
-    rows = store.rows()
-    store.close()
+    store_runs(tmp_path / "runs.sqlite")
+    rows = read_rows(tmp_path / "runs.sqlite")
     with pytest.raises(ExportError, match="No such file or directory"):
         export_rows(rows, tmp_path / "missing" / "rows.csv")
     with pytest.raises(ExportError, match="expected a name with"):

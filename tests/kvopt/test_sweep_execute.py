@@ -12,46 +12,26 @@ import pytest
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request, write_instance
 from kvopt.executors.local import LocalExecutor
-from kvopt.methods.fingerprint import fingerprint, versions
-from kvopt.methods.grammar import read_method
 from kvopt.running.events import BoundProved, ScheduleFound
 from kvopt.running.execute import InterruptedRunError, execute
 from kvopt.running.process import Outcome
 from kvopt.running.state import RunState
 from kvopt.running.task import Finished, Task
-from kvopt.store import Store
 from schedules.evidence import COMPUTED, alarming, believed
-from tests.kvopt.sweep_tools import Evaluate
+from tests.kvopt.sweep_tools import PAIR, Evaluate, own_method, task_of, wait_until
 from tests.oracles.brute_force import brute_force_optimum
 from tests.tiers import a_few
 
-#: Optimum 2 + 4: request 1 starts at its arrival, when request 0 has left.
-INSTANCE = Instance("pair", 5, (Request(0, 0, 1, 2), Request(1, 3, 0, 4)))
 KNOWN = Instance(
-    "known", 5, INSTANCE.requests, known_optimum=6, known_optimum_reason="one after the other"
+    "known", 5, PAIR.requests, known_optimum=6, known_optimum_reason="one after the other"
 )
 
 
-def _task(method: str, instance: Instance = INSTANCE, **more: object) -> Task:
-    chosen = read_method(method)
-    return Task(
-        instance,
-        instance.name,
-        chosen,
-        code=fingerprint(chosen),
-        versions=versions(chosen),
-        **more,  # type: ignore[arg-type]
-    )
+def _task(method: str, instance: Instance = PAIR, **more: object) -> Task:
+    return task_of(instance, method, planned=True, **more)
 
 
-def _own(folder: Path, body: str, head: str = "") -> str:
-    path = folder / "own.py"
-    lines = "\n".join(f"    {line}" for line in body.splitlines())
-    path.write_text(f"{head}\ndef solve(instance, report, seconds, seed, threads):\n{lines}\n")
-    return f"file:{path}"
-
-
-def test_a_policy(tmp_path: Path) -> None:
+def test_a_policy() -> None:
     """A run leaves a checked schedule, the volume bound, both traces and the instance."""
     finished = execute(_task("svf"))
     record = finished.record
@@ -59,33 +39,26 @@ def test_a_policy(tmp_path: Path) -> None:
     assert finished.schedule is not None
     assert list(finished.schedule["starts"]) == [0, 3]
     assert finished.schedule["provenance"]["code"] == record.code
-    store = Store(tmp_path / "runs.sqlite")
-    store.put(finished)
-    assert store.schedule(record.key)["tel"] == 6  # type: ignore[index]
-    assert store.instance(record.instance_sha256)["requests"][1]["arrival"] == 3  # type: ignore[index]
-    store.close()
+    assert finished.schedule["tel"] == 6
+    assert finished.instance is not None
+    assert finished.instance["requests"][1]["arrival"] == 3
 
 
 def test_the_trip_over_a_wire() -> None:
     """What an engine on another machine sends back is what was found there."""
     task = _task("svf")
-    assert Task.from_line(task.to_line()) == task
+    more = replace(task, deadline=7.5, warm_start=[0, 3], model_file="x.lp")
+    assert [Task.from_line(each.to_line()) for each in (task, more)] == [task, more]
     finished = execute(task)
     again = Finished.from_line(finished.to_line())
     assert again.record == finished.record
     assert again.instance == finished.instance
 
 
-def test_an_engine_with_its_own_process() -> None:
-    """CP-SAT proves 6 through the same code as the command for one instance, with its version."""
-    record = execute(_task("cpsat:cpsat", KNOWN, time_limit=30.0)).record
-    assert (record.status, record.tel, record.lower_bound) == ("optimal", 6, 6)
-
-
 @pytest.mark.slow("waits")
 def test_the_clock_starts_after_the_imports(tmp_path: Path) -> None:
     """Three quarters of a second of imports are no part of a limit of half a second."""
-    method = _own(tmp_path, "return [0, 3]", "import time\ntime.sleep(0.75)")
+    method = own_method(tmp_path, "return [0, 3]", "import time\ntime.sleep(0.75)")
     record = execute(_task(method, time_limit=0.5)).record
     assert (record.status, record.ending, record.tel) == ("optimal", "finished", 6)
     assert record.start_seconds > 0.75
@@ -95,7 +68,7 @@ def test_the_clock_starts_after_the_imports(tmp_path: Path) -> None:
 @pytest.mark.slow("waits")
 def test_imports_that_never_end(tmp_path: Path) -> None:
     """Those of a file of one's own may take as long as its run: 0.2 s, a tenth and two seconds."""
-    method = _own(tmp_path, "return [0, 3]", "import time\ntime.sleep(600)")
+    method = own_method(tmp_path, "return [0, 3]", "import time\ntime.sleep(600)")
     record = execute(_task(method, time_limit=0.2)).record
     assert (record.status, record.ending) == ("time_limit", "time_limit")
     assert "imports took more than 2.22 s" in record.detail
@@ -114,14 +87,14 @@ def test_a_file_of_ones_own_sets_no_clock(tmp_path: Path) -> None:
         "time.sleep(600)"
     )
     # Asking the file what it declares takes its time before.
-    task = _task(_own(tmp_path, "return [0, 3]", lie), time_limit=60.0)
+    task = _task(own_method(tmp_path, "return [0, 3]", lie), time_limit=60.0)
     record = execute(replace(task, deadline=time.monotonic() + 3.0)).record
     assert (record.status, record.ending) == ("time_limit", "time_limit")
 
 
 def test_what_was_sent_before_a_crash_is_kept(tmp_path: Path) -> None:
     """A schedule that was checked stands; how the process ended stands beside it."""
-    method = _own(
+    method = own_method(
         tmp_path,
         "report('schedule', starts=[0, 4])\nreport('bound', value=3, source='mine')\n"
         "os.kill(os.getpid(), signal.SIGKILL)",
@@ -135,7 +108,7 @@ def test_what_was_sent_before_a_crash_is_kept(tmp_path: Path) -> None:
 
 def test_an_exception_names_its_line(tmp_path: Path) -> None:
     """An author finds the place."""
-    record = execute(_task(_own(tmp_path, "return 1 // 0"))).record
+    record = execute(_task(own_method(tmp_path, "return 1 // 0"))).record
     assert (record.status, record.ending) == ("error", "finished")
     assert record.detail == "own.py:3: ZeroDivisionError: integer division or modulo by zero"
 
@@ -159,7 +132,7 @@ def test_an_exception_names_its_line(tmp_path: Path) -> None:
 )
 def test_what_a_method_may_send(tmp_path: Path, body: str, status: str, detail: str) -> None:
     """Integers of 64 bits, one start a request; what it prints is not taken for an answer."""
-    record = execute(_task(_own(tmp_path, body))).record
+    record = execute(_task(own_method(tmp_path, body))).record
     assert record.status == status
     assert detail in record.detail
 
@@ -190,7 +163,7 @@ def test_the_word_of_a_method_of_one_s_own_is_no_bound(
     assert (brute_force_optimum(instance), volume_bound(instance)) == (7, 6)
     body = f"report('bound', value=7, source={source!r}, certificate={certificate})"
     seen = []
-    task = _task(_own(tmp_path, f"{body}\nreturn [0, 0, 2]"), instance)
+    task = _task(own_method(tmp_path, f"{body}\nreturn [0, 0, 2]"), instance)
     finished = execute(task, listen=lambda look: seen.append(look.state.lower_bound))
     record, document = finished.record, finished.schedule
     bound = (7, "certificate: prices") if proved else (6, "volumes")
@@ -213,7 +186,7 @@ def test_the_word_of_a_method_of_one_s_own_is_no_bound(
 
 def test_a_word_above_its_own_schedule_proves_the_method_wrong(tmp_path: Path) -> None:
     """OPT is 6 and the schedule has it: a claim of 7 is an alarm, and stands in no column."""
-    record = execute(_task(_own(tmp_path, "report('bound', value=7)\nreturn [0, 3]"))).record
+    record = execute(_task(own_method(tmp_path, "report('bound', value=7)\nreturn [0, 3]"))).record
     assert (record.status, record.lower_bound, record.claimed_bound) == ("error", None, None)
     assert alarming(record.status, record.detail)
     assert "lower bound 7 (claimed without a certificate) exceeds" in record.detail
@@ -222,14 +195,14 @@ def test_a_word_above_its_own_schedule_proves_the_method_wrong(tmp_path: Path) -
 def test_integers_of_numpy_are_integers(tmp_path: Path) -> None:
     """A method need not convert what it computed with arrays."""
     body = "report('bound', value=np.int64(5))\nreturn np.array([0, 3])"
-    record = execute(_task(_own(tmp_path, body, "import numpy as np"))).record
+    record = execute(_task(own_method(tmp_path, body, "import numpy as np"))).record
     # The volumes say 6 as well, so the method's 5 is taken and of no use.
     assert (record.status, record.tel, record.lower_bound) == ("optimal", 6, 6)
 
 
 def test_threads_left_behind_keep_nobody_waiting(tmp_path: Path) -> None:
     """The run ends when its method does."""
-    method = _own(
+    method = own_method(
         tmp_path,
         "threading.Thread(target=time.sleep, args=(60,)).start()\n"
         "multiprocessing.get_context('fork').Process(target=time.sleep, args=(60,)).start()\n"
@@ -257,7 +230,7 @@ def test_bounds_against_what_is_known() -> None:
 
 def test_optimal_is_counted_not_claimed() -> None:
     """LB = UB in integers; a worse schedule is not the incumbent; how it ended is no matter."""
-    state = RunState(INSTANCE, "m")
+    state = RunState(PAIR, "m")
     state.take(ScheduleFound(seconds=0.5, starts=[0, 3], found_by="m"))
     state.take(ScheduleFound(seconds=0.5, starts=[0, 9], found_by="m"))
     state.take(BoundProved(value=5, source="m"))
@@ -284,13 +257,13 @@ def test_stop_kills_the_run(tmp_path: Path) -> None:
     threading.Timer(1.0, stop.set).start()
     started = time.monotonic()
     with pytest.raises(InterruptedRunError):
-        execute(_task(_own(tmp_path, "while True: pass")), stop)
+        execute(_task(own_method(tmp_path, "while True: pass")), stop)
     assert time.monotonic() - started < 10
 
 
 def test_the_engine_stops_with_its_caller(tmp_path: Path) -> None:
     """Closing the generator stops what runs, and starts nothing more."""
-    endless = _own(tmp_path, "while True: pass")
+    endless = own_method(tmp_path, "while True: pass")
     tasks = [_task("svf"), *(_task(endless, seed=seed) for seed in range(50))]
     results = LocalExecutor(2).run(tasks)
     assert next(results).record.method == "svf"
@@ -303,17 +276,14 @@ def test_the_engine_stops_with_its_caller(tmp_path: Path) -> None:
 def test_the_lock_of_the_interpreter_saves_nobody(tmp_path: Path) -> None:
     """A method stuck in C with the interpreter's lock dies with a parent that is killed."""
     # re.match runs for ages on this pattern and never lets go of the lock.
-    method = _own(tmp_path, "re.match('(a+)+b', 'a' * 64)", "import re")
+    method = own_method(tmp_path, "re.match('(a+)+b', 'a' * 64)", "import re")
     path = tmp_path / "pair.json"
-    write_instance(INSTANCE, path)
+    write_instance(PAIR, path)
     command = Evaluate([path, "--methods", method, "--store", tmp_path / "runs.sqlite"])
     process = command.start()
-    deadline = time.monotonic() + 30
-    while not any("kvopt.running.worker" in line for line in command.living()):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_until(command.workers)
     time.sleep(2)  # its imports
-    assert any("kvopt.running.worker" in line for line in command.living())
+    assert command.workers()
     process.kill()
     process.communicate()
     assert command.alive() == []

@@ -1,4 +1,4 @@
-"""A sweep that is killed, interrupted or shares its store loses nothing and does nothing twice."""
+"""A sweep that is killed, interrupted, or shares or fills its disk loses and repeats nothing."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ import pandas as pd
 import pytest
 
 from kvopt.store.export import read_rows
-from tests.kvopt.sweep_tools import Evaluate, write_small
+from tests.kvopt.conftest import DISK_BYTES
+from tests.kvopt.sweep_tools import Evaluate, wait_until, write_small
 
 KILLS = 20
 INSTANCES = 8
+#: What is left on the disk for a sweep, bytes: a few rows.
+LEFT = 160_000
 #: Policies only: their results do not depend on how busy the machine is.
 METHODS = "svf,a-min with noise"
 #: What a run measures of itself, and when.
@@ -45,17 +48,15 @@ def _is_made(store: Path) -> bool:
 
 def _wait_for_more(store: Path, stored: int, process: subprocess.Popen[str]) -> None:
     """Wait until more runs are stored, or until the process has ended."""
-    deadline = time.monotonic() + 60
-    while process.poll() is None and not (_is_made(store) and len(read_rows(store)) > stored):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(
+        lambda: process.poll() is not None or (_is_made(store) and len(read_rows(store)) > stored)
+    )
 
 
 @pytest.mark.slow("waits")
 def test_killed_at_twenty_random_moments(tmp_path: Path) -> None:
     """Resumed each time, it ends with the rows of an undisturbed sweep, each run only once."""
     folder = tmp_path / "instances"
-    folder.mkdir()
     write_small(folder, INSTANCES)
     arguments = [folder, "--methods", METHODS, "--seeds", 2, "--jobs", 2]
     whole, killed = tmp_path / "whole.sqlite", tmp_path / "killed.sqlite"
@@ -104,10 +105,7 @@ def test_an_interrupt_stops_the_runs_and_keeps_the_rows(tmp_path: Path) -> None:
     store = tmp_path / "runs.sqlite"
     command = Evaluate([path, "--methods", f"svf,file:{slow}", "--store", store])
     process = command.start()
-    deadline = time.monotonic() + 30
-    while not (_is_made(store) and len(read_rows(store))):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_until(lambda: _is_made(store) and len(read_rows(store)))
     asked = time.monotonic()
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
@@ -122,21 +120,13 @@ def test_an_interrupt_stops_the_runs_and_keeps_the_rows(tmp_path: Path) -> None:
 def test_engines_die_with_a_killed_sweep(tmp_path: Path, hard: Path) -> None:
     """The engines that a run has started in processes of their own are gone as well."""
     command = Evaluate([hard, "--methods", "auto", "--store", tmp_path / "runs.sqlite"])
-    process = command.start()
-    deadline = time.monotonic() + 60
-    while sum("kvopt.running.worker" in line for line in command.living()) < 2:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert command.alive() == []
+    assert command.killed_when(lambda: command.workers() >= 2) == []
 
 
 @pytest.mark.slow("waits")
 def test_two_sweeps_on_one_store(tmp_path: Path) -> None:
     """Both end well, and every run is there once."""
     folder = tmp_path / "instances"
-    folder.mkdir()
     write_small(folder, 3)
     store = tmp_path / "runs.sqlite"
     commands = [Evaluate([folder, "--methods", "svf,mc-sf", "--store", store]) for _ in range(2)]
@@ -147,3 +137,33 @@ def test_two_sweeps_on_one_store(tmp_path: Path) -> None:
     rows = read_rows(store)
     assert len(rows) == rows["key"].nunique() == 6
     _check_file(store)
+
+
+@pytest.mark.slow("walks")
+def test_a_full_disk_ends_the_sweep_with_one_line(tmp_path: Path, disk: Path) -> None:
+    """Exit 6; the rows so far are intact; when there is room again, the same command resumes."""
+    folder = tmp_path / "instances"
+    write_small(folder, 10)
+    filler, store = disk / "filler", disk / "runs.sqlite"
+    filler.write_bytes(bytes(DISK_BYTES - LEFT))
+    command = Evaluate([folder, "--methods", "svf,mc-sf", "--jobs", 2, "--store", store])
+    full = command.run()
+    assert full.returncode == 6
+    (line,) = full.stderr.splitlines()
+    assert f"{store}: cannot be written" in line
+    assert "is NOT stored" in line
+    assert "full" in line
+    assert command.alive() == []
+
+    filler.unlink()
+    with sqlite3.connect(store) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    stored = read_rows(store)
+    assert 0 < len(stored) < 20
+    resumed = command.call()
+    assert resumed.returncode == 0
+    assert f"20 runs, {len(stored)} of them stored already" in resumed.stdout
+    rows = read_rows(store)
+    assert len(rows) == 20
+    again = rows[rows["key"].isin(stored["key"])].reset_index(drop=True)
+    assert list(again["finished_utc"]) == list(stored["finished_utc"])

@@ -11,18 +11,19 @@ import pytest
 import kvopt.sweeps.progress
 from instances import Instance, Request
 from kvopt.executors.local import LocalExecutor
-from kvopt.methods.grammar import read_method
 from kvopt.running.state import RunState
 from kvopt.running.supervise import Snapshot
-from kvopt.running.task import Task
 from kvopt.sweeps.progress import Display, counts
 from schedules import make_schedule
+from tests.kvopt.sweep_tools import Screen, task_of
 from tests.reports.synthetic import record
 
 
-class _Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Show everything as it comes."""
+    for name in ("TOLD_FROM_SECONDS", "EVERY_SECONDS", "REWRITTEN_EVERY_SECONDS"):
+        monkeypatch.setattr(kvopt.sweeps.progress, name, 0.0)
 
 
 def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,12 +50,10 @@ def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(stream.getvalue().splitlines()) == 2
 
 
-def test_one_line_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("at_once")
+def test_one_line_on_a_terminal() -> None:
     """It is rewritten, and shows the counts per status and the rest: 1 · 3600 s, then nothing."""
-    monkeypatch.setattr(kvopt.sweeps.progress, "TOLD_FROM_SECONDS", 0.0)
-    monkeypatch.setattr(kvopt.sweeps.progress, "REWRITTEN_EVERY_SECONDS", 0.0)
-    monkeypatch.setenv("COLUMNS", "200")
-    stream = _Terminal()
+    stream = Screen()
     shown = Display(stream, total=2, jobs=1, quiet=False)
     for _ in range(2):
         shown.advance(record(status="feasible", total_seconds=3600.0))
@@ -64,7 +63,7 @@ def test_one_line_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "2/2   0:00:00 left  2 feasible" in second
 
 
-@pytest.mark.parametrize("stream", [io.StringIO(), _Terminal()])
+@pytest.mark.parametrize("stream", [io.StringIO(), Screen()])
 def test_quiet_is_silent(stream: io.StringIO) -> None:
     """On a terminal too."""
     shown = Display(stream, total=2, jobs=1, quiet=True)
@@ -79,15 +78,12 @@ def test_the_most_frequent_status_first() -> None:
     assert counts(tally) == "2 optimal, 1 error"
 
 
-@pytest.mark.parametrize("stream", [io.StringIO(), _Terminal()], ids=["pipe", "terminal"])
-def test_what_runs_now_and_its_gap(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("stream", [io.StringIO(), Screen()], ids=["pipe", "terminal"])
+@pytest.mark.usefixtures("at_once")
+def test_what_runs_now_and_its_gap(stream: io.StringIO) -> None:
     """While nothing has finished, too; (2 - 1) / 2 = 50 %; what has finished is named no more."""
-    monkeypatch.setattr(kvopt.sweeps.progress, "TOLD_FROM_SECONDS", 0.0)
-    for name in ("EVERY_SECONDS", "REWRITTEN_EVERY_SECONDS"):
-        monkeypatch.setattr(kvopt.sweeps.progress, name, 0.0)
-    monkeypatch.setenv("COLUMNS", "200")
     one = Instance("[red]one", 2, (Request(0, 0, 1, 1),))
-    task = Task(one, one.name, read_method("svf"))
+    task = task_of(one, "svf")
     state = RunState(one, "svf")
     state.offer(make_schedule(one, [1], "svf"), "svf")
     shown = Display(stream, total=2, jobs=1, quiet=False)
@@ -101,17 +97,14 @@ def test_what_runs_now_and_its_gap(stream: io.StringIO, monkeypatch: pytest.Monk
     assert told.rstrip().replace("\r", "\n").splitlines()[-1].count("svf") == 0
 
 
-def test_of_many_runs_the_first_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("at_once")
+def test_of_many_runs_the_first_are_named() -> None:
     """The others are counted."""
-    monkeypatch.setattr(kvopt.sweeps.progress, "TOLD_FROM_SECONDS", 0.0)
-    monkeypatch.setattr(kvopt.sweeps.progress, "EVERY_SECONDS", 0.0)
     stream = io.StringIO()
     shown = Display(stream, total=9, jobs=9, quiet=False)
     for number in range(6):
         one = Instance(f"i{number}", 2, (Request(0, 0, 1, 1),))
-        shown.take(
-            Task(one, one.name, read_method("svf"), seed=number), Snapshot(RunState(one, "svf"))
-        )
+        shown.take(task_of(one, "svf", seed=number), Snapshot(RunState(one, "svf")))
     last = stream.getvalue().splitlines()[-1]
     assert last.endswith("now svf on i0; svf on i1; svf on i2; svf on i3; 2 more")
 
@@ -119,7 +112,7 @@ def test_of_many_runs_the_first_are_named(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_sweep_tells_of_the_runs_under_way() -> None:
     """The executor hands on every snapshot, with the task that it is of."""
     one = Instance("one", 2, (Request(0, 0, 1, 1),))
-    tasks = [Task(one, "one", read_method(name)) for name in ("svf", "fcfs")]
+    tasks = [task_of(one, name) for name in ("svf", "fcfs")]
     seen: set[str] = set()
     executor = LocalExecutor(
         1, lambda task, snapshot: seen.add(f"{task.method.text} {snapshot.ended}")

@@ -6,7 +6,6 @@ The engine runs in this process with prices on memory alone, which need no engin
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -26,40 +25,17 @@ from heuristics.simulator import run_policy
 from instances import Instance, Request, read_instance
 from instances.families import am1, uniform
 from kvopt.engines import search
-from kvopt.engines.job import Job
 from kvopt.engines.parts import backward as proving
 from kvopt.methods.witness import certificate_witness, engine_witness
-from kvopt.running.events import BoundProved, Done, Event, Note, Report, ScheduleFound
+from kvopt.running.events import Done, Event, Note, Report, ScheduleFound
 from schedules import check_schedule, make_schedule
 from schedules.evidence import independent_pair
 from tests.engine_batch import one_at_a_time, solve_batch
-from tests.kvopt.conftest import ROOT
+from tests.kvopt.sweep_tools import ROOT
+from tests.kvopt.test_search_solver import bounds_of, search_job
 from tests.oracles.brute_force import brute_force_optimum
 
 FIVE = am1.generate(seed=3, n=5, memory=14)
-
-
-def _job(
-    instance: Instance,
-    options: backward.Options,
-    seconds: float,
-    starts: list[int],
-    tel: int,
-    **limits: Any,
-) -> Job:
-    return Job(
-        instance=instance,
-        solver="search",
-        formulation=backward.FORMULATION,
-        options={"options": options},
-        relaxation=False,
-        deadline=time.monotonic() + seconds,
-        threads=1,
-        seed=0,
-        warm_start=starts,
-        upper_bound=tel,
-        **limits,
-    )
 
 
 def _events(
@@ -75,20 +51,16 @@ def _events(
     known = one_at_a_time(instance)
     events: list[Event] = []
     options = backward.Options(patterns=patterns)
-    job = _job(instance, options, seconds, list(known.starts), known.tel, **limits)
+    job = search_job(backward, options, instance, seconds, list(known.starts), known.tel, **limits)
     search.solve(job, Report(events.append))
     return events
-
-
-def _bounds(events: list[Event]) -> Iterator[BoundProved]:
-    return (event for event in events if isinstance(event, BoundProved))
 
 
 def test_every_closed_window_comes_with_its_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bounds grow up to the optimum, each proved by its file; the schedule is the optimum's."""
     optimum = brute_force_optimum(FIVE)
     events = _events(monkeypatch, FIVE)
-    sent = list(_bounds(events))
+    sent = list(bounds_of(events))
     assert [each.value for each in sent] == sorted({each.value for each in sent})
     assert sent[-1].value == optimum
     proved = [each for each in sent if each.certificate is not None]
@@ -117,11 +89,11 @@ def test_what_prices_prove_within_windows_says_so(
     """The TEL that limited the starts is in the certificate: without it less is proved."""
     instance = Instance("few", memory, tuple(Request(i, *each) for i, each in enumerate(requests)))
     known = run_policy(policies()["svf"], instance)
-    job = _job(instance, backward.Options(), 30.0, list(known.starts), known.tel)
+    job = search_job(backward, backward.Options(), instance, 30.0, list(known.starts), known.tel)
     events: list[Event] = []
     search.solve(job, Report(events.append))
     optimum = brute_force_optimum(instance)
-    proved = [each for each in _bounds(events) if each.certificate is not None]
+    proved = [each for each in bounds_of(events) if each.certificate is not None]
     assert proved[-1].value == optimum
     assert all(each.value <= optimum for each in proved)
     certificates = [read_certificate(each.certificate) for each in proved]
@@ -146,7 +118,7 @@ def test_no_time_and_no_memory_leave_what_prices_prove(monkeypatch: pytest.Monke
     for seconds, memory in ((-1.0, None), (60.0, 1e-6)):
         monkeypatch.setattr(search, "too_large", lambda *_: None)
         events = _events(monkeypatch, FIVE, seconds, memory_limit=memory)
-        assert all(each.value <= optimum for each in _bounds(events))
+        assert all(each.value <= optimum for each in bounds_of(events))
         assert isinstance(events[-1], Done)
         assert events[-1].outcome == "limit"
 
@@ -158,7 +130,7 @@ def test_too_many_requests_or_rounds_are_told(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(search, "too_large", lambda *_: None)
     for instance, text in ((many, "up to 10000 requests"), (late, "backward dynamic programming")):
         events = _events(monkeypatch, instance)
-        assert not list(_bounds(events))
+        assert not list(bounds_of(events))
         assert any(isinstance(each, Note) and text in each.text for each in events)
 
 
@@ -194,7 +166,7 @@ def test_windows_of_many_requests_are_closed(monkeypatch: pytest.MonkeyPatch) ->
     requests = [replace(r, arrival=k * times) for k in range(13) for r in FIVE.requests]
     many = Instance("many", FIVE.memory, tuple(replace(r, id=i) for i, r in enumerate(requests)))
     events = _events(monkeypatch, many, 5.0)
-    sent = list(_bounds(events))
+    sent = list(bounds_of(events))
     assert sent[0].value < sent[-1].value <= optimum
     for each in (*sent[:-1:4], sent[-1]):
         assert evaluate(many, read_certificate(each.certificate)) == each.value
@@ -248,7 +220,7 @@ def test_prices_come_first_and_windows_have_the_rest(
     monkeypatch.setattr(proving, "PatternPricing", Pricing)
     monkeypatch.setattr(proving, "start_windows", lambda *_: None)
     instance = am1.generate(seed=1, n=50)
-    job = _job(instance, backward.Options(), limit, [], 1)
+    job = search_job(backward, backward.Options(), instance, limit, [], 1)
     turns = []
     best = proving.Best(0, 1, np.zeros(50, dtype=np.int64))
     report = Report(lambda _: None)
@@ -285,7 +257,7 @@ def test_prices_go_on_while_they_gain(
             return SimpleNamespace(table=None, bound=0, value=self.value)
 
     monkeypatch.setattr(time, "monotonic", clock)
-    job = _job(am1.generate(seed=1, n=50), backward.Options(), 100.0, [], 1)
+    job = search_job(backward, backward.Options(), am1.generate(seed=1, n=50), 100.0, [], 1)
     best = proving.Best(0, 1_000, np.zeros(50, dtype=np.int64))
     proving._settled(job, best, Pricing())  # type: ignore[arg-type]
     expected = 100 * getattr(proving, share)

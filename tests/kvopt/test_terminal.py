@@ -25,15 +25,10 @@ from kvopt.running.supervise import Snapshot
 from kvopt.terminal import ProgressLines
 from schedules import make_schedule
 from support.progress import showing, telling
-from tests.kvopt.conftest import ROOT
+from tests.kvopt.sweep_tools import ROOT, Screen
 
 #: One fits at a time, so TEL is 1 + 2 + 3 = 6 at best.
 THREE = Instance("three", 2, tuple(Request(i, 0, 1, 1) for i in range(3)))
-
-
-class _Screen(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 class _Clock:
@@ -75,12 +70,14 @@ def test_one_line_a_second_in_a_pipe_and_the_last_state_in_any_case(clock: _Cloc
     header, *lines = stream.getvalue().splitlines()
     assert header.split() == ["seconds", "incumbent", "bound", "gap", "%", "from"]
     shown = [line.split()[:3] for line in lines]
+    column = header.index("incumbent") + len("incumbent")
+    assert [line[:column].split()[1] for line in lines] == [tel for _, tel, _ in shown]
     assert shown == [["0.1", "12", "-"], ["2.0", "8", "-"], ["2.2", "7", "6"]]
 
 
 def test_one_line_on_a_terminal_is_rewritten(clock: _Clock) -> None:
     """Beside the header there is one line, which ends as it was at last, whole and covered."""
-    screen = _Screen()
+    screen = Screen()
     _run(screen, clock)
     _, line, rest = screen.getvalue().split("\n")
     assert rest == ""
@@ -92,7 +89,7 @@ def test_one_line_on_a_terminal_is_rewritten(clock: _Clock) -> None:
 
 def test_without_news_a_pipe_gets_a_line_every_five_seconds(clock: _Clock) -> None:
     """On a terminal the seconds go on."""
-    stream, screen = io.StringIO(), _Screen()
+    stream, screen = io.StringIO(), Screen()
     for each in (stream, screen):
         clock.now = 100.0
         lines, state = ProgressLines(each, clock.now, quiet=False), RunState(THREE, "m")
@@ -115,7 +112,7 @@ def test_quiet_shows_nothing(clock: _Clock) -> None:
     assert stream.getvalue() == ""
 
 
-@pytest.mark.parametrize("stream", [io.StringIO(), _Screen()], ids=["pipe", "screen"])
+@pytest.mark.parametrize("stream", [io.StringIO(), Screen()], ids=["pipe", "screen"])
 def test_work_of_many_steps_is_told_from_two_seconds_on(stream: io.StringIO, clock: _Clock) -> None:
     """All items come; a pipe has a line every five seconds, a terminal one that is rewritten.
 
@@ -135,7 +132,7 @@ def test_work_of_many_steps_is_told_from_two_seconds_on(stream: io.StringIO, clo
 
 def test_how_far_a_command_is_counts_from_its_beginning(clock: _Clock) -> None:
     """A second kind is told once some is done; of what is not known to end no end is told."""
-    screen = _Screen()
+    screen = Screen()
     with showing(screen):
         list(telling("abc", "letters"))
         clock.now += 3.0

@@ -27,7 +27,6 @@ from kvopt.engines.parts.pyomo_options import KNOWN, Known
 from kvopt.engines.parts.size import exact_as_floats
 from kvopt.engines.parts.tolerances import COVERED, CoveredReport, largest_activity
 from kvopt.engines.start import warm_start_policies
-from kvopt.methods.grammar import read_method
 from kvopt.methods.options import read_formulation
 from kvopt.running.events import (
     BoundProved,
@@ -39,9 +38,9 @@ from kvopt.running.events import (
     ScheduleFound,
 )
 from kvopt.running.execute import execute
-from kvopt.running.task import Task
 from schedules import check_schedule, make_schedule
 from tests.engine_batch import solve_batch
+from tests.kvopt.sweep_tools import task_of
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instances
 from tests.oracles.prices import by_scipy
@@ -108,12 +107,12 @@ def test_no_bound_above_the_optimum_with_many_tokens() -> None:
 def test_pyomo_s_solvers_prove_optima_of_many_tokens() -> None:
     """Through Pyomo, too: rows in coarser units, and the schedule is checked in tokens."""
     for name, instance in LARGE.items():
-        method = read_method(f"appsi_highs:{name}")
-        record = execute(Task(instance, name, method, time_limit=30, memory_limit=4.0)).record
+        task = task_of(instance, f"appsi_highs:{name}", time_limit=30, memory_limit=4.0)
+        record = execute(task).record
         optimum = brute_force_optimum(instance)
         assert (record.status, record.tel, record.lower_bound) == (
             *("optimal", optimum, optimum),
-        ), (method.text, record.detail)
+        ), (task.method.text, record.detail)
         assert record.bound_source == "appsi_highs"
 
 
@@ -244,8 +243,7 @@ def test_a_model_is_built_as_long_as_there_is_time(name: str) -> None:
 def test_cp_models_are_given_up_in_time() -> None:
     """A literal for each start, half a million terms: more than half of half a second takes."""
     instance = _instance(10**9, *((0, 3 * 10**8, 100 + i) for i in range(16)))
-    method = read_method("cpsat:cpsat-time")
-    finished = execute(Task(instance, "many", method, time_limit=0.5))
+    finished = execute(task_of(instance, "cpsat:cpsat-time", time_limit=0.5))
     assert finished.schedule is not None
     assert any("too short to build" in note for note in finished.notes)
 

@@ -18,10 +18,11 @@ from instances.traces.reading import read_trace
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.commands.rates import main as rates
 from kvopt.commands.solve import main as solve
-from kvopt.store import Store
+from kvopt.store.export import read_rows
 from kvopt.suites import SuiteError, load, read_suite
 from schedules.check_command import main as check
 from tests.instances.traces.cases import BY_NAME
+from tests.kvopt.conftest import Refused
 
 VIDUR, BURST = BY_NAME["vidur.csv"].path, BY_NAME["burstgpt.csv"].path
 
@@ -47,14 +48,9 @@ def test_solve_takes_a_trace(capsys: pytest.CaptureFixture[str]) -> None:
         ([str(VIDUR), "--memory", "9", "--format", "x"], "unknown format 'x'"),
     ],
 )
-def test_solve_refuses_in_one_line(
-    arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_solve_refuses_in_one_line(arguments: list[str], expected: str, refused: Refused) -> None:
     """Exit code 2; an instance file takes no options of a trace."""
-    assert solve([*arguments, "--quiet"]) == 2
-    told = capsys.readouterr().err
-    assert expected in told
-    assert told.count("\n") == 1
+    assert expected in refused(solve, *arguments, "--quiet")
 
 
 @pytest.mark.slow("walks")
@@ -76,14 +72,11 @@ def test_a_file_that_hides_an_instance_is_told(
         assert capsys.readouterr().err.count(told) == 1
 
 
-def test_an_unknown_table_is_told_as_a_trace(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unknown_table_is_told_as_a_trace(tmp_path: Path, refused: Refused) -> None:
     """By its name it is no instance file, so the nearest format is named and not JSON."""
     path = tmp_path / "mine.csv"
     path.write_text("TIMESTAMP,ContextTokens\n1,2\n")
-    assert solve([str(path), "--memory", "9"]) == 2
-    assert "azure has also GeneratedTokens: rename yours" in capsys.readouterr().err
+    assert "azure has also GeneratedTokens: rename yours" in refused(solve, path, "--memory", 9)
 
 
 def test_the_api_reads_traces() -> None:
@@ -107,22 +100,23 @@ def test_the_api_refuses_in_one_line() -> None:
         kvopt.read("tiny_handover", memory=3)
 
 
-def test_a_sweep_runs_traces(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sweep_runs_traces(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], refused: Refused
+) -> None:
     """Two by one command, and beside instances, which take no options."""
     store = tmp_path / "runs.sqlite"
     arguments = ["--methods", "svf", "--store", str(store)]
     asked = ["--memory", "100", "--round-seconds", "1"]
     assert evaluate([str(VIDUR), str(BURST), "tiny_handover", *asked, *arguments]) == 0
     assert "the request failed" in capsys.readouterr().err
-    runs = Store(store)
-    names = set(runs.rows(None)["instance"])
-    runs.close()
-    assert names == {"vidur_m100_round1", "burstgpt_m100_round1", "tiny_handover"}
-    assert evaluate(["tiny_handover", *asked, *arguments]) == 2
-    told = capsys.readouterr().err
+    assert set(read_rows(store)["instance"]) == {
+        "vidur_m100_round1",
+        "burstgpt_m100_round1",
+        "tiny_handover",
+    }
+    told = refused(evaluate, "tiny_handover", *asked, *arguments)
     assert "memory, round_seconds: goes with a trace, found none; instances/tiny/handover" in told
-    assert evaluate([str(VIDUR), *arguments]) == 2
-    assert "a trace states no memory" in capsys.readouterr().err
+    assert "a trace states no memory" in refused(evaluate, VIDUR, *arguments)
 
 
 def test_a_suite_names_traces(tmp_path: Path) -> None:
@@ -197,26 +191,21 @@ FILES = {
 @pytest.mark.parametrize("spelled", ["{}", "./{}"])
 @pytest.mark.parametrize("file", FILES)
 def test_a_fault_names_the_file_once(
-    file: str,
-    spelled: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    file: str, spelled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Refused
 ) -> None:
     """By its whole path in a sweep, whose rows have that, and as it was given else."""
     text, expected = FILES[file]
     (tmp_path / file).write_text(text)
     monkeypatch.chdir(tmp_path)
-    named = spelled.format(file)
-    assert evaluate([named, "--memory", "100", "--methods", "svf"]) == 2
-    assert capsys.readouterr().err.startswith(f"evaluate.py: {tmp_path / file}: {expected}")
-    assert solve([named, "--memory", "100", "--quiet"]) == 2
-    assert capsys.readouterr().err.startswith(f"solve.py: {file}: {expected}")
+    named = [spelled.format(file), "--memory", "100"]
+    told = refused(evaluate, *named, "--methods", "svf")
+    assert told.startswith(f"evaluate.py: {tmp_path / file}: {expected}")
+    assert refused(solve, *named, "--quiet").startswith(f"solve.py: {file}: {expected}")
 
 
 @pytest.mark.parametrize("indent", [None, 1])
 def test_an_instance_without_a_schema_is_none_the_less_one(
-    indent: int | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    indent: int | None, tmp_path: Path, refused: Refused
 ) -> None:
     """On one line or several; a trace of prompts has no list of requests."""
     request = {"id": 0, "arrival": 0, "prompt": 2, "output": 3}
@@ -224,28 +213,26 @@ def test_an_instance_without_a_schema_is_none_the_less_one(
     path = tmp_path / "mine.json"
     path.write_text(json.dumps(document, indent=indent))
     expected = f'{path}: field schema: expected "kvopt.instance/1", found none'
-    assert solve([str(path), "--quiet"]) == 2
-    assert capsys.readouterr().err == f"solve.py: {expected}\n"
-    assert evaluate([str(path), "--methods", "svf"]) == 2
-    assert capsys.readouterr().err == f"evaluate.py: {expected}; no method ran on it\n"
+    assert refused(solve, path, "--quiet") == f"solve.py: {expected}"
+    told = refused(evaluate, path, "--methods", "svf")
+    assert told == f"evaluate.py: {expected}; no method ran on it"
     with pytest.raises(ValueError, match=f"^{re.escape(expected)}$"):
         kvopt.read(path)
-    assert evaluate([str(path), "--memory", "9"]) == 2
-    assert f"found none; {path} is an instance file" in capsys.readouterr().err
+    told = refused(evaluate, path, "--memory", 9)
+    assert f"found none; {path} is an instance file" in told
     with pytest.raises(TraceError, match="expected a trace, found an instance file"):
         kvopt.read_trace(path, memory=9)
 
 
 @pytest.mark.parametrize("command", [solve, evaluate])
 def test_a_file_that_is_missing_is_told_with_its_neighbours(
-    command: Callable[[list[str]], int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Callable[[list[str]], int], tmp_path: Path, refused: Refused
 ) -> None:
     """The nearest names only, in a line that a terminal holds."""
     (tmp_path / "trace.csv").write_text(COLUMNS)
     (tmp_path / "other.csv").write_text(COLUMNS)
-    assert command([str(tmp_path / "trac.csv"), "--memory", "9"]) == 2
-    assert capsys.readouterr().err.endswith("; did you mean trace.csv?\n")
-    assert command(["smok-e", "--memory", "9"]) == 2
-    told = capsys.readouterr().err
+    told = refused(command, tmp_path / "trac.csv", "--memory", 9)
+    assert told.endswith("; did you mean trace.csv?")
+    told = refused(command, "smok-e", "--memory", 9)
     assert len(told) < 130
     assert ("did you mean smoke?" in told) == (command is evaluate)

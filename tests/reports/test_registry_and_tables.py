@@ -152,7 +152,7 @@ def _stored(
         If the registry refuses them.
     """
     store = Store(folder / f"runs{first}.sqlite")
-    store.put_all([_finished(instance, run, first + k) for k, run in enumerate(drawn)])
+    store.put(*(_finished(instance, run, first + k) for k, run in enumerate(drawn)))
     try:
         claims = collect(instance, runs_by_instance(store).get(instance.sha256, []), store)
         return store.rows(), merge(instance, "x.json", old, claims)

@@ -20,7 +20,7 @@ from kvopt.methods.grammar import read_method
 from kvopt.methods.knowledge import knowledge_words
 from kvopt.places import PACKAGES
 from tests.commands import run_command
-from tests.kvopt.conftest import ROOT
+from tests.kvopt.sweep_tools import ROOT
 
 #: An engine as short as one can be: it sends what it was given, and a note.
 NEW = '''\

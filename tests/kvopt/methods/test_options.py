@@ -19,7 +19,7 @@ from kvopt.methods.grammar import MethodError
 from kvopt.methods.options import changed_values, describe, format_formulation, read_formulation
 from schedules import read_schedule
 from tests.commands import run_command
-from tests.kvopt.conftest import ROOT
+from tests.kvopt.sweep_tools import ROOT
 
 TINY = ROOT / "instances" / "tiny" / "horizon.json"
 

@@ -1,4 +1,4 @@
-"""The bound in seconds, computed beside policies, and kept for whoever asks next."""
+"""What is computed beside a run in seconds: its bound, kept for whoever asks next, and policies."""
 
 from __future__ import annotations
 
@@ -8,22 +8,27 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from typing import Self
 
 from instances import Instance
 from kvopt.best_bound import KnownBound, best_bound, of_run
 from kvopt.methods.fingerprint import fingerprint, versions
-from kvopt.methods.grammar import read_method
+from kvopt.methods.grammar import OF_ANSWER, read_method, read_methods
+from kvopt.methods.method import Method
 from kvopt.places import DEFAULT_STORE
+from kvopt.running.batch_time import rounds_only
 from kvopt.running.execute import InterruptedRunError, execute
+from kvopt.running.series import Series
 from kvopt.running.state import RunState
 from kvopt.running.supervise import Snapshot
 from kvopt.running.task import Finished, Task
 
-#: Share of the time that the bound may take.
-SHARE = 0.25
 _BOUND = "bound"
 #: Share of the time from which on a kept run had as long.
 _AS_LONG = 0.9
+#: Each policy may take the third part of the time that is left: the first are those without which
+#: there is no answer.
+_SHARING = 3
 
 
 @dataclass(frozen=True)
@@ -44,8 +49,37 @@ class Limits:
     memory_limit: float | None
     jobs: int
 
+    def task(self, instance: Instance, method: Method, batch_time: str, seed: int) -> Task:
+        """Return a run of a method, which may take as much memory."""
+        return Task(
+            instance=instance,
+            name=instance.name,
+            method=method,
+            seed=seed,
+            memory_limit=self.memory_limit,
+            batch_time=batch_time,
+        )
 
-class BoundBeside:
+
+class _Beside:
+    """A thread for what is done beside a run, and is to stop when that has ended."""
+
+    #: Of the time, where it does not go side by side.
+    share = 0.25
+
+    def __init__(self) -> None:
+        self._stop = threading.Event()
+        self._pool = ThreadPoolExecutor(1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stop.set()
+        self._pool.shutdown()
+
+
+class BoundBeside(_Beside):
     """The bound in seconds, computed beside what happens meanwhile; of rounds there is none.
 
     Where ``limits.jobs`` is 1 it is computed first, or ``last``.  It is kept in the default store,
@@ -61,38 +95,23 @@ class BoundBeside:
         *,
         last: bool = False,
     ) -> None:
-        self._instance, self._stop = instance, threading.Event()
+        super().__init__()
+        self._instance = instance
         self._state: RunState | None = None
-        self._pool = ThreadPoolExecutor(1)
         self._future: Future[Finished] | None = None
         self._later: Task | None = None
         #: Seconds that it may take; 0 where there is nothing to compute.
-        self.seconds = round(max(SHARE * (limits.deadline - time.monotonic()), 0.1), 1)
+        self.seconds = round(max(self.share * (limits.deadline - time.monotonic()), 0.1), 1)
         if not batch_time or _is_kept(instance, batch_time, self.seconds):
             self.seconds = 0.0
             return
-        task = Task(
-            instance=instance,
-            name=instance.name,
-            method=read_method(_BOUND),
-            seed=seed,
-            time_limit=self.seconds,
-            memory_limit=limits.memory_limit,
-            deadline=limits.deadline,
-            batch_time=batch_time,
-        )
+        task = limits.task(instance, read_method(_BOUND), batch_time, seed)
+        task = replace(task, time_limit=self.seconds, deadline=limits.deadline)
         self._later = task if last and limits.jobs == 1 else None
         if self._later is None:
             self._future = self._pool.submit(self._computed, task)
         if limits.jobs == 1 and self._future is not None:
             self._future.result()
-
-    def __enter__(self) -> BoundBeside:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._stop.set()
-        self._pool.shutdown()
 
     def found(self, *, at_once: bool) -> Iterator[KnownBound]:
         """Yield the bound, if there is one: when it is finished, or what there is of it so far."""
@@ -118,22 +137,16 @@ class BoundBeside:
         self._state = snapshot.state
 
 
-class KeptBound:
+class KeptBound(_Beside):
     """The bound of an engine in seconds, kept for whoever asks next as that of ``bound`` alone.
 
     An engine computes it as ``bound`` does, in the same seconds.
     """
 
     def __init__(self, task: Task) -> None:
-        self._pool = ThreadPoolExecutor(1)
+        super().__init__()
         self._task = replace(task, method=read_method(_BOUND))
         self._stamped: Future[Task] | None = None
-
-    def __enter__(self) -> KeptBound:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._pool.shutdown()
 
     def begin(self) -> Future[Task]:
         """Look at the sources that the row is to name, a second's work, unless that was done."""
@@ -150,6 +163,59 @@ class KeptBound:
         record = replace(finished.record, method=task.method.text, **named)
         assert task.instance is not None
         _keep(replace(finished, record=record), task.instance)
+
+
+class AnswerBeside(_Beside):
+    """Policies one after the other in one process, which is killed when the method has been.
+
+    They are begun when the method has a schedule, so that its first answer waits for nothing; where
+    ``limits.jobs`` is 1 before it, for a share of the time.
+    """
+
+    def __init__(self, instance: Instance, batch_time: str, seed: int, limits: Limits) -> None:
+        super().__init__()
+        alone = limits.jobs == 1
+        left = limits.deadline - time.monotonic()
+        self._finished: list[Finished] = []
+        methods = (each for each in read_methods((OF_ANSWER,)) if each.kind == "policy")
+        self._series = Series(
+            [
+                limits.task(instance, method, batch_time, seed)
+                for method in methods
+                if not rounds_only(instance, method)
+            ],
+            limits.deadline - (1 - self.share) * left if alone else limits.deadline,
+            self._listen,
+            sharing=_SHARING,
+        )
+        self._future: Future[None] | None = None
+        if alone:
+            self.begin().result()
+
+    def begin(self) -> Future[None]:
+        """Begin, unless that has been done; return what ends with the last policy."""
+        if self._future is None:
+            self._future = self._pool.submit(self._run)
+        return self._future
+
+    def found(self, *, at_once: bool) -> tuple[Finished, ...]:
+        """Return what has become of the policies when all have ended, or so far."""
+        if at_once:
+            self._stop.set()
+        self.begin().result()
+        return tuple(self._finished)
+
+    def _run(self) -> None:
+        try:
+            for finished in self._series.run():
+                self._finished.append(finished)
+        except InterruptedRunError:
+            pass
+
+    def _listen(self, task: Task, snapshot: Snapshot) -> None:
+        del task, snapshot
+        if self._stop.is_set():
+            raise InterruptedRunError
 
 
 def _stamped(task: Task) -> Task:
