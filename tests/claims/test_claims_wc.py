@@ -124,6 +124,7 @@ def test_geometric_shares_and_theorem_8() -> None:
 def test_c_figure_1_growth() -> None:
     """A ratio that adds the same for each doubling comes out, one in proportion to u does not."""
     claim = finding(c_fig_1.PAGE, "the ratio grows like log u")
+    assert f"{c_fig_1.fit(2):.2f}" == "1.37"  # erratum E11
 
     def rows(law: dict[int, float]) -> pd.DataFrame:
         runs = []
