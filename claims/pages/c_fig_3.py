@@ -6,13 +6,14 @@ from itertools import pairwise
 
 import pandas as pd
 
+from claims.curves import plain_table
 from claims.drawn import among, of_instances, ratios
 from claims.latency import Figure, latency_ratio
 from claims.lemma_2 import geometric, stated_ratio
-from claims.page import Finding, Page, Part
+from claims.page import Finding, Page, Part, either
 from claims.span import Span, at_least, at_most, exactly, near
 from reports.figures.style import drawing, styles
-from reports.table import Column, Table
+from reports.table import Table
 
 #: p of the rows; q = 1 − p.
 PS = (0.5, 0.2, 0.1, 0.05, 0.02)
@@ -77,7 +78,7 @@ def _findings(section: str) -> tuple[Finding, ...]:
                 paper=f"{stated(p, section):.3f}",
                 figure=_at(p),
                 holds=near(stated(p, section), _CLOSE),
-                reasons={"not reproduced": _LEMMA_1, "undecided": _LEMMA_1},
+                reasons=either(_LEMMA_1),
             )
             for p in PS
         ),
@@ -104,25 +105,10 @@ def table(rows: pd.DataFrame) -> Table:
     found = ratios(rows, "a-min", "h-sf")
     keyed = of_instances(rows, "p", found)
     lines = [
-        [1 - p, stated(p, section), *(f(found[keyed == p]) for f in (_mean, _min, _max))]
-        for p in PS
+        [1 - p, stated(p, section), *found[keyed == p].agg(["mean", "min", "max"])] for p in PS
     ]
     keys = ["q", "stated", "our mean", "least", "largest"]
-    columns = tuple(Column(key, key, "number") for key in keys)
-    note = "Ratios to H-SF, over the draws."
-    return Table(section, "Ratios by q", note, columns, pd.DataFrame(lines, columns=keys))
-
-
-def _mean(values: pd.Series) -> float:
-    return float(values.mean())
-
-
-def _min(values: pd.Series) -> float:
-    return float(values.min())
-
-
-def _max(values: pd.Series) -> float:
-    return float(values.max())
+    return plain_table(section, "Ratios by q", "Ratios to H-SF, over the draws.", keys, lines, {})
 
 
 def figure(rows: pd.DataFrame) -> str:
