@@ -46,10 +46,6 @@ def main(options: Options) -> int:
 
     With --store, take the rows of the named pages first.
     """
-    return _run(options)
-
-
-def _run(options: Options) -> int:
     for name in options.pages:
         if name not in pages():
             raise UsageError(unknown_name("page", name, pages()))

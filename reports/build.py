@@ -25,7 +25,7 @@ from reports.figures.growth import growth_figure
 from reports.figures.heat import HEAT_NOTE, heat_figure
 from reports.figures.over_time import over_time_figure
 from reports.figures.profiles import profile_figure
-from reports.figures.spots import Drawn
+from reports.figures.style import Drawing
 from reports.first import boards_of
 from reports.folder import check_place, report_files, write_files
 from reports.freshness import origin
@@ -146,7 +146,7 @@ def make_report(
         origin=origin(rows[~rows["superseded"]]),
         contradictions=wrong,
         verdict=sentences,
-        parts=tuple(_linked(part, names) for part in parts),
+        parts=tuple(replace(part, links=names) for part in parts),
         pages=tuple(
             report_pages(
                 names, reference, rows, wrong, best_known or {}, store, pictures, named=set(named)
@@ -261,17 +261,11 @@ _TIME = (
 )
 
 
-def _figure(slug: str, title: str, note: str, draw: Callable[[], Drawn | None]) -> Figure | None:
+def _figure(slug: str, title: str, note: str, draw: Callable[[], Drawing | None]) -> Figure | None:
     drawn = draw()
     if drawn is None:
         return None
     return Figure(slug, title, note, drawn.svg, drawn.spots, drawn.reach)
-
-
-def _linked(part: Table | Figure, names: Mapping[str, str]) -> Table | Figure:
-    if isinstance(part, Table) and "id" not in part.frame:
-        return part
-    return replace(part, links=dict(names))
 
 
 def _summary(rows: pd.DataFrame, runs: pd.DataFrame, reference: pd.DataFrame) -> str:

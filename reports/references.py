@@ -94,26 +94,15 @@ def references(
         instances in seconds all values are nanoseconds.
     """
     cases = _cases(rows, best_known or {}, beside)
-    lines = pd.DataFrame([_line(case) for case in cases.values()], index=list(cases), columns=_KEPT)
+    # Of no case, too, there are columns.
+    columns = list(_line(_Case()))
+    made = [_line(case) for case in cases.values()]
+    lines = pd.DataFrame(made, index=list(cases), columns=columns)
     for column in ("upper", "lower", "known", "opt"):
         lines[column] = lines[column].astype("Int64")
     about = ["id", "sha", "instance", "family", "n", "memory", "batch_time", "instance_sha256"]
     instances = rows.drop_duplicates("id")[about]
     return instances.join(lines, on="sha").set_index("id")
-
-
-_KEPT = [
-    "upper",
-    "upper_by",
-    "upper_key",
-    "found_key",
-    "lower",
-    "lower_by",
-    "known",
-    "opt",
-    "standing",
-]
-_KEPT += ["reason", "shared"]
 
 
 def _line(case: _Case) -> dict[str, Any]:

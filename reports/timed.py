@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from reports.metrics.integral import integrate, primal_dual_steps, primal_steps
+from reports.metrics import integrate, primal_dual_steps, primal_steps
 from reports.traces import long_trace
 
 

@@ -26,7 +26,7 @@ from kvopt.suites.suite import SWITCHES
 from reports.figures.style import drawing
 from reports.freshness import stale_rows, to_be_stated, told
 from reports.markdown import pipe_table
-from reports.metrics.shifted_mean import shifted_geometric_mean
+from reports.metrics import shifted_geometric_mean
 from support.command import CHECK_OPTION, Command, Options
 from support.committed import regenerate
 from support.jsonfile import write_text

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from instances.time_unit import ROUNDS, SECONDS, TimeUnit
-from reports.figures.spots import Drawn
-from reports.figures.style import COLOURS, INK, drawing
+from reports.figures.style import COLOURS, INK, Drawing, drawing
 from reports.traces import long_trace
 
 BOUNDS_NOTE = (
@@ -22,7 +21,7 @@ _MOST_RUNS = 40
 _LEAST_SECONDS = 1e-3
 
 
-def bounds_figure(runs: pd.DataFrame, upper: Any, lower: Any) -> Drawn | None:
+def bounds_figure(runs: pd.DataFrame, upper: Any, lower: Any) -> Drawing | None:
     """Return the interval that holds OPT over the seconds of runs; None with nothing to follow.
 
     Parameters
@@ -72,7 +71,7 @@ def bounds_figure(runs: pd.DataFrame, upper: Any, lower: Any) -> Drawn | None:
         axes.set_ylabel(f"TEL ({unit.name})")
         handles, labels = axes.get_legend_handles_labels()
         made.figure.legend(handles, labels, loc="outside right upper")
-    return Drawn(made.svg)
+    return made
 
 
 def _falling(trace: pd.DataFrame, sign: int, unit: TimeUnit) -> pd.DataFrame:

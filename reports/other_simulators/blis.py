@@ -19,8 +19,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from reports.other_simulators.outcome import ServedRequest, SimulatorError
-from reports.other_simulators.scenarios import Machine, Row
+from reports.other_simulators.scenarios import Machine, Row, ServedRequest, SimulatorError
 
 #: Seconds that one run may take.
 LIMIT = 600

@@ -1,10 +1,11 @@
-"""What all simulators are given alike: traces, memory, limits, batch time."""
+"""What all simulators are given alike (traces, memory, limits, batch time), and what they say."""
 
 from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from instances.families import families
 from support.jsonfile import write_text
@@ -105,6 +106,19 @@ SCENARIOS = (
 
 #: Arrival (ns), prompt, output.
 Row = tuple[int, int, int]
+
+
+class ServedRequest(NamedTuple):
+    """When its first token came and when it completed (ns), and how often it was evicted."""
+
+    first_token: int
+    completion: int
+    evictions: int
+
+
+class SimulatorError(Exception):
+    """Another simulator cannot be run or answers what is not understood; one line."""
+
 
 #: Family and mean arrivals a second of each trace.
 DRAWN = {"chat_10": ("chat", 10.0), "chat_50": ("chat", 50.0), "mixed_08": ("mix80-20", 0.8)}

@@ -7,8 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from reports.other_simulators.outcome import ServedRequest, SimulatorError
-from reports.other_simulators.scenarios import SARATHI, Machine, Row
+from reports.other_simulators.scenarios import SARATHI, Machine, Row, ServedRequest, SimulatorError
 
 DRIVER = Path(__file__).with_name("vidur_driver.py")
 #: Seconds that one run may take.

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from reports.build import make_report
-from reports.common import common_costs
 from reports.figures.growth import growth_figure
 from reports.measured import measured
 from reports.parts import Report
@@ -19,6 +18,7 @@ from reports.rows import prepare
 from reports.series import with_series
 from reports.table import Table
 from reports.tables.growth import series_of
+from reports.tables.profiles import common_costs
 from reports.tables.serving import serving_table
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 from tests.reports.synthetic import frame, record
