@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +13,8 @@ from support.jsonfile import write_text
 
 FOLDER = Path(__file__).parent
 TRACES = FOLDER / "traces"
+#: Seconds that one run of another simulator may take.
+LIMIT = 600
 
 KVOPT = "kvopt"
 SARATHI = "vidur-sarathi"
@@ -118,6 +121,26 @@ class ServedRequest(NamedTuple):
 
 class SimulatorError(Exception):
     """Another simulator cannot be run or answers what is not understood; one line."""
+
+
+def run_program(name: str, command: list[str], made: Path) -> str:
+    """Run another simulator, which makes a file, and return what it tells on standard error.
+
+    Raises
+    ------
+    SimulatorError
+        If it does not run to its end.
+    """
+    try:
+        ended = subprocess.run(
+            command, cwd=made.parent, capture_output=True, text=True, timeout=LIMIT
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SimulatorError(f"{name}: {error}") from error
+    if ended.returncode or not made.exists():
+        last = (ended.stderr.strip().splitlines() or ["no word"])[-1]
+        raise SimulatorError(f"{name} ended with {ended.returncode}: {last}")
+    return ended.stderr
 
 
 #: Family and mean arrivals a second of each trace.

@@ -48,7 +48,7 @@ def test_gaps_to_known_optima() -> None:
         "gaps",
     ).iloc[0]
     # Gaps 0 and 1/2, and 1 for the run without a schedule; one of three is optimal.
-    assert (line["mean"], line["median"], line["worst"]) == (0.25, 0.25, 0.5)
+    assert [line[f"gap_opt_{take}"] for take in ("mean", "median", "max")] == [0.25, 0.25, 0.5]
     assert line["penalised"] == pytest.approx(0.5)
     assert line["optimal"] == pytest.approx(1 / 3)
     assert (line["runs"], line["unsolved"]) == (3, 1)
@@ -65,7 +65,7 @@ def test_open_and_known_instances_never_share_a_line() -> None:
     assert known["instances"].tolist() == [1]
     line = unknown[unknown["label"] == "svf"].iloc[0]
     # (200 - 100) / 200 to the bound and (200 - 160) / 200 to the best schedule.
-    assert (line["lower_mean"], line["upper_mean"]) == (0.5, pytest.approx(0.2))
+    assert (line["gap_lower_mean"], line["gap_upper_mean"]) == (0.5, pytest.approx(0.2))
 
 
 def test_competitive_ratio_is_an_interval_unless_known() -> None:
@@ -311,7 +311,7 @@ def test_policies_are_ranked_and_engines_stand_apart() -> None:
     )
     lines = _table(report, "gaps-open").set_index("label")
     assert lines["rank"].to_dict() == {"svf": 1, "fcfs": 2}
-    assert _table(report, "gaps-open-solvers")["upper_mean"].tolist() == [pytest.approx(5 / 95)]
+    assert _table(report, "gaps-open-solvers")["gap_upper_mean"].tolist() == [pytest.approx(5 / 95)]
 
 
 @pytest.mark.parametrize(
