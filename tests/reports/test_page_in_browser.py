@@ -13,6 +13,7 @@ import pytest
 from kvopt.best_known import known_values, read_registry
 from reports.build import build_report
 from reports.library.site import library_pages
+from tests.reports.folders import fill
 from tests.reports.hostile import NAMES
 from tests.reports.synthetic import digest, frame, many, record
 
@@ -86,9 +87,7 @@ def test_the_library_sorts_by_its_bars_and_opens_its_pages(
     assert registry is not None
     names = ("uniform_100", "total_trap_256", "am1_00", "example_3_1")
     few = replace(registry, instances=tuple(e for e in registry.instances if e.instance in names))
-    for name, text in library_pages(few, known_values(), frame(), None, 0).items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text, encoding="utf-8")
+    fill(tmp_path, library_pages(few, known_values(), frame(), None, 0))
     page = _open(browser, tmp_path / "index.html")
     heads = page.locator("#library thead th").all_text_contents()
     gap, bar = heads.index("gap") + 1, heads.index("bar") + 1
