@@ -459,7 +459,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             instance=task.name,
             instance_sha256=task.instance.sha256,
             method=task.method.text,
-            tel=3,
+            tel=3 if day == 2 else 9,
             time_limit=10.0,
             section="another suite's",
             finished_utc=f"2026-01-0{day}T00:00:00+00:00",
@@ -469,8 +469,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if task.instance
         for day in (1, 2)
     ]
-    for each in records:
-        object.__setattr__(each, "tel", 3 if "-02T" in each.finished_utc else 9)
     records += [replace(each, status="crashed", finished_utc="2026-02-01") for each in records]
     export_rows(frame(*records), tmp_path / "store.csv")
     return tmp_path
