@@ -16,6 +16,7 @@ import click
 import pandas as pd
 
 from instances.time_unit import SECONDS, TimeUnit
+from kvopt.best_known import known_values
 from kvopt.store import StoreError
 from kvopt.store.export import ExportError, documents, read_rows
 from kvopt.store.files import store_files
@@ -183,7 +184,8 @@ def _parts(
         statuses.status_counts(current),
         machines.machines(current),
     ]
-    return [part for part in parts if part is not None and not _is_empty(part)]
+    there = [part for part in parts if part is not None]
+    return [part for part in there if not (isinstance(part, Table) and part.frame.empty)]
 
 
 def _listed(unit: TimeUnit, runs: pd.DataFrame, reference: pd.DataFrame) -> Iterator[Table]:
@@ -240,10 +242,6 @@ def _made(unit: Unit, names: Mapping[str, str]) -> Iterator[Table | Figure | Non
         lambda: profile_figure(seconds, names, "seconds to a proof", least_range=10),
     )
     yield profiles.time_profile(seconds)
-
-
-def _is_empty(part: Table | Figure) -> bool:
-    return isinstance(part, Table) and part.frame.empty
 
 
 _ECDF = (
@@ -333,17 +331,11 @@ def _report(frame: pd.DataFrame, options: Options) -> Report:
         return make_report(
             frame,
             store=store,
-            best_known=_registry() if options.best_known else {},
+            best_known=known_values() if options.best_known else {},
             title=options.title,
             pages=options.pages,
             pictures=options.pictures,
         )
-
-
-def _registry() -> BestKnown:
-    from kvopt.best_known.known import known_values
-
-    return known_values()
 
 
 if __name__ == "__main__":

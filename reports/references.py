@@ -181,7 +181,9 @@ def _cases(
     # that makes bounds only has no other.
     best = found.sort_values(["sha", "tel", "bound_only", *_QUICKEST]).drop_duplicates("sha")
     for sha, tel, key, *by in _values(best, "sha", "tel", "key", "label", "bound_only", "found_by"):
-        cases[sha].upper, cases[sha].upper_key = Statement(int(tel), _finder(*by)), key
+        label, bound_only, found_by = by
+        finder = f"{found_by}, {label}" if bound_only and found_by else label
+        cases[sha].upper, cases[sha].upper_key = Statement(int(tel), finder), key
     claimed = rows if beside is None else pd.concat([rows, beside], ignore_index=True)
     claimed = claimed[claimed["lower_bound"].gt(0).fillna(False) & claimed["believed"]]
     order = ["sha", "lower_bound", *_QUICKEST]
@@ -205,10 +207,6 @@ def _cases(
         if witness := search_witness(method, status, int(tel), int(bound), source):
             cases[sha].witnesses.append(witness)
     return cases
-
-
-def _finder(label: str, bound_only: bool, found_by: str) -> str:
-    return f"{found_by}, {label}" if bound_only and found_by else label
 
 
 _QUICKEST = ["seconds", "label", "seed", "key"]

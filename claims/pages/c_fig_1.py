@@ -11,7 +11,7 @@ import pandas as pd
 from claims.curves import Kinds, plain_table
 from claims.drawn import among, of_instances, parameter, ratios
 from claims.latency import Figure, latency_ratio
-from claims.lemma_2 import hindsight
+from claims.ledger.chen import hindsight
 from claims.page import Finding, Page, Part
 from claims.span import Span, at_least, at_most, exactly, mean_of, near
 from instances.families.worst_mix import apportioned, worst_mix

@@ -9,7 +9,7 @@ import pandas as pd
 from claims.curves import plain_table
 from claims.drawn import among, of_instances, ratios
 from claims.latency import Figure, latency_ratio
-from claims.lemma_2 import geometric, stated_ratio
+from claims.ledger.chen import geometric, stated_ratio
 from claims.page import Finding, Page, Part, either
 from claims.span import Span, at_least, at_most, exactly, near
 from reports.figures.style import drawing, styles

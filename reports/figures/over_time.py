@@ -14,7 +14,7 @@ from reports.figures.style import (
     percent_axis,
 )
 from reports.metrics import mean_gap_over_time
-from reports.timed import Timed
+from reports.traces import Timed
 
 _POINTS = 160
 _FIRST_SECOND = 0.05

@@ -11,7 +11,7 @@ import pytest
 from claims.curves import by_size
 from claims.drawn import among, of_instances, parameter, ratios, share
 from claims.latency import latency_ratio, named
-from claims.lemma_2 import geometric, hindsight, stated_ratio
+from claims.ledger.chen import geometric, hindsight, stated_ratio
 from claims.page import Finding, Page
 from claims.pages import (
     c_distributions,

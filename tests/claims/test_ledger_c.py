@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from claims.ledger import chen
+from claims.ledger.chen import geometric
 from claims.ledger.model import errata
-from claims.lemma_2 import geometric
 
 
 def in_order(outputs: Sequence[int], memory: int, prompt: int, believed: Sequence[int]) -> int:
