@@ -578,14 +578,6 @@ def test_a_page_that_calls_itself_current_must_be(
     assert "\nStale: 4 of 4 rows, " in page.read_text()
     assert "\nStale: 4 of 4 rows, " in index.read_text()
     assert command.main(["--check"]) == 0
-    # Rows of before the column say nothing of their sources.
-    monkeypatch.setattr(freshness, "_digest", lambda _: "code 2")
-    file = place / "pages" / "rows" / "mine.csv"
-    old = rows_text(read_rows(file).drop(columns="code"))
-    file.write_text(old)
-    assert rows_text(read_rows(file)) == old
-    assert command.main([]) == 0
-    assert "\nStale: 4 of 4 rows, " in page.read_text()
 
 
 def test_rows_are_read_as_they_were_written(place: Path) -> None:

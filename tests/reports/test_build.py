@@ -312,19 +312,6 @@ def test_check_names_the_stale_file(
     assert main([*command, "--check"]) == 0
 
 
-@pytest.mark.slow("walks")
-@pytest.mark.usefixtures("no_figures")
-def test_files_of_an_earlier_report_are_removed(tmp_path: Path) -> None:
-    """A page of an instance that is no longer there goes; a file of someone else stays."""
-    build_report(frame(record(instance="old", tel=5)), tmp_path)
-    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
-    (tmp_path / "instances" / "notes.txt").write_text("mine", encoding="utf-8")
-    build_report(frame(record(instance="new", tel=5)), tmp_path)
-    names = {path.name for path in (tmp_path / "instances").iterdir()}
-    assert names == {"new.md", "new.html", "notes.txt"}
-    assert (tmp_path / "notes.txt").exists()
-
-
 @pytest.mark.usefixtures("no_figures")
 def test_contradictions_are_loud(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """They stand first in every overview and on the instance's page; the command exits with 5."""

@@ -14,8 +14,8 @@ from kvopt.best_known import known_values, read_registry
 from reports.build import build_report
 from reports.library.site import library_pages
 from tests.reports.folders import fill
-from tests.reports.hostile import NAMES
-from tests.reports.synthetic import digest, frame, many, record
+from tests.reports.hostile import NAMES, hostile_records
+from tests.reports.synthetic import frame, many
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -327,21 +327,7 @@ def test_headings_and_names_for_screen_readers(browser: Browser, folder: Path) -
 @pytest.mark.slow("walks")
 def test_hostile_names_run_nothing(browser: Browser, tmp_path: Path) -> None:
     """No script of a name runs, on any page, also after sorting and filtering by it."""
-    records = [
-        record(
-            instance=name,
-            instance_sha256=digest(str(k)),
-            family=name,
-            method=name,
-            detail=name,
-            bound_source=name,
-            status="crashed" if k % 3 else "feasible",
-            tel=100 + k,
-            lower_bound=50 if k % 3 else 500,
-        )
-        for k, name in enumerate(NAMES)
-    ]
-    build_report(frame(*records), tmp_path)
+    build_report(frame(*hostile_records()), tmp_path)
     page = _open(browser, tmp_path / "index.html")
     for section in ("runs", "failures", "instances"):
         page.locator(f"#{section} thead th:first-child").click()
