@@ -31,7 +31,8 @@ def _printed() -> Iterator[tuple[str, str]]:
 
 def _shown(source: str, kind: str = "plain") -> str:
     """Return what the cell of the notebook shows in whose source some words stand."""
-    return next(output["data"][f"text/{kind}"] for told, output in _CELLS if source in told)
+    shown: str = next(output["data"][f"text/{kind}"] for told, output in _CELLS if source in told)
+    return shown
 
 
 SUMMARIES = {
