@@ -50,6 +50,11 @@ def latency_table(rows: pd.DataFrame, labels: Mapping[str, str]) -> Table:
     return plain_table("latencies", "Mean latency", note, list(frame), frame, counts, "seconds")
 
 
+def draw_points(axes: Axes, x: pd.Series, y: pd.Series, colour: str, label: str) -> None:
+    """Draw what was measured, a point a draw, beside the curves that are stated."""
+    axes.plot(x, y, "o", ms=4, alpha=0.7, color=colour, label=label)
+
+
 def draw_curves(axes: Axes, rows: pd.DataFrame, labels: Mapping[str, str]) -> None:
     """Draw every method's mean latency against n, with a legend below."""
     for (method, label), look in zip(

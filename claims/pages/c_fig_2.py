@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from claims.curves import plain_table
+from claims.curves import draw_points, plain_table
 from claims.drawn import of_instances, ratios, share
 from claims.latency import Figure
 from claims.page import Finding, Page, Part
@@ -108,15 +108,7 @@ def figure(rows: pd.DataFrame) -> str:
         ):
             axes.plot(alpha, [bound(a) for a in alpha], label=f"stated of {label}", **look)
             found = ratios(rows[rows["section"] == "two-point"], method, "h-sf")
-            axes.plot(
-                _alphas(rows, found),
-                found,
-                "o",
-                ms=4,
-                alpha=0.7,
-                color=look["color"],
-                label=f"our {label}",
-            )
+            draw_points(axes, _alphas(rows, found), found, look["color"], f"our {label}")
         axes.axvline(CROSSING, linewidth=0.8, color="grey")
         axes.set_xlabel("α = ℓ/u")
         axes.set_ylabel("TEL over that of H-SF")

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pandas as pd
 
-from claims.curves import plain_table
+from claims.curves import draw_points, plain_table
 from claims.drawn import among, of_instances, ratios
 from claims.latency import Figure, latency_ratio
 from claims.ledger.chen import geometric, stated_ratio
@@ -121,15 +121,8 @@ def figure(rows: pd.DataFrame) -> str:
             axes.plot(curve, [stated(1 - q, section) for q in curve], label="stated", **looks[0])
             own = rows[rows["section"] == section]
             found = ratios(own, "a-min", "h-sf")
-            axes.plot(
-                1 - of_instances(own, "p", found),
-                found,
-                "o",
-                ms=4,
-                alpha=0.7,
-                color=looks[1]["color"],
-                label="our A_min",
-            )
+            measured = 1 - of_instances(own, "p", found)
+            draw_points(axes, measured, found, looks[1]["color"], "our A_min")
             axes.set_title(title, loc="left")
             axes.set_xlabel("q = 1 − p")
         grid[0].set_ylabel("TEL over that of H-SF")

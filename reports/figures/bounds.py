@@ -90,26 +90,17 @@ def _best(trace: pd.DataFrame) -> pd.DataFrame:
 
 def _draw(axes: Any, trace: pd.DataFrame, end: float, side: str, colour: str, digits: int) -> None:
     for run in list(dict.fromkeys(trace["run"]))[:_MOST_RUNS]:
-        own = trace[trace["run"].eq(run)]
-        axes.step(
-            [*own["seconds"], end],
-            [*own["value"], own["value"].iloc[-1]],
-            where="post",
-            color=INK,
-            alpha=0.16,
-            linewidth=0.8,
-        )
+        _stairs(axes, trace[trace["run"].eq(run)], end, color=INK, alpha=0.16, linewidth=0.8)
     best = _best(trace)
     if len(best):
-        last = best["value"].iloc[-1]
-        axes.step(
-            [*best["seconds"], end],
-            [*best["value"], last],
-            where="post",
-            color=colour,
-            linewidth=2,
-            label=f"{side}: {last:,.{digits}f}",
-        )
+        label = f"{side}: {best['value'].iloc[-1]:,.{digits}f}"
+        _stairs(axes, best, end, color=colour, linewidth=2, label=label)
+
+
+def _stairs(axes: Any, trace: pd.DataFrame, end: float, **look: Any) -> None:
+    """Draw a trace, whose last value holds to the end."""
+    times, values = [*trace["seconds"], end], [*trace["value"], trace["value"].iloc[-1]]
+    axes.step(times, values, where="post", **look)
 
 
 def _fill(axes: Any, upper: pd.DataFrame, lower: pd.DataFrame, end: float) -> None:
