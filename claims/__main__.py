@@ -46,10 +46,6 @@ def main(options: Options) -> int:
 
     With --store, take the rows of the named pages first.
     """
-    return _run(options)
-
-
-def _run(options: Options) -> int:
     for name in options.pages:
         if name not in pages():
             raise UsageError(unknown_name("page", name, pages()))
@@ -68,13 +64,9 @@ def _run(options: Options) -> int:
     return _committed(check=options.check)
 
 
-def rows_file(page: Page) -> Path:
-    """Return where the rows of a page are committed."""
-    return _rows_file(FOLDER, page)
-
-
-def _rows_file(folder: Path, page: Page) -> Path:
-    return folder / "rows" / f"{page.slug}.csv"
+def rows_file(page: Page, folder: Path | None = None) -> Path:
+    """Return where the rows of a page are, in its folder; where they are committed without one."""
+    return (folder or FOLDER) / "rows" / f"{page.slug}.csv"
 
 
 def _take(page: Page, store: str) -> None:
@@ -85,14 +77,11 @@ def _take(page: Page, store: str) -> None:
 
 def _write(folder: Path, page: Page, rows: pd.DataFrame) -> None:
     """Write rows and figure."""
-    _rows_file(folder, page).parent.mkdir(parents=True, exist_ok=True)
-    write_text(_rows_file(folder, page), rows_text(rows))
+    path = rows_file(page, folder)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, rows_text(rows))
     if page.figure is not None and len(rows):
-        write_text(_figure_file(folder, page), page.figure(read_rows(_rows_file(folder, page))))
-
-
-def _figure_file(folder: Path, page: Page) -> Path:
-    return folder / f"{page.slug}.svg"
+        write_text(folder / f"{page.slug}.svg", page.figure(read_rows(path)))
 
 
 def _elsewhere(options: Options) -> int:
@@ -129,7 +118,7 @@ def texts(*, check: bool) -> dict[Path, str]:
 def _committed(*, check: bool) -> int:
     files = texts(check=check)
     for page in pages().values():
-        path = _figure_file(FOLDER, page)
+        path = FOLDER / f"{page.slug}.svg"
         if page.figure is None or not rows_file(page).exists():
             continue
         if not check:

@@ -1,15 +1,34 @@
-"""Mean latencies against the number of requests: a table, and a panel of a figure."""
+"""What pages show of their rows: tables, and mean latencies against the number of requests."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
 
 from claims.latency import latencies
 from reports.figures.style import styles
-from reports.table import Column, Table
+from reports.table import Column, Kind, Table
+
+#: The keys of a table's columns of each kind.
+Kinds = Mapping[Kind, Sequence[str]]
+
+
+def plain_table(
+    slug: str,
+    title: str,
+    note: str,
+    keys: list[Any],
+    lines: Sequence[Sequence[object]] | pd.DataFrame,
+    kinds: Kinds,
+    other: Kind = "number",
+) -> Table:
+    """Return a table whose columns are titled by their keys; ``other`` is the kind of the rest."""
+    kind_of = {key: kind for kind, those in kinds.items() for key in those}
+    columns = tuple(Column(key, key, kind_of.get(key, other)) for key in keys)
+    return Table(slug, title, note, columns, pd.DataFrame(lines, columns=keys))
 
 
 def by_size(rows: pd.DataFrame, method: str) -> pd.Series:
@@ -26,10 +45,14 @@ def latency_table(rows: pd.DataFrame, labels: Mapping[str, str]) -> Table:
     frame = pd.DataFrame(columns).rename_axis("n").reset_index()
     runs = rows.groupby("n")["instance_sha256"].nunique()
     frame["instances"] = frame["n"].map(runs)
-    kinds = tuple(Column(label, label, "seconds") for label in columns)
-    ends = (Column("n", "n", "count"), *kinds, Column("instances", "instances", "count"))
     note = "Seconds, mean over the instances; the paper prints its curves without numbers."
-    return Table("latencies", "Mean latency", note, ends, frame)
+    counts: Kinds = {"count": ["n", "instances"]}
+    return plain_table("latencies", "Mean latency", note, list(frame), frame, counts, "seconds")
+
+
+def draw_points(axes: Axes, x: pd.Series, y: pd.Series, colour: str, label: str) -> None:
+    """Draw what was measured, a point a draw, beside the curves that are stated."""
+    axes.plot(x, y, "o", ms=4, alpha=0.7, color=colour, label=label)
 
 
 def draw_curves(axes: Axes, rows: pd.DataFrame, labels: Mapping[str, str]) -> None:

@@ -22,6 +22,11 @@ Kind = Literal["reproduction", "calibration", "other reading", "other settings"]
 COUNTED: tuple[Kind, ...] = ("reproduction", "calibration")
 
 
+def either(reason: str) -> dict[Verdict, str]:
+    """Return one reason for both verdicts that a figure may have if a finding does not come out."""
+    return {"not reproduced": reason, "undecided": reason}
+
+
 @dataclass(frozen=True)
 class Finding:
     """One finding of a paper, and the rule that decides whether it is reproduced.

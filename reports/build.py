@@ -16,6 +16,7 @@ import click
 import pandas as pd
 
 from instances.time_unit import SECONDS, TimeUnit
+from kvopt.best_known import known_values
 from kvopt.store import StoreError
 from kvopt.store.export import ExportError, documents, read_rows
 from kvopt.store.location import store_files
@@ -25,7 +26,7 @@ from reports.figures.growth import growth_figure
 from reports.figures.heat import HEAT_NOTE, heat_figure
 from reports.figures.over_time import over_time_figure
 from reports.figures.profiles import profile_figure
-from reports.figures.spots import Drawn
+from reports.figures.style import Drawing
 from reports.first import boards_of
 from reports.folder import check_place, report_files, write_files
 from reports.freshness import origin
@@ -146,7 +147,7 @@ def make_report(
         origin=origin(rows[~rows["superseded"]]),
         contradictions=wrong,
         verdict=sentences,
-        parts=tuple(_linked(part, names) for part in parts),
+        parts=tuple(replace(part, links=names) for part in parts),
         pages=tuple(
             report_pages(
                 names, reference, rows, wrong, best_known or {}, store, pictures, named=set(named)
@@ -183,7 +184,8 @@ def _parts(
         statuses.status_counts(current),
         machines.machines(current),
     ]
-    return [part for part in parts if part is not None and not _is_empty(part)]
+    there = [part for part in parts if part is not None]
+    return [part for part in there if not (isinstance(part, Table) and part.frame.empty)]
 
 
 def _listed(unit: TimeUnit, runs: pd.DataFrame, reference: pd.DataFrame) -> Iterator[Table]:
@@ -242,10 +244,6 @@ def _made(unit: Unit, names: Mapping[str, str]) -> Iterator[Table | Figure | Non
     yield profiles.time_profile(seconds)
 
 
-def _is_empty(part: Table | Figure) -> bool:
-    return isinstance(part, Table) and part.frame.empty
-
-
 _ECDF = (
     "Share of a policy's runs with at most that gap; runs without a schedule never count, so a "
     "curve may end below 100 %. One panel per reference, with three instances at least; in it are "
@@ -261,17 +259,11 @@ _TIME = (
 )
 
 
-def _figure(slug: str, title: str, note: str, draw: Callable[[], Drawn | None]) -> Figure | None:
+def _figure(slug: str, title: str, note: str, draw: Callable[[], Drawing | None]) -> Figure | None:
     drawn = draw()
     if drawn is None:
         return None
     return Figure(slug, title, note, drawn.svg, drawn.spots, drawn.reach)
-
-
-def _linked(part: Table | Figure, names: Mapping[str, str]) -> Table | Figure:
-    if isinstance(part, Table) and "id" not in part.frame:
-        return part
-    return replace(part, links=dict(names))
 
 
 def _summary(rows: pd.DataFrame, runs: pd.DataFrame, reference: pd.DataFrame) -> str:
@@ -339,17 +331,11 @@ def _report(frame: pd.DataFrame, options: Options) -> Report:
         return make_report(
             frame,
             store=store,
-            best_known=_registry() if options.best_known else {},
+            best_known=known_values() if options.best_known else {},
             title=options.title,
             pages=options.pages,
             pictures=options.pictures,
         )
-
-
-def _registry() -> BestKnown:
-    from kvopt.best_known.known import known_values
-
-    return known_values()
 
 
 if __name__ == "__main__":

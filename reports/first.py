@@ -86,17 +86,17 @@ def _units(
 def _aligned(table: Table) -> str:
     """Return a table as text; where it is too wide without its last columns, which are named."""
     cells = [[printable(cell.text) for cell in row] for row in table.rows(len(table.frame))]
-    kept = [k for k in range(len(table.columns)) if _says_something(table, cells, k)]
+    # A column of numbers has more than nothing on some line.
+    kept = [
+        k
+        for k, column in enumerate(table.columns)
+        if not column.numeric or any(line[k] not in _NOTHING for line in cells)
+    ]
     text, left = _grid(table, cells, kept), ""
     while len(kept) > _LEAST and max(map(len, text.splitlines())) > WIDTH:
         left = f"{table.columns[kept.pop()].title}, {left}"
         text = _grid(table, cells, kept)
     return f"{text}\nLeft out here: {left[:-2]}." if left else text
-
-
-def _says_something(table: Table, cells: list[list[str]], column: int) -> bool:
-    """Tell whether a column has more than nothing on all lines."""
-    return not table.columns[column].numeric or any(line[column] not in _NOTHING for line in cells)
 
 
 def _grid(table: Table, cells: list[list[str]], kept: list[int]) -> str:

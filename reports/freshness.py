@@ -78,7 +78,8 @@ def stated(page: str) -> int | None:
 def stale_rows(rows: pd.DataFrame) -> int:
     """Return how many rows are stale; of files of one's own nothing is known."""
     digests = rows["code"] if "code" in rows else pd.Series("", index=rows.index)
-    return sum(map(_is_stale, rows["method"], digests))
+    pairs = zip(map(_digest, rows["method"]), digests, strict=True)
+    return sum(now not in (None, before) for now, before in pairs)
 
 
 def to_be_stated(program: str, page: Path, total: int, now: int) -> int:
@@ -90,11 +91,6 @@ def to_be_stated(program: str, page: Path, total: int, now: int) -> int:
     if before == 0 and now:
         complain(program, f"{page}: it calls itself current, but {now:,} of {total:,} are stale")
     return before or now
-
-
-def _is_stale(method: str, digest: str) -> bool:
-    now = _digest(method)
-    return now is not None and now != digest
 
 
 @cache

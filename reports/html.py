@@ -14,9 +14,9 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from reports.figures.slim import size_of
 from reports.pages.instance import InstancePage
 from reports.parts import Figure, Report
-from reports.svg_size import size_of
 from reports.table import Table
 from support.text import glued
 

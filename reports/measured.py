@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from kvopt.running.record import columns
-from reports.metrics.ratio import ratio_interval
+from reports.metrics import ratio_interval
 from schedules.gap import gaps
 
 #: Tables name the machines by the rows themselves (``reports.tables.machines``).

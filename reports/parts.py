@@ -19,7 +19,7 @@ class Figure:
     Attributes
     ----------
     spots, reach
-        What stands under the pointer, see :class:`reports.figures.spots.Drawn`.
+        What stands under the pointer, see :class:`reports.figures.style.Drawing`.
     links
         The page of each instance by ``id``, as in :class:`reports.table.Table`.
     """

@@ -15,24 +15,20 @@ def per_instance(runs: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns id, label, method, family, instance, n, memory, known, standing, engine, marked,
-        bound_only, preempts, seeds, tel, ratio_low, ratio_high, worst_low (the worst
-        seed's lower end), failed, kept (bool: in one seed at least, tokens were kept over an
-        eviction), seconds, optimal (share of the seeds), and gap_low and gap_high, in which a seed
-        without a schedule counts as 1.
+        Columns id, label, method, told, family, instance, n, memory, known, standing, engine,
+        marked, tel, ratio_low, ratio_high, failed, kept (bool: in one seed at least, tokens were
+        kept over an eviction), seconds, optimal (share of the seeds), and gap_low and gap_high, in
+        which a seed without a schedule counts as 1.
     """
     groups = runs.groupby(["id", "label"], sort=True)
     first = groups[_OF_THE_PAIR].first()
     found = groups["tel"].count()
     seeds = groups["tel"].size()
     means = groups[["tel", "ratio_low", "ratio_high"]].mean().astype("Float64")
-    worst = groups["ratio_low"].max()
     optimal = runs["gap_opt"].eq(0).fillna(False) & ~runs["kept"]
     shares = optimal.astype(float).groupby([runs["id"], runs["label"]], sort=True).mean()
     high = groups["gap_high"]
     frame = first.join(means.where(found.eq(seeds), axis=0)).assign(
-        seeds=seeds,
-        worst_low=worst,
         kept=groups["kept"].any(),
         seconds=groups["seconds"].mean(),
         optimal=shares,
@@ -72,4 +68,4 @@ def worst_instances(averaged: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 
 _OF_THE_PAIR = ["method", "told", "family", "instance", "n", "memory", "known", "standing"]
-_OF_THE_PAIR += ["engine", "marked", "bound_only", "preempts", "opt"]
+_OF_THE_PAIR += ["engine", "marked"]

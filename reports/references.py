@@ -94,26 +94,15 @@ def references(
         instances in seconds all values are nanoseconds.
     """
     cases = _cases(rows, best_known or {}, beside)
-    lines = pd.DataFrame([_line(case) for case in cases.values()], index=list(cases), columns=_KEPT)
+    # Of no case, too, there are columns.
+    columns = list(_line(_Case()))
+    made = [_line(case) for case in cases.values()]
+    lines = pd.DataFrame(made, index=list(cases), columns=columns)
     for column in ("upper", "lower", "known", "opt"):
         lines[column] = lines[column].astype("Int64")
     about = ["id", "sha", "instance", "family", "n", "memory", "batch_time", "instance_sha256"]
     instances = rows.drop_duplicates("id")[about]
     return instances.join(lines, on="sha").set_index("id")
-
-
-_KEPT = [
-    "upper",
-    "upper_by",
-    "upper_key",
-    "found_key",
-    "lower",
-    "lower_by",
-    "known",
-    "opt",
-    "standing",
-]
-_KEPT += ["reason", "shared"]
 
 
 def _line(case: _Case) -> dict[str, Any]:
@@ -192,7 +181,9 @@ def _cases(
     # that makes bounds only has no other.
     best = found.sort_values(["sha", "tel", "bound_only", *_QUICKEST]).drop_duplicates("sha")
     for sha, tel, key, *by in _values(best, "sha", "tel", "key", "label", "bound_only", "found_by"):
-        cases[sha].upper, cases[sha].upper_key = Statement(int(tel), _finder(*by)), key
+        label, bound_only, found_by = by
+        finder = f"{found_by}, {label}" if bound_only and found_by else label
+        cases[sha].upper, cases[sha].upper_key = Statement(int(tel), finder), key
     claimed = rows if beside is None else pd.concat([rows, beside], ignore_index=True)
     claimed = claimed[claimed["lower_bound"].gt(0).fillna(False) & claimed["believed"]]
     order = ["sha", "lower_bound", *_QUICKEST]
@@ -216,10 +207,6 @@ def _cases(
         if witness := search_witness(method, status, int(tel), int(bound), source):
             cases[sha].witnesses.append(witness)
     return cases
-
-
-def _finder(label: str, bound_only: bool, found_by: str) -> str:
-    return f"{found_by}, {label}" if bound_only and found_by else label
 
 
 _QUICKEST = ["seconds", "label", "seed", "key"]

@@ -59,7 +59,8 @@ def prepare(frame: pd.DataFrame) -> pd.DataFrame:
     rows = _with_names(rows)
     order = ["family", "n", "instance", "instance_sha256", "method", "seed", "key"]
     rows = rows.sort_values(order, kind="stable", ignore_index=True)
-    rows["superseded"] = _superseded(rows)
+    newest = rows.sort_values(["finished_utc", "key"], kind="stable")
+    rows["superseded"] = newest.duplicated(["id", "label", "seed"], keep="last").sort_index()
     return rows
 
 
@@ -116,12 +117,6 @@ def _labels(rows: pd.DataFrame) -> pd.Series:
 
 def _limit(value: float, unit: str) -> str:
     return f"no limit of {unit}" if np.isnan(value) else f"{value:g} {unit}"
-
-
-def _superseded(rows: pd.DataFrame) -> pd.Series:
-    newest = rows.sort_values(["finished_utc", "key"], kind="stable")
-    again = newest.duplicated(["id", "label", "seed"], keep="last")
-    return again.sort_index()
 
 
 def _texts(values: pd.Series) -> pd.Series:

@@ -15,7 +15,7 @@ from reports.library.sentence import state
 from reports.library.site import FILES, library_pages, page_slugs
 from reports.markdown import code, column_table
 from reports.nightly.page import report_of
-from reports.parts import Figure, Report
+from reports.parts import Report
 from reports.readme import sentence_text
 from reports.rows import prepare
 from reports.table import Table
@@ -99,7 +99,7 @@ def results(
         ranked,
         origin=Sentence((*ranked.origin.parts, " ", staleness(len(night), stale_rows(night)))),
         title="kvopt: leaderboard",
-        parts=tuple(_linked(part, links) for part in ranked.parts),
+        parts=tuple(replace(part, links=links) for part in ranked.parts),
         shelf="../library/instances/",
         above=_ABOVE,
     )
@@ -113,10 +113,6 @@ def _pages(night: pd.DataFrame, slug_of: Mapping[str, str]) -> dict[str, str]:
     """Return the library's page of each instance of the rows that has one, by ``id``."""
     pairs = prepare(night.assign(key="")).drop_duplicates("id")[["id", "sha"]]
     return {i: slug_of[sha] for i, sha in pairs.itertuples(index=False) if sha in slug_of}
-
-
-def _linked(part: Table | Figure, links: dict[str, str]) -> Table | Figure:
-    return replace(part, links=links)
 
 
 def _places(library: Table, slug_of: Mapping[str, str]) -> dict[str, str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import pandas as pd
@@ -107,6 +107,10 @@ class Table:
     left_out: int = 0
     note_below: bool = False
 
+    def of_solvers(self) -> Table:
+        """Return the table by the name that it has where its lines are solvers."""
+        return replace(self, slug=f"{self.slug}-solvers", title=f"{self.title}, solvers")
+
     def missing(self, most: int) -> int:
         """Return how many lines are not shown if at most so many are."""
         return max(len(self.frame) - most, 0) + self.left_out
@@ -141,29 +145,26 @@ class Table:
 
 def written(value: Any, kind: Kind) -> str:
     """Return a value as it is printed, a dash where there is none."""
-    if not isinstance(value, str) and pd.isna(value):
-        return MISSING
     if isinstance(value, str):
         return value or MISSING
-    if kind == "count":
-        return f"{int(value):,}"
-    if kind == "share":
-        return f"{100 * float(value):.2f} %"
-    if kind == "ratio":
-        return f"{float(value):.3f}"
-    if kind == "nanoseconds":
-        return f"{float(value) / SECONDS.ticks:,.3f}"
-    if kind == "seconds":
-        return _significant(float(value))
-    if kind == "megabytes":
-        return f"{float(value) / 1e6:,.0f}"
-    if kind == "number":
-        return f"{float(value):.3f}"
-    return str(value)
+    return MISSING if pd.isna(value) else _WRITTEN[kind](value)
 
 
 def _significant(value: float) -> str:
     return f"{value:.3f}" if abs(value) < 10 else f"{value:,.1f}"
+
+
+_WRITTEN: dict[Kind, Callable[[Any], str]] = {
+    "name": str,
+    "text": str,
+    "count": lambda value: f"{int(value):,}",
+    "share": lambda value: f"{100 * float(value):.2f} %",
+    "ratio": lambda value: f"{float(value):.3f}",
+    "number": lambda value: f"{float(value):.3f}",
+    "nanoseconds": lambda value: f"{float(value) / SECONDS.ticks:,.3f}",
+    "seconds": lambda value: _significant(float(value)),
+    "megabytes": lambda value: f"{float(value) / 1e6:,.0f}",
+}
 
 
 def _sort_key(value: Any) -> float | None:

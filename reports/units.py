@@ -16,7 +16,7 @@ import pandas as pd
 from instances.time_unit import ROUNDS, SECONDS, unit_of
 from reports.per_instance import per_instance
 from reports.series import is_adversarial
-from reports.timed import Timed, timed
+from reports.traces import Timed, timed
 
 #: What may stand in a title as it is; a batch time of rows may be any text.
 _PLAIN = re.compile(r"[A-Za-z0-9 .,=()+-]{1,80}")

@@ -1,4 +1,4 @@
-"""``docs/architecture.md`` draws the house as it is."""
+"""``docs/architecture.md`` draws the house as it is, and answers six questions by three places."""
 
 from __future__ import annotations
 
@@ -74,6 +74,44 @@ def test_every_station_exists(name: str) -> None:
 def test_what_does_not_exist_is_told(name: str) -> None:
     """The test above can fail."""
     assert not exists(name)
+
+
+#: Questions and their answers.
+_QUESTIONS = re.findall(
+    r"^\| ([^|`]+) \| (`.+`) \|$",
+    _TEXT.partition("## Six questions\n")[2].partition("\n## ")[0],
+    re.MULTILINE,
+)
+_PLACE = re.compile(r"`([^`]+)`: `(\w+)`")
+
+
+def test_six_questions_are_asked() -> None:
+    """No row is lost by its spelling."""
+    assert len(_QUESTIONS) == len({question for question, _ in _QUESTIONS}) == 6
+
+
+@pytest.mark.parametrize(("question", "answer"), _QUESTIONS)
+def test_a_question_is_answered_by_three_files_at_most(question: str, answer: str) -> None:
+    """Each place is a file and a name that it defines, or a text that it has."""
+    places = _PLACE.findall(answer)
+    assert "; ".join(f"`{file}`: `{name}`" for file, name in places) == answer, question
+    assert 1 <= len({file for file, _ in places}) <= 3
+    for file, name in places:
+        tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+        assert name in {*_named(tree)}, (question, file, name)
+
+
+def _named(tree: ast.Module) -> list[str]:
+    """Return what a file defines, methods too, and the texts that it has."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.append(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.append(node.id)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.append(node.value)
+    return found
 
 
 #: To be cut: the kernels that came last.

@@ -12,7 +12,6 @@ from instances.named import find_instances
 from kvopt.commands.leaderboard import NAME as LEADERBOARD
 from kvopt.commands.main import main
 from kvopt.commands.show import show
-from kvopt.places import PACKAGES
 from kvopt.suites import suites
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -73,18 +72,6 @@ def test_every_instance_of_the_readme_is_found_from_any_folder(
             assert program == "python evaluate.py"
         elif not named.startswith("--") and words[1] != "generate":
             assert named in suites() or find_instances(named), words
-
-
-def test_every_folder_of_the_readme_exists() -> None:
-    """Of the table that says where things are, and of the pages of commands."""
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    table = page.partition("## Folders")[2].partition("\n## ")[0]
-    folders = re.findall(r"^\| `(\w+)/`", table, re.MULTILINE)
-    assert {"instances", "kvopt", "tests"} <= set(folders)
-    assert all((ROOT / folder).is_dir() for folder in folders)
-    packages = "|".join(PACKAGES)
-    for path in re.findall(rf"`((?:{packages})/[\w/.]*)`", README + table):
-        assert (ROOT / path).exists(), path
 
 
 def test_the_generated_instance_of_the_readme(

@@ -1,4 +1,4 @@
-"""What the checks of C compute with: laws of outputs, limits, and a policy that restarts."""
+"""What checks and pages of C compute with: laws, limits, ratios, and a policy that restarts."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from itertools import combinations, pairwise, permutations
 from math import log, sqrt
 from random import Random
 
+import numpy as np
+from numpy.typing import NDArray
+
 from claims.ledger.shown import Drawn, accepted, by_policy, by_starts
 from heuristics.reference.h_sf import largest_batches
 from instances import Instance, Request
+from instances.families.worst_mix import forms
 from schedules import make_schedule
 
 
@@ -136,3 +140,28 @@ def mean_ratio(
     orders = list(permutations(range(len(outputs))))
     total = sum(in_order(instance, order, believed) for order in orders)
     return Fraction(total, len(orders) * by_policy("h-sf", instance).tel)
+
+
+def stated_ratio(shares: NDArray[np.float64]) -> float:
+    """Return x'Ax / x'Bx (Corollary 1), which is Lemma 2 for s = 0 and ℓ = 1.
+
+    Parameters
+    ----------
+    shares
+        Of the outputs 1, 2, .., shape (u,).
+    """
+    above, below = forms(len(shares))
+    return float((shares @ above @ shares) / (shares @ below @ shares))
+
+
+def hindsight(shares: NDArray[np.float64]) -> float:
+    """Return x'Bx: n²/(2M) times that is the TEL of H-SF in the limit (rounds)."""
+    return float(shares @ forms(len(shares))[1] @ shares)
+
+
+def geometric(p: float, upper: int, *, weighted: bool = False) -> NDArray[np.float64]:
+    """Return the shares of 1..u in G(p), or in LG(p), given o <= u."""
+    k = np.arange(1, upper + 1, dtype=float)
+    weights = (1 - p) ** (k - 1) * (k if weighted else 1)
+    shares: NDArray[np.float64] = weights / weights.sum()
+    return shares

@@ -125,7 +125,8 @@ def _item(item: Erratum) -> str:
     parts: list[tuple[str, str]] = []
     text = item.text
     if item.number.startswith("E") and "**Printed**" not in text:
-        text = "\n".join([*_bullets([("Printed", _said(about.values()))]), text])
+        said = " ".join(dict.fromkeys(each.states for each in about.values()))
+        text = "\n".join([*_bullets([("Printed", said)]), text])
     shown = list(
         dict.fromkeys(each.counterexample for each in about.values() if each.counterexample)
     )
@@ -138,10 +139,6 @@ def _item(item: Erratum) -> str:
         return "\n".join([f"## {item.number}. {item.title}\n", text, *_bullets(parts), ""])
     plain = [_filled(f"**{word}**: {said}") for word, said in parts]
     return "\n".join([f"## {item.number}. {item.title}\n", text, "", "\\\n".join(plain), ""])
-
-
-def _said(rows: Iterable[Statement]) -> str:
-    return " ".join(dict.fromkeys(each.states for each in rows))
 
 
 def _bullets(parts: Sequence[tuple[str, str]]) -> list[str]:

@@ -7,6 +7,7 @@ from math import log
 
 import pandas as pd
 
+from claims.curves import plain_table
 from claims.drawn import among, of_family, parameter, ratios
 from claims.latency import Figure, latency_ratio
 from claims.page import Finding, Page, Part
@@ -14,7 +15,7 @@ from claims.pages.c_fig_2 import a_ell_bound, a_min_bound, most
 from claims.pages.c_fig_3 import largest, least_step
 from claims.span import Span, at_least, at_most, quotient
 from reports.figures.style import drawing, styles
-from reports.table import Column, Table
+from reports.table import Table
 
 _LABELS = {"a-min": "A_min", "a-ell": "A_ℓ", "a-switch": "switch", "a-max": "A_max"}
 _LABELS["a-random"] = "A_random"
@@ -87,15 +88,8 @@ def table(rows: pd.DataFrame) -> Table:
         means = [float(ratios(own, method, "h-sf").mean()) for method in methods]
         lines.append([name, own["instance_sha256"].nunique(), *means])
     keys = ["instances", "draws", *(_LABELS[name] for name in methods)]
-    kinds = (Column("instances", "instances"), Column("draws", "draws", "count"))
-    columns = (*kinds, *(Column(key, key, "number") for key in keys[2:]))
-    return Table(
-        "ratios",
-        "Ratios to H-SF",
-        "Means over the draws.",
-        columns,
-        pd.DataFrame(lines, None, keys),
-    )
+    told = "ratios", "Ratios to H-SF", "Means over the draws."
+    return plain_table(*told, keys, lines, {"text": ["instances"], "count": ["draws"]})
 
 
 def _by_number(name: str) -> tuple[str, float]:

@@ -8,14 +8,15 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from claims.curves import Kinds, plain_table
 from claims.drawn import among, of_instances, parameter, ratios
 from claims.latency import Figure, latency_ratio
-from claims.lemma_2 import hindsight
+from claims.ledger.chen import hindsight
 from claims.page import Finding, Page, Part
 from claims.span import Span, at_least, at_most, exactly, mean_of, near
 from instances.families.worst_mix import apportioned, worst_mix
 from reports.figures.style import drawing, styles
-from reports.table import Column, Table
+from reports.table import Table
 
 UPPERS = (5, 10, 20, 50, 100)
 #: Whose values the printed fit is compared with.
@@ -127,18 +128,12 @@ def table(rows: pd.DataFrame) -> Table:
         for upper in UPPERS
     ]
     keys = ["u", "largest quotient", "printed fit", "our A_min", "our A_random", "instances"]
-    kinds = {"u": "count", "instances": "count"}
-    columns = tuple(
-        Column(key, key, kinds.get(key, "number"))  # type: ignore[arg-type]
-        for key in keys
-    )
     note = (
         "Ratios to H-SF.  A_random knows all outputs and serves in random order: on this mix A_min "
         "does no better by much."
     )
-    return Table(
-        "ratios", "Ratios on the worst mix", note, columns, pd.DataFrame(lines, columns=keys)
-    )
+    counts: Kinds = {"count": ["u", "instances"]}
+    return plain_table("ratios", "Ratios on the worst mix", note, keys, lines, counts)
 
 
 def figure(rows: pd.DataFrame) -> str:

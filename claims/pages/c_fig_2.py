@@ -8,12 +8,13 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
+from claims.curves import draw_points, plain_table
 from claims.drawn import of_instances, ratios, share
 from claims.latency import Figure
 from claims.page import Finding, Page, Part
 from claims.span import Span, at_most, exactly, near
 from reports.figures.style import drawing, styles
-from reports.table import Column, Table
+from reports.table import Table
 
 _UPPER, _MEMORY = 50, 1000
 LOWERS = (1, 5, 10, 15, 25, 40)
@@ -90,10 +91,9 @@ def table(rows: pd.DataFrame) -> Table:
     ).sort_values(["α", "long"])
     frame.insert(2, "stated of A_min", frame["α"].map(a_min_bound))
     frame.insert(4, "stated of A_ell", frame["α"].map(a_ell_bound))
-    keys = [str(key) for key in frame]
-    columns = tuple(Column(key, key, "share" if key == "long" else "number") for key in keys)
     note = "Ratios to H-SF; α = ℓ/u, u = 50; long is the share of outputs u."
-    return Table("ratios", "Ratios by α and share", note, columns, frame)
+    title = "Ratios by α and share"
+    return plain_table("ratios", title, note, list(frame), frame, {"share": ["long"]})
 
 
 def figure(rows: pd.DataFrame) -> str:
@@ -108,15 +108,7 @@ def figure(rows: pd.DataFrame) -> str:
         ):
             axes.plot(alpha, [bound(a) for a in alpha], label=f"stated of {label}", **look)
             found = ratios(rows[rows["section"] == "two-point"], method, "h-sf")
-            axes.plot(
-                _alphas(rows, found),
-                found,
-                "o",
-                ms=4,
-                alpha=0.7,
-                color=look["color"],
-                label=f"our {label}",
-            )
+            draw_points(axes, _alphas(rows, found), found, look["color"], f"our {label}")
         axes.axvline(CROSSING, linewidth=0.8, color="grey")
         axes.set_xlabel("α = ℓ/u")
         axes.set_ylabel("TEL over that of H-SF")

@@ -6,13 +6,14 @@ from itertools import pairwise
 
 import pandas as pd
 
+from claims.curves import draw_points, plain_table
 from claims.drawn import among, of_instances, ratios
 from claims.latency import Figure, latency_ratio
-from claims.lemma_2 import geometric, stated_ratio
-from claims.page import Finding, Page, Part
+from claims.ledger.chen import geometric, stated_ratio
+from claims.page import Finding, Page, Part, either
 from claims.span import Span, at_least, at_most, exactly, near
 from reports.figures.style import drawing, styles
-from reports.table import Column, Table
+from reports.table import Table
 
 #: p of the rows; q = 1 − p.
 PS = (0.5, 0.2, 0.1, 0.05, 0.02)
@@ -77,7 +78,7 @@ def _findings(section: str) -> tuple[Finding, ...]:
                 paper=f"{stated(p, section):.3f}",
                 figure=_at(p),
                 holds=near(stated(p, section), _CLOSE),
-                reasons={"not reproduced": _LEMMA_1, "undecided": _LEMMA_1},
+                reasons=either(_LEMMA_1),
             )
             for p in PS
         ),
@@ -104,25 +105,10 @@ def table(rows: pd.DataFrame) -> Table:
     found = ratios(rows, "a-min", "h-sf")
     keyed = of_instances(rows, "p", found)
     lines = [
-        [1 - p, stated(p, section), *(f(found[keyed == p]) for f in (_mean, _min, _max))]
-        for p in PS
+        [1 - p, stated(p, section), *found[keyed == p].agg(["mean", "min", "max"])] for p in PS
     ]
     keys = ["q", "stated", "our mean", "least", "largest"]
-    columns = tuple(Column(key, key, "number") for key in keys)
-    note = "Ratios to H-SF, over the draws."
-    return Table(section, "Ratios by q", note, columns, pd.DataFrame(lines, columns=keys))
-
-
-def _mean(values: pd.Series) -> float:
-    return float(values.mean())
-
-
-def _min(values: pd.Series) -> float:
-    return float(values.min())
-
-
-def _max(values: pd.Series) -> float:
-    return float(values.max())
+    return plain_table(section, "Ratios by q", "Ratios to H-SF, over the draws.", keys, lines, {})
 
 
 def figure(rows: pd.DataFrame) -> str:
@@ -135,15 +121,8 @@ def figure(rows: pd.DataFrame) -> str:
             axes.plot(curve, [stated(1 - q, section) for q in curve], label="stated", **looks[0])
             own = rows[rows["section"] == section]
             found = ratios(own, "a-min", "h-sf")
-            axes.plot(
-                1 - of_instances(own, "p", found),
-                found,
-                "o",
-                ms=4,
-                alpha=0.7,
-                color=looks[1]["color"],
-                label="our A_min",
-            )
+            measured = 1 - of_instances(own, "p", found)
+            draw_points(axes, measured, found, looks[1]["color"], "our A_min")
             axes.set_title(title, loc="left")
             axes.set_xlabel("q = 1 − p")
         grid[0].set_ylabel("TEL over that of H-SF")

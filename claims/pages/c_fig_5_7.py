@@ -9,7 +9,7 @@ import pandas as pd
 from claims.curves import draw_curves, latency_table
 from claims.drawn import among
 from claims.latency import latency_ratio
-from claims.page import Finding, Page, Part
+from claims.page import Finding, Page, Part, either
 from claims.pages.j2_table_1 import LAW
 from claims.span import Span, at_least, at_most, near
 from reports.figures.style import drawing
@@ -61,7 +61,7 @@ def _over(method: str, other: str, holds: Span, claim: str, reason: str = "") ->
         paper=_NO_NUMBER,
         figure=among(latency_ratio(method, other), n=MOST),
         holds=holds,
-        reasons={"not reproduced": reason, "undecided": reason} if reason else {},
+        reasons=either(reason) if reason else {},
     )
 
 

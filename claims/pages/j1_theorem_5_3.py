@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
+from claims.curves import plain_table
 from claims.intervals import against_optimum, mean_between
 from claims.page import Finding, Page, Part
 from claims.span import Span, Verdict, at_most, quotient
 from reports.figures.style import drawing, styles
-from reports.table import Column, Table
+from reports.table import Table
 
 Setting = dict[str, tuple[float, tuple[int, ...]]]
 
@@ -78,16 +79,13 @@ def table(rows: pd.DataFrame) -> Table:
         "low": "regret at least",
         "high": "at most",
     }
-    kinds = {"T": "count", "draws": "count", "rate": "number"}
-    columns = tuple(
-        Column(key, title, kinds.get(key, "number"))  # type: ignore[arg-type]
-        for key, title in names.items()
-    )
+    frame = frame.rename(columns=names)
     note = (
         "Rounds a request, means over the draws: against the best schedule known, and against the "
         "best bound."
     )
-    return Table("regrets", "Regret", note, columns, frame)
+    keys = list(names.values())
+    return plain_table("regrets", "Regret", note, keys, frame, {"count": ["T", "draws"]})
 
 
 def figure(rows: pd.DataFrame) -> str:

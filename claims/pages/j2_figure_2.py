@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
+from claims.curves import Kinds, plain_table
 from claims.intervals import against_optimum, mean_between
 from claims.page import Finding, Kind, Page, Part
 from claims.span import Span, Verdict, at_least, at_most, near
 from reports.figures.style import INK, drawing, styles
-from reports.table import Column, Table
+from reports.table import Table
 
 #: Mean and worst ratio, and the share of the 200 draws that MC-SF solves to optimality (J2 5.1).
 PAPER = {"am1": (1.005, 1.074, 114 / 200), "am2": (1.047, 1.227, None)}
@@ -149,16 +150,12 @@ def table(rows: pd.DataFrame) -> Table:
             lines.append((name, len(draws), int(draws["n"].median()), *ends, beaten, *proved))
     names = ["model", "draws", "n (median)", "least", "mean", "worst", "beaten", "OPT known"]
     names.append("by two methods")
-    kinds = {"model": "text", "least": "text", "mean": "text", "worst": "text"}
-    columns = tuple(
-        Column(name, name, kinds.get(name, "count"))  # type: ignore[arg-type]
-        for name in names
-    )
     note = (
         "Ratios of MC-SF: from TEL over the best schedule known to TEL over the best bound.  "
         "Beaten are draws for which a better schedule is known, so that MC-SF is not optimal."
     )
-    return Table("ratios", "Ratios", note, columns, pd.DataFrame(lines, columns=names))
+    texts: Kinds = {"text": ["model", "least", "mean", "worst"]}
+    return plain_table("ratios", "Ratios", note, names, lines, texts, other="count")
 
 
 def figure(rows: pd.DataFrame) -> str:

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
+from claims.curves import plain_table
 from claims.latency import Figure, named
-from claims.page import Finding, Kind, Page, Part
-from claims.pages.j2_table_1 import KINDS, LABELS, SETTINGS
+from claims.page import Finding, Kind, Page, Part, either
+from claims.pages.j2_table_1 import KINDS, LABELS, RATES, SETTINGS
 from claims.span import (
     Span,
-    Verdict,
     at_least,
     at_most,
     exactly,
@@ -23,13 +23,12 @@ from claims.span import (
 )
 from instances.batch_time import NANOSECONDS
 from reports.figures.style import drawing, styles
-from reports.table import Column, Table
+from reports.table import Table
 
 _SF, _BENCHMARK, *_SIX = LABELS
 #: The paper reads its slopes off a figure.
 _ROUGHLY = 0.25
 
-_RATES = {"high": 50, "low": 10}
 _UNITS = (
     "These slopes cannot be seconds a request: Table 1 has 32 s at 1,000 requests, and J1 itself "
     "has about 200 s at 10,000, which is a slope of 1/50."
@@ -109,10 +108,6 @@ def _memory(rows: pd.DataFrame) -> Span | None:
     return Span(share.min(), share.max(), share.mean()) if len(own) else None
 
 
-def _either(reason: str) -> dict[Verdict, str]:
-    return {"not reproduced": reason, "undecided": reason}
-
-
 _BEST = Finding(
     claim="MC-SF is best at every n: its largest quotient to the best other on one instance",
     paper="below 1",
@@ -127,7 +122,7 @@ _USED = Finding(
     figure=_memory,
     holds=at_least(0.5),
     digits=2,
-    reasons=_either(_STABLE),
+    reasons=either(_STABLE),
 )
 
 
@@ -141,7 +136,7 @@ def _over_ours(rows: pd.DataFrame) -> Span | None:
 def _grows(
     claim: str, paper: str, figure: Figure, holds: Span, digits: int, reason: str
 ) -> Finding:
-    return Finding(claim, paper, figure, holds, digits, reasons=_either(reason))
+    return Finding(claim, paper, figure, holds, digits, reasons=either(reason))
 
 
 def _high(calibrated: bool) -> tuple[Finding, ...]:
@@ -170,7 +165,7 @@ def _high(calibrated: bool) -> tuple[Finding, ...]:
             holds=at_most(200),
             digits=0,
             unit="s",
-            reasons=_either(
+            reasons=either(
                 "The longest outputs wait to the end, and the total of 10,000 outputs of mean 85 "
                 "takes longer than that under 16,492 tokens and 1.6 times the measured batch time."
                 if calibrated
@@ -217,11 +212,10 @@ def table(rows: pd.DataFrame) -> Table:
     frame = pd.DataFrame(points).reset_index()
     runs = rows[rows["method"] == named(_SF)].groupby(rows["n"].astype(float)).size()
     frame["runs"] = frame["n"].map(runs)
-    columns = tuple(
-        Column(key, key, "count" if key in ("n", "runs") else "number") for key in frame.columns
-    )
     note = "Mean latency in seconds; a method without a number looped for ever."
-    return Table("latencies", "Mean latencies", note, columns, frame)
+    return plain_table(
+        "latencies", "Mean latencies", note, list(frame), frame, {"count": ["n", "runs"]}
+    )
 
 
 def figure(rows: pd.DataFrame) -> str:
@@ -244,7 +238,7 @@ def figure(rows: pd.DataFrame) -> str:
                     markersize=3,
                     label=LABELS[method],
                 )
-            axes.set_title(f"{_RATES[demand]} a second, {how.replace('-', ' ')}", loc="left")
+            axes.set_title(f"{RATES[demand]} a second, {how.replace('-', ' ')}", loc="left")
             axes.set_xlabel("requests")
             axes.set_ylim(bottom=0)
         panels[0].set_ylabel("mean latency (s)")
@@ -261,9 +255,9 @@ def _part(demand: str, how: str, kind: Kind) -> Part:
     return Part(
         f"{demand.capitalize()} demand, {how.replace('-', ' ')}",
         kind,
-        f"{_RATES[demand]} requests a second, {told}.  No slope was used for the factor."
+        f"{RATES[demand]} requests a second, {told}.  No slope was used for the factor."
         if calibrated
-        else f"{_RATES[demand]} requests a second, {told}.",
+        else f"{RATES[demand]} requests a second, {told}.",
         (f"{demand}-{how}",),
         _high(calibrated) if demand == "high" else _low(calibrated),
         (table,),
@@ -284,5 +278,5 @@ PAGE = Page(
     suite="paper-j2-fig3",
     figure=figure,
     caption="Mean over the runs of each n.",
-    parts=tuple(_part(demand, how, kind) for how, kind in KINDS.items() for demand in _RATES),
+    parts=tuple(_part(demand, how, kind) for how, kind in KINDS.items() for demand in RATES),
 )

@@ -8,18 +8,13 @@ from collections.abc import Iterable
 import pandas as pd
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from claims.latency import (
-    costs,
-    loop_share,
-    loops,
-    named,
-    over_best,
-)
-from claims.page import Finding, Kind, Page, Part
-from claims.pages.j2_table_1 import KINDS, SETTINGS
-from claims.span import Verdict, at_least, at_most, mean_of, near
+from claims.curves import Kinds, plain_table
+from claims.latency import costs, loop_share, loops, named, over_best
+from claims.page import Finding, Kind, Page, Part, either
+from claims.pages.j2_table_1 import KINDS, RATES, SETTINGS
+from claims.span import at_least, at_most, mean_of, near
 from reports.figures.style import drawing, styles
-from reports.table import Column, Table
+from reports.table import Table
 
 ALPHAS = (0.05, 0.08, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
 BETAS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.5)
@@ -35,7 +30,6 @@ _SMALLEST = {"high": 0.21, "low": 0.24}
 #: What we call a significant loss: the paper gives no number.
 _LOSS = 1.05
 
-_RATES = {"high": 50, "low": 10}
 _REQUESTS = {"high": 1_000, "low": 2_000}
 _SHORT_TAIL = (
     "Less protection pays here: outputs are 85 tokens on average under 16,492, so that an overflow "
@@ -64,10 +58,6 @@ def _within(values: Iterable[float], low: float, high: float) -> tuple[list[floa
     return inside, [value for value in values if value not in inside]
 
 
-def _either(reason: str) -> dict[Verdict, str]:
-    return {"not reproduced": reason, "undecided": reason}
-
-
 def _alpha_findings(demand: str, beta: float) -> tuple[Finding, ...]:
     low, high = _ALPHA_RANGE[demand]
     inside, outside = _within(ALPHAS, low, high)
@@ -83,7 +73,7 @@ def _alpha_findings(demand: str, beta: float) -> tuple[Finding, ...]:
                 [_method(alpha, beta) for alpha in outside],
             ),
             holds=at_most(1),
-            reasons=_either(_SHORT_TAIL),
+            reasons=either(_SHORT_TAIL),
         ),
         Finding(
             claim=f"β = {beta}: every α below 0.1 is significantly worse, least latency of these "
@@ -91,7 +81,7 @@ def _alpha_findings(demand: str, beta: float) -> tuple[Finding, ...]:
             paper="significantly above 1",
             figure=over_best([_method(alpha, beta) for alpha in small], best),
             holds=at_least(_LOSS),
-            reasons=_either(_SHORT_TAIL),
+            reasons=either(_SHORT_TAIL),
         ),
     )
 
@@ -107,21 +97,21 @@ def _beta_findings(demand: str, alpha: float) -> tuple[Finding, ...]:
             paper="close to 1",
             figure=over_best([_method(alpha, beta) for beta in inside], every, worst=True),
             holds=at_most(_LOSS),
-            reasons=_either(_CLEARS),
+            reasons=either(_CLEARS),
         ),
         Finding(
             claim=f"α = {alpha}: a very small β (0.01) is worse, over the best",
             paper="above 1",
             figure=over_best([_method(alpha, BETAS[0])], every),
             holds=at_least(_LOSS),
-            reasons=_either(_NEVER),
+            reasons=either(_NEVER),
         ),
         Finding(
             claim=f"α = {alpha}: a large β (0.5) is worse, over the best",
             paper="above 1",
             figure=over_best([_method(alpha, BETAS[-1])], every),
             holds=at_least(_LOSS),
-            reasons=_either(_NEVER),
+            reasons=either(_NEVER),
         ),
     )
 
@@ -154,7 +144,7 @@ def _loop_findings(demand: str) -> tuple[Finding, ...]:
             figure=lambda rows: mean_of(smallest_alphas(rows)),
             holds=near(stated, 0.1),
             digits=3,
-            reasons=_either(_EDGE),
+            reasons=either(_EDGE),
         ),
     )
     if demand == "high":
@@ -165,7 +155,7 @@ def _loop_findings(demand: str) -> tuple[Finding, ...]:
                 figure=loop_share(["alpha-greedy(alpha=0.15)"]),
                 holds=at_least(0.5),
                 digits=2,
-                reasons=_either(_EDGE),
+                reasons=either(_EDGE),
             ),
         )
     return found
@@ -191,15 +181,12 @@ def alpha_beta_table(rows: pd.DataFrame) -> Table:
                 missing = len(found) - len(ends)
                 lines.append((str(alpha), str(beta), ends.mean(), evictions, len(found), missing))
     names = ["α", "β", "mean latency (s)", "evictions a run", "runs", "no schedule"]
-    numbers = [Column(name, name, "number") for name in names[2:4]]
-    counted = [Column(name, name, "count") for name in names[4:]]
-    frame = pd.DataFrame(lines, columns=names)
     note = (
         "Means over the runs with a schedule, of draws on which half of the methods were run; the "
         "others had not ended when their time was over."
     )
-    columns = (Column("α", "α"), Column("β", "β"), *numbers, *counted)
-    return Table("alpha-beta", "By α and β", note, columns, frame)
+    kinds: Kinds = {"text": names[:2], "count": names[4:]}
+    return plain_table("alpha-beta", "By α and β", note, names, lines, kinds)
 
 
 def loop_table(rows: pd.DataFrame) -> Table:
@@ -210,9 +197,8 @@ def loop_table(rows: pd.DataFrame) -> Table:
         if len(own):
             lines.append((f"{alpha:.2f}", len(own), int(loops(own).sum())))
     names = ["α", "runs", "loop for ever"]
-    columns = (Column("α", "α"), *(Column(key, key, "count") for key in names[1:]))
     note = "Greedy admission below (1 − α)M, which clears all on overflow."
-    return Table("loops", "Endless loops", note, columns, pd.DataFrame(lines, columns=names))
+    return plain_table("loops", "Endless loops", note, names, lines, {"text": ["α"]}, "count")
 
 
 def figure(rows: pd.DataFrame) -> str:
@@ -244,7 +230,7 @@ def figure(rows: pd.DataFrame) -> str:
                     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
                     axes.yaxis.set_minor_formatter(NullFormatter())
             demand, _, how = section.partition("-")
-            left.set_title(f"{_RATES[demand]} a second, {how.replace('-', ' ')}", loc="left")
+            left.set_title(f"{RATES[demand]} a second, {how.replace('-', ' ')}", loc="left")
             left.set_ylabel("mean latency (s)")
             left.set_xlabel("α")
             right.set_xlabel("β")
@@ -255,7 +241,7 @@ def figure(rows: pd.DataFrame) -> str:
 
 def _parts(demand: str, how: str, kind: Kind) -> tuple[Part, ...]:
     told = "1.6 times the batch time" if how == "calibrated" else "the batch time as measured"
-    about = f"{_RATES[demand]} requests a second, {told}."
+    about = f"{RATES[demand]} requests a second, {told}."
     name = f"{demand} demand, {how.replace('-', ' ')}"
     return (
         Part(
@@ -315,7 +301,7 @@ PAGE = Page(
     parts=tuple(
         part
         for how, kind in KINDS.items()
-        for demand in _RATES
+        for demand in RATES
         for part in _parts(demand, how, kind)
     ),
 )

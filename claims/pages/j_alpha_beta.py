@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 
+from claims.curves import Kinds, plain_table
 from claims.drawn import ratios
-from claims.latency import (
-    Figure,
-    latencies,
-    latency_ratio,
-    least,
-    loop_share,
-    loops,
-    named,
-    worst_over_best,
-)
-from claims.page import Finding, Page, Part
+from claims.latency import Figure, latencies, loop_share, loops, named
+from claims.page import Finding, Page, Part, either
 from claims.pages.j2_table_1 import PAPER as IN_SECONDS
-from claims.span import Span, at_least, at_most, exactly
+from claims.pages.j2_table_1 import order_of_policies
+from claims.span import Span, at_least, exactly
 from kvopt.methods.grammar import read_method
 from reports.figures.style import drawing, styles
-from reports.table import Column, Table
+from reports.table import Table
 
 _STALL = ",stall=yes"
-#: Printed means in seconds, by the method in rounds.
-PAPER = {name.replace(_STALL, ""): figures[0] for name, figures in IN_SECONDS.items()}
-_SF, _BENCHMARK, *_SIX = PAPER
-_BEST = "alpha-beta(alpha=0.2,beta=0.1)"
+#: What is printed in seconds, by the method in rounds.
+PAPER = {name.replace(_STALL, ""): figures for name, figures in IN_SECONDS.items()}
+_SF = next(iter(PAPER))
 #: Of the sweeps at α = 0.1 and 0.2; those of the table are there, too.
 _BETAS = (0.01, 0.05, 0.3, 0.5)
 _LAW = (
     "Next to nothing overflows with these lengths (errata N7), so β hardly matters, and a smaller "
     "α only admits more."
 )
-
-
-def _quotient(method: str, below: str) -> str:
-    return f"{PAPER[method] / PAPER[below]:.3f}"
 
 
 def _spread(alpha: float) -> Figure:
@@ -52,30 +42,14 @@ def _spread(alpha: float) -> Figure:
     return figure
 
 
-_ORDER = (
-    Finding(
-        claim="MC-SF is best by far: its worst run over the best run of any other",
-        paper="0.674",
-        figure=worst_over_best(_SF, [name for name in PAPER if name != _SF]),
-        holds=at_most(1),
-        reasons={"not reproduced": "Draws differ by more than the policies; on one MC-SF is best."},
-    ),
-    Finding(
-        claim="MC-Benchmark is second: the least of the six's quotients over it",
-        paper=_quotient(_BEST, _BENCHMARK),
-        figure=least(latency_ratio(name, _BENCHMARK) for name in _SIX),
-        holds=at_least(1),
-        reasons={"not reproduced": _LAW, "undecided": _LAW},
-    ),
-    Finding(
-        claim="of the six, those of α = 0.2 are best: the least quotient of another over α = 0.2, "
-        "β = 0.1",
-        paper=_quotient("alpha-beta(alpha=0.1,beta=0.1)", _BEST),
-        figure=least(latency_ratio(name, _BEST) for name in _SIX if "alpha=0.2," not in name),
-        holds=at_least(1),
-        reasons={"not reproduced": _LAW, "undecided": _LAW},
-    ),
+_FIRST, *_OTHERS = order_of_policies(
+    PAPER,
+    {"not reproduced": "Draws differ by more than the policies; on one MC-SF is best."},
+    either(_LAW),
+    either(_LAW),
 )
+#: What stands here as printed is over the best run of the six.
+_ORDER = (replace(_FIRST, paper="0.674"), *_OTHERS)
 _SPREADS = tuple(
     Finding(
         claim=f"β matters at α = {alpha}: the largest mean latency over β, over a draw's least",
@@ -104,16 +78,12 @@ def table(rows: pd.DataFrame) -> Table:
         latency = (own["tel"].astype(float) / own["n"].astype(float)).mean()
         over = float(ratios(rows, method, _SF).mean())
         printed = PAPER.get(_short(method))
-        stated = printed / PAPER[_SF] if printed else None
+        stated = printed[0] / PAPER[_SF][0] if printed else None
         lines.append([method, latency, over, stated, len(own), int(loops(own).sum())])
     keys = ["policy", "mean latency", "over MC-SF", "printed", "runs", "loops"]
-    kinds = ("name", "number", "ratio", "ratio", "count", "count")
-    columns = tuple(
-        Column(key, key, kind)  # type: ignore[arg-type]
-        for key, kind in zip(keys, kinds, strict=True)
-    )
     note = "Mean latency in rounds; printed is the quotient of the paper's means in seconds."
-    return Table("policies", "The policies", note, columns, pd.DataFrame(lines, columns=keys))
+    kinds: Kinds = {"name": keys[:1], "ratio": keys[2:4], "count": keys[4:]}
+    return plain_table("policies", "The policies", note, keys, lines, kinds)
 
 
 def _short(method: str) -> str:
@@ -129,7 +99,7 @@ def figure(rows: pd.DataFrame) -> str:
         for place, name in enumerate(PAPER):
             found = ratios(own, name, _SF)
             axes.plot(found, [place] * len(found), "o", ms=4, alpha=0.6, color=look["color"])
-            stated = PAPER[name] / PAPER[_SF]
+            stated = PAPER[name][0] / PAPER[_SF][0]
             axes.plot(stated, place + 0.25, "|", ms=9, mew=2, color=printed["color"])
         axes.set_yticks(range(len(PAPER)), [read_method(name).text for name in PAPER])
         axes.invert_yaxis()

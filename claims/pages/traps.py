@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import pandas as pd
 
+from claims.curves import plain_table
 from claims.latency import Figure, named
 from claims.page import Finding, Page, Part
 from claims.span import Span, at_least, exactly, near
 from reports.figures.style import drawing, styles
-from reports.table import Column, Table
+from reports.table import Table
 
 _BEST = "svf"
 #: Policy, family and growth of its number of requests in M, by the curve's name.
@@ -101,10 +102,9 @@ def table(rows: pd.DataFrame) -> Table:
     """Return TEL of each policy by instance (rounds)."""
     frame = rows.pivot_table(index=["instance", "memory", "n"], columns="method", values="tel")
     frame = frame.reset_index().rename_axis(None, axis=1).sort_values(["instance", "memory"])
-    kinds = tuple(
-        Column(str(key), str(key), "text" if key == "instance" else "count") for key in frame
+    return plain_table(
+        "tels", "TEL", "Rounds.", list(frame), frame, {"text": ["instance"]}, other="count"
     )
-    return Table("tels", "TEL", "Rounds.", kinds, frame)
 
 
 def figure(rows: pd.DataFrame) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from claims.curves import Kinds, plain_table
 from claims.drawn import ratios, share
 from claims.latency import Figure, named
-from claims.page import Finding, Page, Part
+from claims.page import Finding, Page, Part, either
 from claims.span import Span, at_most, near, slope_of
 from reports.figures.style import drawing, styles
-from reports.table import Column, Table
+from reports.table import Table
 
 _DP = "sorted-f-dp"
 #: Method, its name, and the exponent of n in its stated cost.
@@ -54,7 +55,7 @@ def _cost(method: str) -> Finding:
         figure=_exponent(method),
         holds=at_most(stated),
         digits=2,
-        reasons={"not reproduced": _OURS, "undecided": _OURS},
+        reasons=either(_OURS),
     )
 
 
@@ -67,13 +68,9 @@ def table(rows: pd.DataFrame) -> Table:
         lines.append([n, own["instance_sha256"].nunique(), *quotients, *took])
     labels = [label for name, label in _LABELS.items() if name != _DP]
     keys = ["n", "draws", *labels, *(f"{label} (s)" for label in _LABELS.values())]
-    columns = (
-        *(Column(key, key, "count") for key in keys[:2]),
-        *(Column(key, key, "ratio") for key in labels),
-        *(Column(key, key, "number") for key in keys[2 + len(labels) :]),
-    )
     note = "TEL over that with batches of the dynamic program, means over the draws; then seconds."
-    return Table("phase-1", "By n", note, columns, pd.DataFrame(lines, columns=keys))
+    kinds: Kinds = {"count": keys[:2], "ratio": labels}
+    return plain_table("phase-1", "By n", note, keys, lines, kinds)
 
 
 def figure(rows: pd.DataFrame) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
+from claims.curves import Kinds, plain_table
 from claims.drawn import of_family
 from claims.latency import latency_ratio, named
-from claims.page import Finding, Page, Part
+from claims.page import Finding, Page, Part, either
 from claims.span import Span, at_least, at_most, mean_of, near
 from reports.figures.style import INK, drawing, styles
-from reports.table import Column, Table
+from reports.table import Table
 
 #: Average total latency as printed: Sorted-LP, Sorted-F (swap), LP-Swap.
 PAPER = {
@@ -83,7 +84,7 @@ def _ratio(family: str, place: int) -> Finding:
         figure=of_family(family, latency_ratio(METHODS[place], METHODS[1])),
         holds=near(ratio, _RATIO_CLOSE),
         digits=4,
-        reasons={"not reproduced": _ORDER, "undecided": _ORDER},
+        reasons=either(_ORDER),
     )
 
 
@@ -94,7 +95,7 @@ def _best(family: str, place: int) -> Finding:
         figure=of_family(family, latency_ratio(METHODS[place], METHODS[1])),
         holds=at_least(1),
         digits=4,
-        reasons={"not reproduced": _ORDER, "undecided": _ORDER},
+        reasons=either(_ORDER),
     )
 
 
@@ -108,13 +109,9 @@ def table(rows: pd.DataFrame) -> Table:
         lines.append([family, *paper, *ours, bound, ours[1] / paper[1], draws])
     keys = ["distribution", *_LABELS, *(f"our {label}" for label in _LABELS)]
     keys += ["our lower bound", "ours over printed", "draws"]
-    kinds = {"distribution": "text", "draws": "count", "ours over printed": "ratio"}
-    columns = tuple(
-        Column(key, key, kinds.get(key, "number"))  # type: ignore[arg-type]
-        for key in keys
-    )
     note = "Mean TEL in rounds; left the paper's, then ours; the bound is a mean over the draws."
-    return Table("totals", "The table", note, columns, pd.DataFrame(lines, columns=keys))
+    kinds: Kinds = {"text": keys[:1], "ratio": keys[-2:-1], "count": keys[-1:]}
+    return plain_table("totals", "The table", note, keys, lines, kinds)
 
 
 def figure(rows: pd.DataFrame) -> str:

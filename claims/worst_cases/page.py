@@ -103,7 +103,8 @@ def heat_map(rows: Sequence[Worst]) -> str:
             for each in (each for each in rows if each.policy == row.policy):
                 share = (float(each.ratio) - 1) / (largest - 1)
                 corner = (each.memory - 0.5, each.n - 0.5)
-                axes.add_patch(_tile(corner, share))
+                alpha = _LARGEST_ALPHA * share
+                axes.add_patch(Rectangle(corner, 1, 1, color=COLOURS[1], alpha=alpha, linewidth=0))
                 told = f"{float(each.ratio):.2f}"
                 axes.text(each.memory, each.n, told, ha="center", va="center", fontsize=7)
             axes.set_title(row.policy, loc="left", fontsize=9)
@@ -117,8 +118,3 @@ def heat_map(rows: Sequence[Worst]) -> str:
         made.figure.supxlabel("memory M (tokens)", color=INK, fontsize=10)
         made.figure.supylabel("requests n", color=INK, fontsize=10)
     return made.svg
-
-
-def _tile(corner: tuple[float, float], share: float) -> Rectangle:
-    """Return a square whose colour is the stronger the larger the ratio."""
-    return Rectangle(corner, 1, 1, color=COLOURS[1], alpha=_LARGEST_ALPHA * share, linewidth=0)

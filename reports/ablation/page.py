@@ -7,7 +7,6 @@ exits with 1 if the committed page is not what the rows give.
 
 from __future__ import annotations
 
-import math
 import re
 import sys
 from pathlib import Path
@@ -26,7 +25,7 @@ from kvopt.suites.suite import SWITCHES
 from reports.figures.style import drawing
 from reports.freshness import stale_rows, to_be_stated, told
 from reports.markdown import pipe_table
-from reports.metrics.shifted_mean import shifted_geometric_mean
+from reports.metrics import shifted_geometric_mean
 from support.command import CHECK_OPTION, Command, Options
 from support.committed import regenerate
 from support.jsonfile import write_text
@@ -213,20 +212,18 @@ def _line(name: str, runs: pd.DataFrame, proofs: bool) -> dict[str, object]:
         line["seconds (shifted mean)"] = f"{shifted_geometric_mean(runs['total_seconds']):.2f}"
     line["entries (median)"] = _number(runs["model_entries"])
     line["nodes (median)"] = _number(runs["nodes"])
-    line["memory, MB (max)"] = _number(runs["peak_memory_mb"], largest=True)
+    line["memory, MB (max)"] = _number(runs["peak_memory_mb"], "max")
     return line
 
 
 def _switch_lines(in_group: pd.DataFrame) -> list[dict[str, object]]:
     """Return one line for the formulation as it is and one for each switch, with the factors."""
-    (base, as_it_is), *_ = _methods(in_group)
+    base, seconds, switched = _switched(in_group)
     lines = []
-    # A relaxation proves nothing: its run is over when the bound stands.
-    proves = bool(in_group["proved"].any())
-    for name, runs in _methods(in_group):
-        pairs = runs.merge(as_it_is, on="instance", suffixes=("", "_as_it_is"))
+    proves = seconds == "counted_seconds"
+    for name, pairs in switched:
+        runs = in_group[in_group["formulation"].eq(name)]
         line: dict[str, object] = {"formulation": f"`{name}`", "runs": len(runs)}
-        seconds = "counted_seconds" if proves else "total_seconds"
         if proves:
             line["proved"] = f"{int(runs['proved'].sum())}"
         line["seconds (shifted mean)"] = f"{shifted_geometric_mean(runs[seconds]):.2f}"
@@ -237,10 +234,23 @@ def _switch_lines(in_group: pd.DataFrame) -> list[dict[str, object]]:
         counted = both[(both["nodes"] > 0) & (both["nodes_as_it_is"] > 0)]
         line["nodes, factor"] = "1" if name == base else _factor(counted, "nodes")
         line["memory, factor"] = "1" if name == base else _factor(pairs, "peak_memory_mb")
-        line["LP bound, % of best TEL (mean)"] = _number(runs["lp_share"], digits=1, mean=True)
+        line["LP bound, % of best TEL (mean)"] = _number(runs["lp_share"], "mean", digits=1)
         line["bound, % of best TEL (mean)"] = f"{runs['bound_share'].mean():.1f}"
         lines.append(line)
     return lines
+
+
+def _switched(in_group: pd.DataFrame) -> tuple[str, str, list[tuple[str, pd.DataFrame]]]:
+    """Return the first formulation, which seconds count, and all runs beside the first's."""
+    (base, as_it_is), *_ = every = _methods(in_group)
+    # A relaxation proves nothing: its run is over when the bound stands.
+    seconds = "counted_seconds" if in_group["proved"].any() else "total_seconds"
+    suffixes = ("", "_as_it_is")
+    return (
+        base,
+        seconds,
+        [(name, runs.merge(as_it_is, on="instance", suffixes=suffixes)) for name, runs in every],
+    )
 
 
 def _sign(pairs: pd.DataFrame, proves: bool) -> str:
@@ -258,19 +268,17 @@ def _factor(pairs: pd.DataFrame, column: str) -> str:
     """Return the geometric mean of the ratios of a column over the one of the same instance."""
     if pairs.empty:
         return "–"
-    ratios = [
-        math.log(turned / as_it_is)
-        for turned, as_it_is in zip(pairs[column], pairs[f"{column}_as_it_is"], strict=True)
-    ]
-    return f"{math.exp(sum(ratios) / len(ratios)):.2f}"
+    return f"{_mean(pairs[column] / pairs[f'{column}_as_it_is']):.2f}"
 
 
-def _number(values: pd.Series, largest: bool = False, mean: bool = False, digits: int = 0) -> str:
-    known = values.dropna()
-    if known.empty:
-        return "–"
-    value = known.max() if largest else known.mean() if mean else known.median()
-    return f"{value:,.{digits}f}"
+def _mean(ratios: pd.Series) -> float:
+    """Return the geometric mean."""
+    return float(np.exp(np.log(ratios.to_numpy()).mean()))
+
+
+def _number(values: pd.Series, take: str = "median", digits: int = 0) -> str:
+    value = values.dropna().agg(take)
+    return "–" if pd.isna(value) else f"{value:,.{digits}f}"
 
 
 def _markdown(table: list[dict[str, object]]) -> str:
@@ -350,14 +358,11 @@ def turned_options(name: str, base: str) -> str:
 
 def _factors(axes: Axes, title: str, in_group: pd.DataFrame) -> None:
     """Draw one row of points for each turned switch, and their geometric mean."""
-    (base, as_it_is), *turned = _methods(in_group)
-    proves = bool(in_group["proved"].any())
-    seconds = "counted_seconds" if proves else "total_seconds"
+    base, seconds, (_, *turned) = _switched(in_group)
     labels = []
-    for height, (name, runs) in enumerate(turned):
-        pairs = runs.merge(as_it_is, on="instance", suffixes=("", "_as_it_is"))
+    for height, (name, pairs) in enumerate(turned):
         ratios = pairs[seconds] / pairs[f"{seconds}_as_it_is"]
-        open_end = pairs["proved"] == 0 if proves else pd.Series(False, index=pairs.index)
+        open_end = pairs["proved"].eq(0) & (seconds == "counted_seconds")
         blue, orange = sns.color_palette("colorblind")[0], sns.color_palette("colorblind")[3]
         for marker, some, label in (
             ("o", ~open_end, "one instance"),
@@ -371,9 +376,8 @@ def _factors(axes: Axes, title: str, in_group: pd.DataFrame) -> None:
                 alpha=0.6,
                 label=label if height == 0 else None,
             )
-        mean = math.exp(sum(math.log(ratio) for ratio in ratios) / len(ratios))
         axes.plot(
-            [mean],
+            [_mean(ratios)],
             [height],
             "|",
             color=orange,

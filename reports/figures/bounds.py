@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from instances.time_unit import ROUNDS, SECONDS, TimeUnit
-from reports.figures.spots import Drawn
-from reports.figures.style import COLOURS, INK, drawing
+from reports.figures.style import COLOURS, INK, Drawing, drawing
 from reports.traces import long_trace
 
 BOUNDS_NOTE = (
@@ -22,7 +21,7 @@ _MOST_RUNS = 40
 _LEAST_SECONDS = 1e-3
 
 
-def bounds_figure(runs: pd.DataFrame, upper: Any, lower: Any) -> Drawn | None:
+def bounds_figure(runs: pd.DataFrame, upper: Any, lower: Any) -> Drawing | None:
     """Return the interval that holds OPT over the seconds of runs; None with nothing to follow.
 
     Parameters
@@ -72,7 +71,7 @@ def bounds_figure(runs: pd.DataFrame, upper: Any, lower: Any) -> Drawn | None:
         axes.set_ylabel(f"TEL ({unit.name})")
         handles, labels = axes.get_legend_handles_labels()
         made.figure.legend(handles, labels, loc="outside right upper")
-    return Drawn(made.svg)
+    return made
 
 
 def _falling(trace: pd.DataFrame, sign: int, unit: TimeUnit) -> pd.DataFrame:
@@ -91,26 +90,17 @@ def _best(trace: pd.DataFrame) -> pd.DataFrame:
 
 def _draw(axes: Any, trace: pd.DataFrame, end: float, side: str, colour: str, digits: int) -> None:
     for run in list(dict.fromkeys(trace["run"]))[:_MOST_RUNS]:
-        own = trace[trace["run"].eq(run)]
-        axes.step(
-            [*own["seconds"], end],
-            [*own["value"], own["value"].iloc[-1]],
-            where="post",
-            color=INK,
-            alpha=0.16,
-            linewidth=0.8,
-        )
+        _stairs(axes, trace[trace["run"].eq(run)], end, color=INK, alpha=0.16, linewidth=0.8)
     best = _best(trace)
     if len(best):
-        last = best["value"].iloc[-1]
-        axes.step(
-            [*best["seconds"], end],
-            [*best["value"], last],
-            where="post",
-            color=colour,
-            linewidth=2,
-            label=f"{side}: {last:,.{digits}f}",
-        )
+        label = f"{side}: {best['value'].iloc[-1]:,.{digits}f}"
+        _stairs(axes, best, end, color=colour, linewidth=2, label=label)
+
+
+def _stairs(axes: Any, trace: pd.DataFrame, end: float, **look: Any) -> None:
+    """Draw a trace, whose last value holds to the end."""
+    times, values = [*trace["seconds"], end], [*trace["value"], trace["value"].iloc[-1]]
+    axes.step(times, values, where="post", **look)
 
 
 def _fill(axes: Any, upper: pd.DataFrame, lower: pd.DataFrame, end: float) -> None:

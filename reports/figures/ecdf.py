@@ -5,8 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from reports.figures.spots import Drawn, step_places
-from reports.figures.style import MOST_CURVES, add_legend, draw_curves, drawing, percent_axis
+from reports.figures.spots import step_places
+from reports.figures.style import (
+    MOST_CURVES,
+    Drawing,
+    add_legend,
+    draw_curves,
+    drawing,
+    percent_axis,
+)
 from reports.interval import shares
 
 _POINTS = 200
@@ -21,7 +28,7 @@ _PANELS = (
 )
 
 
-def ecdf_figure(runs: pd.DataFrame) -> Drawn | None:
+def ecdf_figure(runs: pd.DataFrame) -> Drawing | None:
     """Return the share of runs with at most a gap, per policy; runs without schedule never count.
 
     In a panel are the policies that were run on half of its instances at least.  Coloured are those
@@ -64,7 +71,7 @@ def ecdf_figure(runs: pd.DataFrame) -> Drawn | None:
         all_axes[0].set_ylabel("share of runs")
         fullest = max(all_axes, key=lambda axes: len(axes.get_legend_handles_labels()[0]))
         add_legend(made.figure, [fullest], others)
-    return Drawn(made.svg, made.spots)
+    return made
 
 
 def _gap(value: float) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reports.figures.spots import Caption, Drawn
+from reports.figures.spots import Caption
 from reports.figures.style import INK, Drawing, drawing, short_name, styles
 from reports.interval import ratios
 from reports.series import is_trap
@@ -22,7 +22,7 @@ _TICKS = (0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.4, 1.7, 2, 2.5, 3, 4, 5, 7, 10, 15,
 _MOST_NAMED = 12
 
 
-def growth_figure(series: pd.DataFrame) -> Drawn | None:
+def growth_figure(series: pd.DataFrame) -> Drawing | None:
     """Return the ratio of the policies that each trap hurts most: points, and intervals as bars.
 
     Named are the three worst policies of each panel at its largest memory; all others are grey.
@@ -60,7 +60,7 @@ def growth_figure(series: pd.DataFrame) -> Drawn | None:
             [short_name(name) for name in shown],
             loc="outside right upper",
         )
-    return Drawn(made.svg, made.spots)
+    return made
 
 
 def _panel(

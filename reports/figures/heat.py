@@ -10,7 +10,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.colors import PowerNorm
 
-from reports.figures.spots import Caption, Drawn
+from reports.figures.spots import Caption
 from reports.figures.style import INK, Drawing, drawing, short_name
 from reports.interval import shares
 from reports.series import is_adversarial
@@ -30,7 +30,7 @@ HEAT_NOTE = (
 )
 
 
-def heat_figure(averaged: pd.DataFrame) -> Drawn | None:
+def heat_figure(averaged: pd.DataFrame) -> Drawing | None:
     """Return a map of the mean gaps of methods (lines) on families (columns).
 
     ``averaged`` is from :func:`reports.per_instance.per_instance`.
@@ -79,8 +79,8 @@ def heat_figure(averaged: pd.DataFrame) -> Drawn | None:
     box = axes.get_window_extent()
     # Half a cell, in CSS pixels.
     half = 96 / made.figure.dpi / 2
-    reach = half * float(box.width) / low.shape[1], half * float(box.height) / low.shape[0]
-    return Drawn(made.svg, made.spots, reach)
+    made.reach = half * float(box.width) / low.shape[1], half * float(box.height) / low.shape[0]
+    return made
 
 
 def _families(names: Iterable[str]) -> dict[str, str]:

@@ -5,16 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from reports.figures.spots import Drawn
-from reports.figures.style import MOST_CURVES, add_legend, draw_curves, drawing, percent_axis
-from reports.metrics.integral import mean_gap_over_time
-from reports.timed import Timed
+from reports.figures.style import (
+    MOST_CURVES,
+    Drawing,
+    add_legend,
+    draw_curves,
+    drawing,
+    percent_axis,
+)
+from reports.metrics import mean_gap_over_time
+from reports.traces import Timed
 
 _POINTS = 160
 _FIRST_SECOND = 0.05
 
 
-def over_time_figure(given: Timed) -> Drawn | None:
+def over_time_figure(given: Timed) -> Drawing | None:
     """Return the mean gap of each engine at time t, to the best known TEL and to its own bound.
 
     Before its first incumbent a run counts with a gap of 100 %.  Coloured are the engines with the
@@ -48,7 +54,7 @@ def over_time_figure(given: Timed) -> Drawn | None:
             axes.set_xlabel("seconds")
         all_axes[0].set_ylabel("mean gap")
         add_legend(made.figure, all_axes[1:], len(order) - len(shown))
-    return Drawn(made.svg)
+    return made
 
 
 def _curves(steps: pd.DataFrame, engines: pd.DataFrame, times: np.ndarray) -> dict[str, np.ndarray]:

@@ -6,17 +6,24 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from reports.common import Common
-from reports.figures.spots import Drawn, step_places
-from reports.figures.style import MOST_CURVES, add_legend, draw_curves, drawing, percent_axis
-from reports.metrics.profile import performance_ratios, profile
+from reports.figures.spots import step_places
+from reports.figures.style import (
+    MOST_CURVES,
+    Drawing,
+    add_legend,
+    draw_curves,
+    drawing,
+    percent_axis,
+)
+from reports.metrics import performance_ratios, profile
+from reports.tables.profiles import Common
 
 _POINTS = 160
 
 
 def profile_figure(
     common: Common, names: Mapping[str, str], quantity: str, least_range: float = 1.5
-) -> Drawn | None:
+) -> Drawing | None:
     """Return the profiles over a logarithmic axis of τ, None without anything to compare.
 
     Coloured are the methods with the largest area under their curve, at most ten.
@@ -58,7 +65,7 @@ def profile_figure(
             reached = ratios[label].where(np.isfinite(ratios[label]))
             for x, y, caption in step_places(reached, names, len(reached), str(label), _factor):
                 made.tell(axes, x, y, caption)
-    return Drawn(made.svg, made.spots)
+    return made
 
 
 def _factor(value: float) -> str:

@@ -75,3 +75,12 @@ def _unwrap(element: ElementTree.Element) -> None:
         plain = child.tag == f"{{{_SVG}}}g" and not child.attrib
         children += list(child) if plain else [child]
     element[:] = children
+
+
+def size_of(svg: str) -> tuple[int, int]:
+    """Return width and height of a picture in CSS pixels, of which a point has 4/3."""
+    found = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', svg)
+    if found is None:
+        return 800, 400
+    width, height = found.groups()
+    return round(float(width) * 4 / 3), round(float(height) * 4 / 3)

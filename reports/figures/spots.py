@@ -14,9 +14,6 @@ import pandas as pd
 
 from reports.interval import shares
 
-#: Reach of a point that has no extent of its own, CSS pixels.
-_POINT = 14.0
-
 
 @dataclass(frozen=True)
 class Caption:
@@ -47,21 +44,6 @@ class Spot:
     x: float
     y: float
     caption: Caption
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """A picture and what its places show.
-
-    Attributes
-    ----------
-    reach
-        How far from a place the pointer may be, across and down, CSS pixels.
-    """
-
-    svg: str
-    spots: tuple[Spot, ...] = ()
-    reach: tuple[float, float] = (_POINT, _POINT)
 
 
 def placed(figure: Any, pending: Sequence[tuple[Any, float, float, Caption]]) -> tuple[Spot, ...]:

@@ -40,6 +40,8 @@ COLOURS = (
 #: Three to ten colours: neighbours in the circle of colours differ in dashes too.
 _DASHES = ("", (4, 1.5), (1, 1))
 _LONGEST_NAME = 34
+#: Reach of a point that has no extent of its own, CSS pixels.
+_POINT = 14.0
 
 #: The ground goes with the ink, so that the figure is legible wherever it is embedded.
 _CSS = (
@@ -79,13 +81,20 @@ _STYLE: dict[str, Any] = {
 
 
 class Drawing:
-    """A figure while it is drawn; ``svg`` and ``spots`` hold it afterwards."""
+    """A figure while it is drawn; ``svg`` and ``spots`` hold it and its places afterwards.
+
+    Attributes
+    ----------
+    reach
+        How far from a place the pointer may be, across and down, CSS pixels.
+    """
 
     def __init__(self, width: float, height: float) -> None:
         self.figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(self.figure)
         self.svg = ""
         self.spots: tuple[Spot, ...] = ()
+        self.reach = (_POINT, _POINT)
         self._pending: list[tuple[Any, float, float, Caption]] = []
 
     def tell(self, axes: Any, x: float, y: float, caption: Caption) -> None:
@@ -155,20 +164,8 @@ def styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 def draw_curves(axes: Any, x: np.ndarray, curves: dict[str, np.ndarray], shown: list[str]) -> None:
     """Draw step curves over a common grid; those not in ``shown`` in thin grey behind."""
-    for name, y in curves.items():
-        if name not in shown:
-            axes.plot(x, y, color=INK, alpha=0.16, linewidth=0.8, drawstyle="steps-post")
-    for name, style in styles(shown).items():
-        if name in curves:
-            axes.plot(
-                x,
-                curves[name],
-                color=style["color"],
-                dashes=style["dashes"] or (None, None),
-                linewidth=1.8,
-                drawstyle="steps-post",
-                label=short_name(name),
-            )
+    steps = {name: (x, y) for name, y in curves.items()}
+    _draw(axes, steps, shown, {"drawstyle": "steps-post"}, linewidth=1.8)
 
 
 def with_base(names: Sequence[str]) -> list[str]:
@@ -180,21 +177,25 @@ def draw_points(
     axes: Any, curves: Mapping[str, tuple[pd.Series, pd.Series]], shown: Sequence[str]
 ) -> None:
     """Draw curves through the points that they are of, as :func:`draw_curves` draws steps."""
-    for name, (x, y) in curves.items():
+    points = {name: (x, y.astype(float)) for name, (x, y) in curves.items()}
+    _draw(axes, points, shown, {}, marker="o", markersize=3.5, linewidth=1.7)
+
+
+def _draw(
+    axes: Any,
+    curves: Mapping[str, tuple[Any, Any]],
+    shown: Sequence[str],
+    every: Mapping[str, Any],
+    **look: Any,
+) -> None:
+    """Draw the curves that are not shown in thin grey, then the others with a look and a name."""
+    for name, points in curves.items():
         if name not in shown:
-            axes.plot(x, y.astype(float), color=INK, alpha=0.16, linewidth=0.8)
+            axes.plot(*points, color=INK, alpha=0.16, linewidth=0.8, **every)
     for name, style in styles(shown).items():
-        x, y = curves[name]
-        axes.plot(
-            x,
-            y.astype(float),
-            color=style["color"],
-            dashes=style["dashes"] or (None, None),
-            marker="o",
-            markersize=3.5,
-            linewidth=1.7,
-            label=short_name(name),
-        )
+        if name in curves:
+            own = {"color": style["color"], "dashes": style["dashes"] or (None, None)}
+            axes.plot(*curves[name], **own, **every, **look, label=short_name(name))
 
 
 def add_legend(figure: Any, panels: Sequence[Any], others: int) -> None:

@@ -35,10 +35,6 @@ _NIGHT = Kind(
     folders={"tables": (".md",), "anytime": (".md",), "figures": (".svg",)},
 )
 
-EXIT_OK = 0
-EXIT_FAILED = 1
-EXIT_BAD_INPUT = 2
-
 _PROGRAM = "python -m reports.nightly"
 
 
@@ -46,15 +42,7 @@ _PROGRAM = "python -m reports.nightly"
     _PROGRAM,
     cls=Command,
     fails={
-        EXIT_BAD_INPUT: (
-            OutputError,
-            StoreError,
-            SuiteError,
-            MethodError,
-            RowsError,
-            RegistryError,
-            OSError,
-        )
+        2: (OutputError, StoreError, SuiteError, MethodError, RowsError, RegistryError, OSError)
     },
     examples=("--check", "--store night.sqlite --out night", "--store night.sqlite --update"),
     codes="0 as good as the committed rows; 1 the night failed, or --check found a stale file; "
@@ -67,10 +55,6 @@ _PROGRAM = "python -m reports.nightly"
 @CHECK_OPTION
 def main(options: Options) -> int:
     """Build the nightly tables and compare them with the committed rows."""
-    return _run(options)
-
-
-def _run(options: Options) -> int:
     if options.check:
         return _check()
     wanted = "expected --check, --update, or --store STORE with either --out DIR or --update"
@@ -82,22 +66,21 @@ def _run(options: Options) -> int:
         kept = (FOLDER / ROWS).read_text(encoding="utf-8")
         files = texts(read_rows(FOLDER / ROWS), known_values()) | {ROWS: kept}
         write_files(FOLDER, files, _NIGHT)
-        return EXIT_OK
+        return 0
     now = _stored(options.store, options.suite)
     if options.out is not None:
         check_place("--out", options.out, _NIGHT, [*store_files(options.store), FOLDER / ROWS])
-    reference = FOLDER / ROWS
     comparison = None
-    if reference.exists():
-        comparison = compare(read_rows(reference), now, known_values())
+    if (FOLDER / ROWS).exists():
+        comparison = compare(read_rows(FOLDER / ROWS), now, known_values())
     out = FOLDER if options.update else options.out
     _write(now, comparison, out, update=options.update)
     if comparison is None:
         print(f"no {ROWS} to compare with")
-        return EXIT_OK
+        return 0
     _tell(comparison)
     # What replaces the reference has been looked at by whoever asked for it.
-    return EXIT_OK if comparison.passed or options.update else EXIT_FAILED
+    return 0 if comparison.passed or options.update else 1
 
 
 def _stored(location: str, name: str) -> pd.DataFrame:

@@ -91,8 +91,8 @@ def compare(
             continue
         worse = list(_worse(old, new))
         (failures if _judged(old) or _serious(old, new) else changed).extend(worse)
-        if not worse:
-            better += _better(old, new) if _judged(old) else []
+        if not worse and _judged(old):
+            better += _better(old, new)
         slower += _slower(old, new)
     changed += [f"{_told(row)}: new" for run, row in after.items() if run not in before]
     both = len(before.keys() & after.keys())
@@ -145,27 +145,19 @@ def _serious(old: Row, new: Row) -> bool:
     return two_optima or new["status"] in ("error", "crashed")
 
 
-def _better(old: Row, new: Row) -> list[str]:
-    lines = []
+def _better(old: Row, new: Row) -> Iterator[str]:
+    where, tel, bound = _told(old), new["tel"], new["lower_bound"]
     if new["status"] == "optimal" and old["status"] != "optimal":
-        lines.append(f"{_told(old)}: {old['status']} before, now optimal")
-    elif old["role"] != "bounds" and _better_tel(new["tel"], old["tel"]):
-        lines.append(f"{_told(old)}: TEL {_shown(old['tel'])} before, now {new['tel']}")
-    elif _better_bound(new["lower_bound"], old["lower_bound"]):
-        lines.append(
-            f"{_told(old)}: bound {_shown(old['lower_bound'])} before, now {new['lower_bound']}"
-        )
-    return lines
+        yield f"{where}: {old['status']} before, now optimal"
+    elif old["role"] != "bounds" and _better_tel(tel, old["tel"]):
+        yield f"{where}: TEL {_shown(old['tel'])} before, now {tel}"
+    elif bound is not None and (old["lower_bound"] is None or bound > old["lower_bound"]):
+        yield f"{where}: bound {_shown(old['lower_bound'])} before, now {bound}"
 
 
 def _better_tel(first: int | None, second: int | None) -> bool:
     """Tell whether the first TEL is less than the second; a missing one is worse than any."""
     return first is not None and (second is None or first < second)
-
-
-def _better_bound(first: int | None, second: int | None) -> bool:
-    """Tell whether the first bound is more than the second; a missing one is worse than any."""
-    return first is not None and (second is None or first > second)
 
 
 def _slower(old: Row, new: Row) -> list[str]:

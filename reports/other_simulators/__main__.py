@@ -9,7 +9,6 @@ import click
 
 from reports.other_simulators import page
 from reports.other_simulators.blis import run_blis
-from reports.other_simulators.outcome import ServedRequest, SimulatorError
 from reports.other_simulators.own import run_own
 from reports.other_simulators.rows import read_rows, write_rows
 from reports.other_simulators.scenarios import (
@@ -22,6 +21,8 @@ from reports.other_simulators.scenarios import (
     SIMULATORS,
     VLLM,
     Scenario,
+    ServedRequest,
+    SimulatorError,
     read_trace,
     write_trace,
 )
@@ -55,10 +56,6 @@ _PROGRAM = "python -m reports.other_simulators"
 @CHECK_OPTION
 def main(options: Options) -> int:
     """Run the scenarios in this suite and in what is named, and build the page."""
-    return _run(options)
-
-
-def _run(options: Options) -> int:
     if options.check:
         return _check()
     require_checkout("--check writes nothing")

@@ -13,17 +13,19 @@ from __future__ import annotations
 import csv
 import json
 import re
-import subprocess
 import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from reports.other_simulators.outcome import ServedRequest, SimulatorError
-from reports.other_simulators.scenarios import Machine, Row
+from reports.other_simulators.scenarios import (
+    Machine,
+    Row,
+    ServedRequest,
+    SimulatorError,
+    run_program,
+)
 
-#: Seconds that one run may take.
-LIMIT = 600
 _EVICTION = re.compile(r"evicting request_(\d+) to make room")
 #: Width of the inner layer: the larger, the less a decoding request's term depends on its tokens.
 _INNER = 10_000
@@ -115,18 +117,10 @@ def run_blis(program: Path, machine: Machine, trace: list[Row]) -> list[ServedRe
     with tempfile.TemporaryDirectory() as place:
         _write_inputs(Path(place), trace)
         command = [str(program.resolve()), *_options(machine)]
-        try:
-            ended = subprocess.run(
-                command, cwd=place, capture_output=True, text=True, timeout=LIMIT
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise SimulatorError(f"BLIS: {error}") from error
-        if ended.returncode:
-            last = (ended.stderr.strip().splitlines() or ["no word"])[-1]
-            raise SimulatorError(f"BLIS ended with {ended.returncode}: {last}")
-        results = json.loads(Path(place, "results.json").read_text(encoding="utf-8"))
+        log = run_program("BLIS", command, made := Path(place, "results.json"))
+        results = json.loads(made.read_text(encoding="utf-8"))
         metrics = json.loads(Path(place, "metrics.json").read_text(encoding="utf-8"))
-    evictions = Counter(int(found) for found in _EVICTION.findall(ended.stderr))
+    evictions = Counter(int(found) for found in _EVICTION.findall(log))
     return _outcomes(trace, results, metrics, evictions)
 
 

@@ -15,8 +15,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from reports.other_simulators.blocks import Blocks, CachedBlocks
-from reports.other_simulators.outcome import ServedRequest
-from reports.other_simulators.scenarios import BLIS, KVOPT, SARATHI, VLLM, Machine, Row
+from reports.other_simulators.scenarios import (
+    BLIS,
+    KVOPT,
+    SARATHI,
+    VLLM,
+    Machine,
+    Row,
+    ServedRequest,
+)
 
 
 @dataclass(frozen=True)

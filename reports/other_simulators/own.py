@@ -7,8 +7,7 @@ from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
 from instances.batch_time import parse_batch_time
 from instances.batch_time.model import milliseconds
-from reports.other_simulators.outcome import ServedRequest
-from reports.other_simulators.scenarios import Machine, Row
+from reports.other_simulators.scenarios import Machine, Row, ServedRequest
 from schedules.real_time import replay
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from reports.figures.style import add_legend, draw_curves, drawing
 from reports.markdown import pipe_table
-from reports.other_simulators.outcome import ServedRequest
 from reports.other_simulators.rows import ServedRequests
 from reports.other_simulators.scenarios import (
     KVOPT,
@@ -16,6 +15,7 @@ from reports.other_simulators.scenarios import (
     SIMULATORS,
     Row,
     Scenario,
+    ServedRequest,
     read_trace,
 )
 from reports.other_simulators.steps import Step, latencies, same

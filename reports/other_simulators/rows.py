@@ -6,8 +6,7 @@ import csv
 import io
 from collections.abc import Mapping
 
-from reports.other_simulators.outcome import ServedRequest, SimulatorError
-from reports.other_simulators.scenarios import FOLDER, SCENARIOS
+from reports.other_simulators.scenarios import FOLDER, SCENARIOS, ServedRequest, SimulatorError
 from support.jsonfile import write_text
 
 ROWS = FOLDER / "rows"

@@ -1,16 +1,20 @@
-"""What all simulators are given alike: traces, memory, limits, batch time."""
+"""What all simulators are given alike (traces, memory, limits, batch time), and what they say."""
 
 from __future__ import annotations
 
 import csv
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from instances.families import families
 from support.jsonfile import write_text
 
 FOLDER = Path(__file__).parent
 TRACES = FOLDER / "traces"
+#: Seconds that one run of another simulator may take.
+LIMIT = 600
 
 KVOPT = "kvopt"
 SARATHI = "vidur-sarathi"
@@ -105,6 +109,39 @@ SCENARIOS = (
 
 #: Arrival (ns), prompt, output.
 Row = tuple[int, int, int]
+
+
+class ServedRequest(NamedTuple):
+    """When its first token came and when it completed (ns), and how often it was evicted."""
+
+    first_token: int
+    completion: int
+    evictions: int
+
+
+class SimulatorError(Exception):
+    """Another simulator cannot be run or answers what is not understood; one line."""
+
+
+def run_program(name: str, command: list[str], made: Path) -> str:
+    """Run another simulator, which makes a file, and return what it tells on standard error.
+
+    Raises
+    ------
+    SimulatorError
+        If it does not run to its end.
+    """
+    try:
+        ended = subprocess.run(
+            command, cwd=made.parent, capture_output=True, text=True, timeout=LIMIT
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SimulatorError(f"{name}: {error}") from error
+    if ended.returncode or not made.exists():
+        last = (ended.stderr.strip().splitlines() or ["no word"])[-1]
+        raise SimulatorError(f"{name} ended with {ended.returncode}: {last}")
+    return ended.stderr
+
 
 #: Family and mean arrivals a second of each trace.
 DRAWN = {"chat_10": ("chat", 10.0), "chat_50": ("chat", 50.0), "mixed_08": ("mix80-20", 0.8)}

@@ -11,9 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reports.other_simulators.bridge import TURNED, simulate, turned
-from reports.other_simulators.outcome import ServedRequest, SimulatorError
 from reports.other_simulators.rows import ROWS, ServedRequests
-from reports.other_simulators.scenarios import KVOPT, SCENARIOS, Row, Scenario, read_trace
+from reports.other_simulators.scenarios import (
+    KVOPT,
+    SCENARIOS,
+    Row,
+    Scenario,
+    ServedRequest,
+    SimulatorError,
+    read_trace,
+)
 from support.jsonfile import write_text
 
 FILE = ROWS / "steps.csv"

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import tempfile
 from pathlib import Path
 
-from reports.other_simulators.outcome import ServedRequest, SimulatorError
-from reports.other_simulators.scenarios import SARATHI, Machine, Row
+from reports.other_simulators.scenarios import SARATHI, Machine, Row, ServedRequest, run_program
 
 DRIVER = Path(__file__).with_name("vidur_driver.py")
-#: Seconds that one run may take.
-LIMIT = 600
 
 
 def run_vidur(
@@ -49,13 +45,5 @@ def run_vidur(
         given.write_text(json.dumps(task), encoding="utf-8")
         # Isolated, so that this folder's modules do not stand in the way of Vidur's.
         command = [python, "-I", str(DRIVER), str(given), str(found)]
-        try:
-            ended = subprocess.run(
-                command, cwd=place, capture_output=True, text=True, timeout=LIMIT
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise SimulatorError(f"Vidur: {error}") from error
-        if ended.returncode or not found.exists():
-            last = (ended.stderr.strip().splitlines() or ["no word"])[-1]
-            raise SimulatorError(f"Vidur ended with {ended.returncode}: {last}")
+        run_program("Vidur", command, found)
         return [ServedRequest(*row) for row in json.loads(found.read_text(encoding="utf-8"))]

@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 from instances import Instance
 from instances.files import parse_instance
 from instances.model import InfeasibleInstanceError
-from reports.figures.slim import slimmed
-from reports.svg_size import size_of
+from reports.figures.slim import size_of, slimmed
 from reports.table import written
 from schedules import Schedule, check_schedule, read_schedule
 from schedules.picture import pair_picture, picture_of, save_picture

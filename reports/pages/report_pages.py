@@ -97,8 +97,9 @@ def report_pages(
             drawn = [no_picture(f"Not drawn here; {command} --pictures N draws more.")]
         else:
             drawn = [no_picture("No schedule is stored.")]
-        if identity in followed:
-            drawn += _over_time(runs, line)
+        bounds = bounds_figure(runs, line["upper"], line["lower"]) if identity in followed else None
+        if bounds is not None:
+            drawn.append(Picture("UB and LB over time", BOUNDS_NOTE, bounds.svg, ".bounds"))
         of_it = [each for each in wrong if each.sha == line["sha"]]
         made.append(make_page(name, line, runs, of_it, told, drawn))
     return made
@@ -128,10 +129,3 @@ def _followed(reference: pd.DataFrame, most: int) -> set[str]:
     open_gap = gaps(reference["upper"], reference["lower"]).astype(float).fillna(1.0)
     order = reference.assign(_gap=open_gap).sort_values(["_gap", "n", "instance"], kind="stable")
     return set(order.index[::-1][:most])
-
-
-def _over_time(runs: pd.DataFrame, line: Mapping[str, Any]) -> list[Picture]:
-    drawn = bounds_figure(runs, line["upper"], line["lower"])
-    if drawn is None:
-        return []
-    return [Picture("UB and LB over time", BOUNDS_NOTE, drawn.svg, ".bounds")]

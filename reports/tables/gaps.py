@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 
 from reports.rows import MARK_NOTE
@@ -28,88 +30,71 @@ _SOLVERS = " Solvers only, the least penalised mean{to} first; they begin with a
 def gaps_to_optimum(runs: pd.DataFrame, *, engines: bool = False) -> Table:
     """Return the gaps on instances with a known optimum, per family and policy, or solver."""
     known = runs[runs["known"] & runs["engine"].eq(engines)]
-    groups = known.groupby(["family", "label"], sort=True)
-    frame = groups.agg(
-        instances=("id", "nunique"),
-        runs=("id", "size"),
-        unsolved=("failed", "sum"),
-        mean=("gap_opt", "mean"),
-        median=("gap_opt", "median"),
-        worst=("gap_opt", "max"),
-    )
-    frame["penalised"] = known["gap_opt"].fillna(1.0).groupby(_keys(known)).mean()
+    frame = _lines(known, "gap_opt")
     optimal = known["gap_opt"].eq(0).fillna(False) & ~known["kept"]
     frame["optimal"] = optimal.astype(float).groupby(_keys(known)).mean()
     alone = known[known["standing"].isin(["one witness", "one argument"])]
     frame["alone"] = alone.groupby(["family", "label"])["id"].nunique()
     frame["alone"] = frame["alone"].fillna(0).astype(int)
     columns = (
-        *_head(engines=engines),
-        Column("mean", "mean gap", "share"),
+        Column("gap_opt_mean", "mean gap", "share"),
         Column("penalised", "mean, penalised", "share"),
-        Column("median", "median gap", "share"),
-        Column("worst", "worst gap", "share"),
+        Column("gap_opt_median", "median gap", "share"),
+        Column("gap_opt_max", "worst gap", "share"),
         Column("optimal", "optimal", "share"),
         Column("alone", "one proof", "count"),
     )
-    frame = _ordered(frame, known)
-    if engines:
-        return Table("gaps-solvers", "Gap to OPT, solvers", _of_solvers(""), columns, frame)
-    return Table("gaps", "Gap to OPT", _NOTE_KNOWN + _RANKED.format(to=""), columns, frame)
+    made = Table("gaps", "Gap to OPT", _NOTE_KNOWN, columns, _ordered(frame, known))
+    return _ranked(made, "", engines=engines)
 
 
 def gaps_to_bounds(runs: pd.DataFrame, *, engines: bool = False) -> Table:
     """Return both gaps on instances whose optimum is open, per family and policy, or solver."""
     still = runs["standing"].isin(["open", "contradiction", "none"])
     unknown = runs[~runs["known"] & still & runs["engine"].eq(engines)]
-    groups = unknown.groupby(["family", "label"], sort=True)
-    frame = groups.agg(
+    frame = _ordered(_lines(unknown, "gap_upper", "gap_lower"), unknown)
+    columns = (
+        Column("gap_upper_mean", "to UB: mean", "share"),
+        Column("penalised", "to UB: mean, penalised", "share"),
+        Column("gap_upper_median", "to UB: median", "share"),
+        Column("gap_upper_max", "to UB: worst", "share"),
+        Column("gap_lower_mean", "to LB: mean", "share"),
+        Column("gap_lower_median", "to LB: median", "share"),
+        Column("gap_lower_max", "to LB: worst", "share"),
+    )
+    made = Table("gaps-open", "Gap where OPT is open", _NOTE_OPEN, columns, frame)
+    return _ranked(made, " to UB", engines=engines)
+
+
+def _lines(runs: pd.DataFrame, *gaps: str) -> pd.DataFrame:
+    """Return mean, median and largest of some gaps, and the penalised mean of the first."""
+    frame = runs.groupby(["family", "label"], sort=True).agg(
         instances=("id", "nunique"),
         runs=("id", "size"),
         unsolved=("failed", "sum"),
-        lower_mean=("gap_lower", "mean"),
-        lower_median=("gap_lower", "median"),
-        lower_worst=("gap_lower", "max"),
-        upper_mean=("gap_upper", "mean"),
-        upper_median=("gap_upper", "median"),
-        upper_worst=("gap_upper", "max"),
+        **{f"{gap}_{take}": (gap, take) for gap in gaps for take in ("mean", "median", "max")},
     )
-    frame["penalised"] = unknown["gap_upper"].fillna(1.0).groupby(_keys(unknown)).mean()
-    columns = (
-        *_head(engines=engines),
-        Column("upper_mean", "to UB: mean", "share"),
-        Column("penalised", "to UB: mean, penalised", "share"),
-        Column("upper_median", "to UB: median", "share"),
-        Column("upper_worst", "to UB: worst", "share"),
-        Column("lower_mean", "to LB: mean", "share"),
-        Column("lower_median", "to LB: median", "share"),
-        Column("lower_worst", "to LB: worst", "share"),
-    )
-    frame, title = _ordered(frame, unknown), "Gap where OPT is open"
-    if engines:
-        note = _of_solvers(" to UB", _NOTE_OPEN)
-        return Table("gaps-open-solvers", f"{title}, solvers", note, columns, frame)
-    note = _NOTE_OPEN + _RANKED.format(to=" to UB")
-    return Table("gaps-open", title, note, columns, frame)
+    return frame.assign(penalised=runs[gaps[0]].fillna(1.0).groupby(_keys(runs)).mean())
 
 
-def _of_solvers(to: str, note: str = _NOTE_KNOWN) -> str:
-    return note + _SOLVERS.format(to=to)
-
-
-def _head(*, engines: bool) -> tuple[Column, ...]:
+def _ranked(made: Table, to: str, *, engines: bool) -> Table:
+    """Return a table with its first columns and how it is ranked, of policies or solvers."""
     first = (
         (Column("label", "solver", "name"),)
         if engines
         else (Column("rank", "rank", "count"), Column("label", "policy", "name"))
     )
-    return (
+    columns = (
         Column("family", "family", "name"),
         *first,
         Column("instances", "instances", "count"),
         Column("runs", "runs", "count"),
         Column("unsolved", "no schedule", "count"),
+        *made.columns,
     )
+    note = made.note + (_SOLVERS if engines else _RANKED).format(to=to)
+    made = replace(made, columns=columns, note=note)
+    return made.of_solvers() if engines else made
 
 
 def _ordered(frame: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:

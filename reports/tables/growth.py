@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from reports.interval import interval_text
-from reports.metrics.growth import LEAST_SIZES, fit_exponent
+from reports.metrics import LEAST_SIZES, fit_exponent
 from reports.series import with_series
 from reports.table import Column, Table
 

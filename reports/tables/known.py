@@ -53,7 +53,5 @@ def known_optima(
         Column("mean", "mean ratio", "ratio"),
         Column("worst", "worst ratio", "ratio"),
     )
-    title = "Against optima known by construction"
-    if engines:
-        return Table("known-optima-solvers", f"{title}, solvers", _NOTE, columns, table)
-    return Table("known-optima", title, _NOTE, columns, table)
+    made = Table("known-optima", "Against optima known by construction", _NOTE, columns, table)
+    return made.of_solvers() if engines else made

@@ -6,7 +6,7 @@ import pandas as pd
 
 from reports.boards import Board, boards, outside, standings
 from reports.interval import interval_text, share_text
-from reports.metrics.shifted_mean import SHIFT_SECONDS, shifted_geometric_mean
+from reports.metrics import SHIFT_SECONDS, shifted_geometric_mean
 from reports.table import WORST_ON, Column, Table
 from schedules.gap import gaps
 from support.text import counted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reports.metrics.shifted_mean import SHIFT_SECONDS, counted_seconds, shifted_geometric_mean
+from reports.metrics import SHIFT_SECONDS, counted_seconds, shifted_geometric_mean
 from reports.table import Column, Table
 
 _NOTE = (

@@ -24,8 +24,8 @@ from claims.ledger.model import (
 from claims.ledger.render import errata_text, index_text, paper_text
 from claims.ledger.shown import Shown, refused, run_check, together
 from claims.page import pages as experiments
+from tests.docs.pages import ROOT, is_test
 
-ROOT = Path(__file__).resolve().parents[2]
 CHECKED = [name for name, each in statements().items() if each.check]
 #: Checks of more than a second, or that start processes of their own.
 SLOW = {"J1 Theorem 6.2", "J2 Equations 1 to 4"}
@@ -155,8 +155,8 @@ def test_rows_name_what_there_is() -> None:
     assert named == set(errata())
     for name, each in statements().items():
         assert not each.page or each.page in experiments(), name
-        assert all(_defined(test) for test in each.tests), name
-    assert all(_defined(test) for item in errata().values() for test in item.tests)
+        assert all(is_test(test) for test in each.tests), name
+    assert all(is_test(test) for item in errata().values() for test in item.tests)
     for letter in LETTERS:
         source = ROOT / "claims" / "ledger" / "checks" / f"{letter.lower()}.py"
         made = {
@@ -166,12 +166,6 @@ def test_rows_name_what_there_is() -> None:
         }
         used = {each.check for each in papers()[letter].statement if each.check}
         assert used == {name for name in made if not name.startswith("_")}
-
-
-def _defined(test: str) -> bool:
-    file, _, name = test.partition("::")
-    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
-    return not name or name in {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
 
 
 WHOLE = {

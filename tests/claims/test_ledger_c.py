@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, permutations, product
 
@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from claims.ledger import chen
+from claims.ledger.chen import geometric
 from claims.ledger.model import errata
-from claims.lemma_2 import geometric, stated_ratio
 
 
 def in_order(outputs: Sequence[int], memory: int, prompt: int, believed: Sequence[int]) -> int:
@@ -295,15 +295,3 @@ def test_the_mode_of_lg() -> None:
     assert shares[8] == pytest.approx(shares[9])
     assert math.log(1 / 0.9) < 0.11
     assert 1 / math.log(1 / 0.9) == pytest.approx(9.5, abs=0.05)
-
-
-@pytest.mark.parametrize("q", [0.1, 0.5, 0.8, 0.9])
-def test_the_form_of_theorem_8(q: float) -> None:
-    """It is Lemma 2's value on LG(p), and tends to 14/9."""
-    form: Callable[[float], float] = lambda q: (  # noqa: E731
-        (1 + q) ** 2
-        * (1 + 3 * q + 6 * q**2 + 3 * q**3 + q**4)
-        / (1 + 2 * q + 11 * q**2 + 8 * q**3 + 11 * q**4 + 2 * q**5 + q**6)
-    )
-    assert stated_ratio(geometric(1 - q, 600, weighted=True)) == pytest.approx(form(q), rel=1e-6)
-    assert form(1.0) == pytest.approx(14 / 9)

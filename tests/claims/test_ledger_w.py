@@ -12,6 +12,7 @@ from claims.ledger.checks import w
 from claims.ledger.shown import together
 from heuristics.reference.sorted_f import Item
 from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.errata_alone import to_the_letter
 
 Pair = tuple[int, int]
 
@@ -71,27 +72,11 @@ def test_theorem_4_4_fails_to_the_letter(
     batches: list[list[tuple[int, int]]], memory: int, found: int, one_by_one: int
 ) -> None:
     """Algorithm 1 counts a request at t = p + o, s + o tokens, beside those that start at t."""
-    waiting = [pair for batch in batches for pair in batch]
     for k, batch in enumerate(batches):
         assert tuple(sorted(batch)) in [
             tuple(sorted(each)) for each in least([pair for b in batches[k:] for pair in b], memory)
         ]
-
-    def at(begun: list[tuple[int, int, int]], t: int) -> int:
-        return sum(s + t - p for p, s, o in begun if p <= t <= p + o)
-
-    begun: list[tuple[int, int, int]] = []
-    now = total = 0
-    while waiting:
-        s, o = waiting[0]
-        more = [*begun, (now, s, o)]
-        if all(at(more, t) <= memory for t in range(now, now + 7)):
-            begun.append((now, s, o))
-            total += now + o
-            waiting.pop(0)
-        else:
-            now += 1
-    assert total == found
+    assert to_the_letter([(0, *pair) for batch in batches for pair in batch], memory) == found
     begin = separate = 0
     for batch in batches:
         separate += sum(begin + o for _, o in batch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import textwrap
 from dataclasses import dataclass, field
@@ -129,6 +130,13 @@ def code_spans(page: Path) -> list[str]:
     tokens = MarkdownIt("commonmark").enable("table").parse(page.read_text(encoding="utf-8"))
     inline = [child for token in tokens for child in token.children or ()]
     return [child.content for child in inline if child.type == "code_inline"]
+
+
+def is_test(named: str) -> bool:
+    """Tell whether a file has the test that ``FILE::TEST`` names; a file alone is read."""
+    file, _, name = named.partition("::")
+    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    return not name or name in {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
 
 
 def anchors(page: Path) -> set[str]:

@@ -15,25 +15,24 @@ from instances.named import find_instance
 from kvopt.registered import registered
 from tests.docs.pages import PAGES, ROOT, blocks
 
+_NOTEBOOK = nbformat.read(ROOT / "docs" / "quickstart.ipynb", as_version=4)
+#: The source of each cell of the notebook that shows something, and what that is.
+_CELLS = [(cell.source, output) for cell in _NOTEBOOK.cells for output in cell.get("outputs", [])]
+
 
 def _printed() -> Iterator[tuple[str, str]]:
     """Yield every block of a page, and every output of the notebook, with where it stands."""
     for page in PAGES:
         for block in blocks(page):
             yield f"{page.name}:{block.line}", block.text
-    notebook = nbformat.read(ROOT / "docs" / "quickstart.ipynb", as_version=4)
-    for number, cell in enumerate(notebook.cells):
-        for output in cell.get("outputs", []):
-            yield f"quickstart.ipynb:{number}", output.get("text", "")
+    for number, (_, output) in enumerate(_CELLS):
+        yield f"quickstart.ipynb:{number}", output.get("text", "")
 
 
-def _cells() -> Iterator[tuple[str, str, str]]:
-    """Yield the source of each cell of the notebook, and what it shows as text and as HTML."""
-    notebook = nbformat.read(ROOT / "docs" / "quickstart.ipynb", as_version=4)
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            data = output.get("data", {})
-            yield cell.source, data.get("text/plain", ""), data.get("text/html", "")
+def _shown(source: str, kind: str = "plain") -> str:
+    """Return what the cell of the notebook shows in whose source some words stand."""
+    shown: str = next(output["data"][f"text/{kind}"] for told, output in _CELLS if source in told)
+    return shown
 
 
 SUMMARIES = {
@@ -80,7 +79,7 @@ def test_what_the_readme_says_of_mc_sf_is_true() -> None:
 
 def test_what_the_notebook_shows_is_true_today() -> None:
     """Its table of many runs: what policies that know all reach, and what the registry knows."""
-    (table,) = [html for source, _, html in _cells() if "kvopt.compare" in source]
+    table = _shown("kvopt.compare", "html")
     names = re.findall(r"<th>(\w+)</th>", table.partition("<tbody>")[0])
     rows = [re.findall(r"<td>(.*?)</td>", row) for row in table.split("<tr>")[1:]]
     runs = [dict(zip(names, row, strict=True)) for row in rows if row]
@@ -102,12 +101,8 @@ def test_what_the_notebook_says_of_one_run_is_one_run() -> None:
     """Its numbers are those of the summary, and its curve ends there."""
     shown = next(SUMMARIES[where] for where in SUMMARIES if where.startswith("quickstart"))
     tel, bound = (int(shown[label].split()[0]) for label in ("TEL", "lower bound"))
-    plain = {source: text for source, text, _ in _cells()}
     gap = (tel - bound) / tel
-    told = next(text for source, text in plain.items() if source.startswith("result.tel,"))
-    assert told == str((tel, bound, gap, "feasible"))
-    curve = next(text for source, text in plain.items() if source.startswith("result.trace"))
-    assert curve.split()[-3:-1] == [str(tel), str(bound)]
-    mc_sf = next(text for source, text in plain.items() if source.startswith("kvopt.run("))
+    assert _shown("result.tel,") == str((tel, bound, gap, "feasible"))
+    assert _shown("result.trace").split()[-3:-1] == [str(tel), str(bound)]
     instance = read_instance(find_instance("uniform_100"))
-    assert f"TEL {run_policy(policies()['mc-sf'], instance).tel}, " in mc_sf
+    assert f"TEL {run_policy(policies()['mc-sf'], instance).tel}, " in _shown("kvopt.run(")

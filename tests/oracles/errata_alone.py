@@ -87,7 +87,8 @@ def e4() -> bool:
     return (least(rows, 3, 3), least(rows, 6, 3)) == (6, 3)
 
 
-def _to_the_letter(rows: Sequence[Row], memory: int) -> int:
+def to_the_letter(rows: Sequence[Row], memory: int) -> int:
+    """Return the TEL of W Algorithm 1, Phase 2, as printed, in the order of the rows."""
     starts: dict[int, int] = {}
     now = 0
     while len(starts) < len(rows):
@@ -110,7 +111,7 @@ def e5() -> bool:
     """Example 3.1: 85 and 46 to the letter, 64 and 45 by (9)."""
     mc_sf = [(0, 63, 1)] + [(0, 1, 2)] * 21
     sorted_f = mc_sf[1:] + mc_sf[:1]
-    found = [(_to_the_letter(r, 64), total(r, admit(r, range(22), 64))) for r in (mc_sf, sorted_f)]
+    found = [(to_the_letter(r, 64), total(r, admit(r, range(22), 64))) for r in (mc_sf, sorted_f)]
     return found == [(85, 64), (46, 45)]
 
 

@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
+
+from kvopt.running.record import Record
+from kvopt.store.export import export_rows
+from reports.ablation import page
+from tests.reports.synthetic import frame
 
 
 @pytest.fixture
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures take most of the time and are looked at elsewhere."""
     monkeypatch.setattr("reports.build._figure", lambda *_: None)
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Writes rows of the ablation to a folder of their own, where the page is built from them."""
+    for name, file in (("ROWS", "rows.csv"), ("PAGE", "ABLATION.md")):
+        monkeypatch.setattr(page, name, tmp_path / file)
+    monkeypatch.setattr(page, "FOLDER", tmp_path)
+
+    def written(*records: Record) -> Path:
+        export_rows(frame(*records), page.ROWS)
+        return tmp_path
+
+    return written

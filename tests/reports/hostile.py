@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from kvopt.running.record import Record
+from tests.reports.synthetic import digest, record
+
 #: Each sets ``window.pwned`` or closes something if it is taken for markup.
 NAMES = (
     "<script>window.pwned=1</script>",
@@ -37,3 +40,30 @@ NAMES = (
     "www.example.invalid @user #1 :tada:",
     "x" * 400,
 )
+
+
+def hostile_records(*methods: str) -> list[Record]:
+    """Return runs of methods and of one of each name, on an instance and family of that name."""
+    return [
+        record(
+            instance=name,
+            instance_sha256=digest(str(k)),
+            family=name,
+            method=method,
+            section=name,
+            detail=name,
+            found_by=name,
+            bound_source=name,
+            cpu=name,
+            platform=name,
+            python=name,
+            git_commit=name,
+            versions={name: name},
+            tel=100 + k,
+            lower_bound=100 + k if k % 2 else 500,
+            status="refused" if k % 5 == 0 else "feasible",
+            finished_utc=name,
+        )
+        for k, name in enumerate(NAMES)
+        for method in (*methods, name)
+    ]

@@ -12,6 +12,10 @@ import pandas as pd
 from instances import Instance
 from kvopt.methods.witness import word_counts
 from kvopt.running.record import Record, columns
+from reports.measured import measured
+from reports.references import references
+from reports.rows import prepare
+from reports.units import Unit, units
 
 
 def record(**changed: Any) -> Record:
@@ -57,6 +61,17 @@ def frame(*records: Record) -> pd.DataFrame:
         if column.dtype == "Int64":
             table[column.name] = pd.array(table[column.name].tolist(), dtype="Int64")
     return table
+
+
+def measured_of(*records: Record) -> pd.DataFrame:
+    """Return the runs that count with what is known of their instances by themselves."""
+    rows = prepare(frame(*records))
+    return measured(rows, references(rows))
+
+
+def units_of(*records: Record) -> list[Unit]:
+    """Return the units of time of some runs."""
+    return units(prepare(frame(*records)), measured_of(*records))
 
 
 def digest(text: str) -> str:

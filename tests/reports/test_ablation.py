@@ -14,12 +14,11 @@ from kvopt.commands import evaluate
 from kvopt.methods import options
 from kvopt.methods.options import format_formulation, read_formulation
 from kvopt.running.record import Record
-from kvopt.store.export import export_rows
 from kvopt.store.export import read_rows as stored_rows
 from kvopt.suites import SuiteError, load, read_suite
 from kvopt.suites.suite import SWITCHES
 from reports.ablation import page
-from tests.reports.synthetic import frame, record
+from tests.reports.synthetic import record
 
 
 def _row(section: str, instance: str, method: str, **changed: Any) -> Record:
@@ -63,20 +62,6 @@ PLAIN = (
         total_seconds=2.0,
     ),
 )
-
-
-@pytest.fixture
-def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
-    """Writes rows to a folder of their own, where the page is built from them."""
-    for name, file in (("ROWS", "rows.csv"), ("PAGE", "ABLATION.md")):
-        monkeypatch.setattr(page, name, tmp_path / file)
-    monkeypatch.setattr(page, "FOLDER", tmp_path)
-
-    def written(*records: Record) -> Path:
-        export_rows(frame(*records), page.ROWS)
-        return tmp_path
-
-    return written
 
 
 def _cells(folder: Path, start: str) -> dict[str, list[str]]:

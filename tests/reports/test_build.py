@@ -26,7 +26,8 @@ from reports.folder import MARKER
 from reports.parts import Figure, Report
 from schedules import make_schedule
 from schedules.files import schedule_document
-from tests.reports.synthetic import frame, many, record
+from tests.reports.folders import held
+from tests.reports.synthetic import frame, many, record, record_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -78,15 +79,7 @@ def _run(instance: Instance, method: str, late: int = 0) -> Finished:
         starts.append(now)
         now += request.output
     schedule = make_schedule(instance, starts, method)
-    row = record(
-        instance=instance.name,
-        instance_sha256=instance.sha256,
-        family=instance.family,
-        n=len(instance),
-        memory=instance.memory,
-        method=method,
-        tel=schedule.tel,
-    )
+    row = record_of(instance, family=instance.family, method=method, tel=schedule.tel)
     return Finished(row, schedule_document(schedule), None, instance_document(instance))
 
 
@@ -163,11 +156,9 @@ def test_store_csv_and_parquet_give_the_same_tables(store: Path, tmp_path: Path)
         export_rows(rows, tmp_path / name)
         out = tmp_path / name.replace(".", "_")
         assert main(["--store", str(tmp_path / name), "--out", str(out)]) == 0
-        assert {
-            str(path.relative_to(out)): path.read_text(encoding="utf-8")
-            for path in out.rglob("*")
-            if path.is_file() and path.name != MARKER
-        } == expected
+        made = held(out)
+        del made[MARKER]
+        assert made == expected
 
 
 @pytest.mark.slow("walks")
@@ -185,7 +176,7 @@ def test_both_commands_make_the_same_page_of_a_store(
     location = ["--store", "runs.sqlite"]
     assert evaluate.main([*location, "--report", "one", "--quiet"]) == 0
     assert main([*location, "--out", "two"]) == 0
-    one, two = (_holds(tmp_path / name) for name in ("one", "two"))
+    one, two = (held(tmp_path / name) for name in ("one", "two"))
     assert one == two
     page = one["instances/example_3_1.md"]
     assert "(registry)" in page
@@ -199,15 +190,7 @@ def test_both_commands_make_the_same_page_of_a_store(
     assert "## What each policy loses" in page
     # Without the registry it is another page.
     assert main([*location, "--out", "two", "--no-best-known"]) == 0
-    assert "(registry)" not in _holds(tmp_path / "two")["instances/example_3_1.md"]
-
-
-def _holds(folder: Path) -> dict[str, str]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
+    assert "(registry)" not in held(tmp_path / "two")["instances/example_3_1.md"]
 
 
 @pytest.mark.slow("walks")
@@ -244,7 +227,7 @@ def test_pages_picture_the_best_schedule(store: Path, tmp_path: Path) -> None:
     large = (out / "instances" / "large.html").read_text(encoding="utf-8")
     assert 'src="large.svg"' in large
     assert (out / "instances" / "large.svg").stat().st_size > 10_000
-    pages = _holds(out / "instances")
+    pages = held(out / "instances")
     assert "](small.svg)" in pages["small.md"]
     assert "reports.build --pictures N" in pages["other.md"]
     assert main(["--store", str(store), "--out", str(out), "--pictures", "0"]) == 0
@@ -327,19 +310,6 @@ def test_check_names_the_stale_file(
     assert main([*command, "--check"]) == 1
     (out / "instances" / "gone.md").unlink()
     assert main([*command, "--check"]) == 0
-
-
-@pytest.mark.slow("walks")
-@pytest.mark.usefixtures("no_figures")
-def test_files_of_an_earlier_report_are_removed(tmp_path: Path) -> None:
-    """A page of an instance that is no longer there goes; a file of someone else stays."""
-    build_report(frame(record(instance="old", tel=5)), tmp_path)
-    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
-    (tmp_path / "instances" / "notes.txt").write_text("mine", encoding="utf-8")
-    build_report(frame(record(instance="new", tel=5)), tmp_path)
-    names = {path.name for path in (tmp_path / "instances").iterdir()}
-    assert names == {"new.md", "new.html", "notes.txt"}
-    assert (tmp_path / "notes.txt").exists()
 
 
 @pytest.mark.usefixtures("no_figures")

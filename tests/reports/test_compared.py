@@ -8,11 +8,7 @@ from kvopt.running.record import Record
 from reports.compared import MOST_RANKED, Compared, compared
 from reports.first import ranking_text
 from reports.interval import at_most, shares
-from reports.measured import measured
-from reports.references import references
-from reports.rows import prepare
-from reports.units import units
-from tests.reports.synthetic import frame, record
+from tests.reports.synthetic import frame, record, units_of
 
 
 def _run(method: str, instance: str, tel: int | None, **more: object) -> Record:
@@ -22,8 +18,7 @@ def _run(method: str, instance: str, tel: int | None, **more: object) -> Record:
 
 
 def _compared(*records: Record) -> Compared:
-    rows = prepare(frame(*records))
-    (unit,) = units(rows, measured(rows, references(rows)))
+    (unit,) = units_of(*records)
     found = compared(unit)
     assert found is not None
     return found

@@ -16,8 +16,8 @@ from reports.build import build_report, make_report, texts
 from reports.markdown import code, table_text
 from reports.slugs import slugs
 from reports.table import Column, Table
-from tests.reports.hostile import NAMES
-from tests.reports.synthetic import digest, frame, record
+from tests.reports.hostile import NAMES, hostile_records
+from tests.reports.synthetic import frame, record
 
 _MARKDOWN = MarkdownIt("gfm-like", {"linkify": False})
 
@@ -25,31 +25,7 @@ _MARKDOWN = MarkdownIt("gfm-like", {"linkify": False})
 @pytest.fixture(scope="module")
 def files() -> dict[str, str]:
     """The report of a run of every hostile method on every hostile instance and family."""
-    records = []
-    for k, name in enumerate(NAMES):
-        for method in ("svf", name):
-            records.append(
-                record(
-                    instance=name,
-                    instance_sha256=digest(str(k)),
-                    family=name,
-                    method=method,
-                    section=name,
-                    detail=name,
-                    found_by=name,
-                    bound_source=name,
-                    cpu=name,
-                    platform=name,
-                    python=name,
-                    git_commit=name,
-                    versions={name: name},
-                    tel=100 + k,
-                    lower_bound=100 + k if k % 2 else 500,
-                    status="refused" if k % 5 == 0 else "feasible",
-                    finished_utc=name,
-                )
-            )
-    return texts(make_report(frame(*records)))
+    return texts(make_report(frame(*hostile_records("svf"))))
 
 
 class _Tags(HTMLParser):

@@ -15,19 +15,14 @@ from reports.figures.profiles import profile_figure
 from reports.figures.slim import slimmed
 from reports.figures.spots import Caption, step_places
 from reports.figures.style import drawing, log_axis, with_base
-from reports.measured import measured
 from reports.per_instance import per_instance
-from reports.references import references
+from reports.pictures.__main__ import main as pictures
 from reports.rows import prepare
 from reports.tables.profiles import tel_costs
-from tests.reports.synthetic import frame, record
+from tests.pins import as_pinned
+from tests.reports.synthetic import frame, measured_of, record
 
 _SVG = "{http://www.w3.org/2000/svg}"
-
-
-def _averaged(*records: object) -> pd.DataFrame:
-    rows = prepare(frame(*records))  # type: ignore[arg-type]
-    return per_instance(measured(rows, references(rows)))
 
 
 def _texts(svg: str) -> list[str]:
@@ -107,7 +102,7 @@ def test_the_map_tells_means_and_the_largest_gap() -> None:
         record(instance="c", family="other", tel=300, known_optimum=100),
         record(instance="a", method="fcfs", tel=100, known_optimum=100),
     ]
-    drawn = heat_figure(_averaged(*runs))
+    drawn = heat_figure(per_instance(measured_of(*runs)))
     assert drawn is not None
     told = {(spot.caption.method, spot.caption.where): spot for spot in drawn.spots}
     cell = told["svf", "uniform"].caption
@@ -130,7 +125,7 @@ def test_the_map_names_a_batch_time_that_is_not_everybodys(
 ) -> None:
     """What all columns share is in the title."""
     runs = [record(tel=100, known_optimum=100, batch_time=each) for each in batch_times]
-    drawn = heat_figure(_averaged(*runs))
+    drawn = heat_figure(per_instance(measured_of(*runs)))
     assert drawn is not None
     shown = {text for text in (*columns, "uniform, linear") if f">{text}</text>" in drawn.svg}
     assert shown == columns
@@ -142,7 +137,7 @@ def test_the_map_leaves_all_open_where_one_instance_has_no_bound() -> None:
         record(instance="a", tel=100, known_optimum=100),
         record(instance="b", tel=200),
     ]
-    drawn = heat_figure(_averaged(*runs))
+    drawn = heat_figure(per_instance(measured_of(*runs)))
     assert drawn is not None
     assert drawn.spots[0].caption.value == "mean gap [0.0, ?] % over 2 instances"
     # The bar is as wide as the cell, less a margin on both sides.
@@ -159,7 +154,7 @@ def test_profiles_tell_their_instances() -> None:
         record(instance="a", method="fcfs", tel=120),
         record(instance="b", method="fcfs", tel=100),
     ]
-    averaged = _averaged(*runs)
+    averaged = per_instance(measured_of(*runs))
     names = dict(zip(averaged["id"], averaged["instance"], strict=True))
     drawn = profile_figure(tel_costs(averaged), names, "TEL", least_range=2)
     assert drawn is not None
@@ -246,3 +241,9 @@ def test_who_is_drawn_in_grey() -> None:
     assert drawn == [4, 0]
     last = with_base([*(f"p{k}" for k in range(11)), "vllm-v1"])
     assert last == ["vllm-v1", *(f"p{k}" for k in range(9))]
+
+
+@as_pinned("matplotlib")
+def test_the_committed_picture_of_the_readme_is_fresh() -> None:
+    """Drawn again from instance, best schedule and policy it is the same, byte for byte."""
+    assert pictures(["--check"]) == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -13,20 +12,10 @@ from kvopt.store import Store
 from reports.build import build_report
 from reports.folder import MARKER, REPORT, check_place, list_text, write_files
 from support.outputs import OutputError
+from tests.reports.folders import fill, held
 from tests.reports.synthetic import frame
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def _fill(root: Path, files: Mapping[str, str]) -> None:
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
-
-
-def _holds(root: Path) -> dict[str, bytes]:
-    files = [path for path in root.rglob("*") if path.is_file()]
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
 
 
 @pytest.mark.slow("walks")
@@ -39,7 +28,7 @@ def test_folders_of_someone_else_are_refused(
     """Whatever lies in it: exit code 2, one line, before rows are looked at, and all is left."""
     Store(tmp_path / "runs.sqlite").close()
     out = tmp_path / "out"
-    _fill(out, {mine: "mine"})
+    fill(out, {mine: "mine"})
     assert reports.build.main(["--store", str(tmp_path / "runs.sqlite"), "--out", str(out)]) == 2
     told = capsys.readouterr().err
     assert told.count("\n") == 1
@@ -48,7 +37,7 @@ def test_folders_of_someone_else_are_refused(
         check_place("--out", out, nightly._NIGHT)
     with pytest.raises(OutputError):
         build_report(frame(), out)
-    assert _holds(out) == {mine: b"mine"}
+    assert held(out) == {mine: "mine"}
 
 
 def test_the_checkout_is_refused(
@@ -67,25 +56,25 @@ def test_the_checkout_is_refused(
 def test_a_file_of_ones_own_among_those_of_a_report(tmp_path: Path) -> None:
     """It stays; a report that needs its name is refused before any file of it is written."""
     write_files(tmp_path, {"README.md": "1", "tables/a.md": "1"})
-    _fill(tmp_path, {"tables/b.md": "mine"})
+    fill(tmp_path, {"tables/b.md": "mine"})
     write_files(tmp_path, {"README.md": "2"})
-    marker = list_text(["README.md"], REPORT).encode()
-    after = {"README.md": b"2", "tables/b.md": b"mine", MARKER: marker}
-    assert _holds(tmp_path) == after
+    marker = list_text(["README.md"], REPORT)
+    after = {"README.md": "2", "tables/b.md": "mine", MARKER: marker}
+    assert held(tmp_path) == after
     with pytest.raises(OutputError, match=r"tables/b\.md"):
         write_files(tmp_path, {"README.md": "3", "tables/b.md": "3"})
-    assert _holds(tmp_path) == after
+    assert held(tmp_path) == after
 
 
 def test_a_list_removes_nothing_outside(tmp_path: Path) -> None:
     """What a list names that is no place of a report is not touched."""
     root = tmp_path / "out"
     names = ["../mine.md", "tables/../../mine.md", "tables/deep/a.md", "tables/old.md", "x.md"]
-    _fill(root, dict.fromkeys(["x.md", "tables/deep/a.md", "tables/old.md"], "mine"))
-    _fill(root, {MARKER: list_text(names, REPORT), "../mine.md": "mine"})
+    fill(root, dict.fromkeys(["x.md", "tables/deep/a.md", "tables/old.md"], "mine"))
+    fill(root, {MARKER: list_text(names, REPORT), "../mine.md": "mine"})
     write_files(root, {"README.md": "1"})
     assert (tmp_path / "mine.md").exists()
-    assert set(_holds(root)) == {"x.md", "tables/deep/a.md", "README.md", MARKER}
+    assert set(held(root)) == {"x.md", "tables/deep/a.md", "README.md", MARKER}
 
 
 def test_a_report_that_was_cut_short_is_resumed(
@@ -103,6 +92,6 @@ def test_a_report_that_was_cut_short_is_resumed(
         patched.setattr("reports.folder.write_text", full)
         with pytest.raises(OSError, match="disk full"):
             write_files(tmp_path, {"README.md": "1", "tables/a.md": "1"})
-    _fill(tmp_path, {"tables/a.md": "torn"})
+    fill(tmp_path, {"tables/a.md": "torn"})
     write_files(tmp_path, {"README.md": "2"})
     assert not (tmp_path / "tables" / "a.md").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -9,7 +10,6 @@ import pytest
 
 from kvopt.methods.fingerprint import fingerprint
 from kvopt.methods.grammar import read_method
-from kvopt.store.export import export_rows
 from reports import freshness
 from reports.ablation import page
 from reports.build import make_report, texts
@@ -75,15 +75,13 @@ def test_a_page_that_calls_itself_current_must_be(
 
 
 def test_check_fails_once_sources_have_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    write: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The page is current; after an edit it is not, and says so when it is made again."""
-    for name, file in (("ROWS", "rows.csv"), ("PAGE", "ABLATION.md")):
-        monkeypatch.setattr(page, name, tmp_path / file)
-    monkeypatch.setattr(page, "FOLDER", tmp_path)
     given = {"section": "proofs-8", "n": 8, "tel": 9, "code": "now", "total_seconds": 1.0}
-    runs = (record(method=name, **given) for name in ("highs:ilp", "cpsat:cpsat"))
-    export_rows(frame(*runs), page.ROWS)
+    write(*(record(method=name, **given) for name in ("highs:ilp", "cpsat:cpsat")))
     monkeypatch.setattr(freshness, "_digest", lambda _: "now")
     page.main([])
     assert "\n\nStale: none of 2 rows" in page.PAGE.read_text().partition("## ")[0]

@@ -191,15 +191,6 @@ def test_the_verdict_without_some_kinds_of_policies() -> None:
     )
 
 
-def test_labels_say_what_was_run() -> None:
-    """The values of a prediction stand beside its name, also where they are the defaults."""
-    report = _report(record(method="a-min with interval", tel=100, known_optimum=50))
-    assert _tables(report)["leaderboard"].index.tolist() == ["a-min with interval(1,1000)"]
-    assert "With predictions: a-min with interval(1,1000), the only online one" in str(
-        report.verdict[2]
-    )
-
-
 def _part(report: Report, slug: str) -> Table:
     (found,) = [each for each in report.parts if isinstance(each, Table) and each.slug == slug]
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,9 @@ from reports.library.__main__ import FOLDER, main, page_text
 from reports.library.sentence import runs
 from reports.library.site import library_pages
 from reports.tables.library import CLASSES, bar, difficulty, library_frame
+from tests.docs.followed import broken
 from tests.pins import as_pinned
+from tests.reports.folders import fill
 from tests.reports.synthetic import frame, record
 
 
@@ -124,26 +125,6 @@ def test_bars(share: float, text: str) -> None:
     assert bar(share) == text
 
 
-class _Links(HTMLParser):
-    """Collects what a page links and shows."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note addresses of files."""
-        for name, value in attrs:
-            if (
-                tag in ("a", "img")
-                and name in ("href", "src")
-                and value
-                and not value.startswith(("#", "data:", "http"))
-            ):
-                self.found.append(value)
-
-
 def _chosen(registry: Registry, *names: str) -> Registry:
     kept = tuple(each for each in registry.instances if each.instance in names)
     return replace(registry, instances=kept)
@@ -167,19 +148,12 @@ def files(small: Registry) -> dict[str, str]:
 
 
 @pytest.mark.slow("walks")
-def test_every_link_of_the_site_is_a_file_of_it(files: dict[str, str]) -> None:
+def test_every_link_of_the_site_is_a_file_of_it(files: dict[str, str], tmp_path: Path) -> None:
     """Pages, pictures, and the instances, schedules and certificates themselves."""
-    pages = {name: text for name, text in files.items() if name.endswith(".html")}
-    assert len(pages) == 4
-    for name, text in pages.items():
-        links = _Links(text).found
-        assert len(links) > 2, name
-        for link in links:
-            path = Path(name).parent / link
-            parts: list[str] = []
-            for part in path.parts:
-                parts = parts[:-1] if part == ".." else [*parts, part]
-            assert "/".join(parts) in files, (name, link)
+    assert sum(name.endswith(".html") for name in files) == 4
+    assert all(text.count('href="') > 2 for name, text in files.items() if name.endswith(".html"))
+    fill(tmp_path, files)
+    assert broken(tmp_path) == []
 
 
 def test_files_of_the_site_are_those_of_the_library(files: dict[str, str]) -> None:

@@ -10,25 +10,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reports.metrics.growth import fit_exponent
-from reports.metrics.integral import integrate, mean_gap_over_time, primal_dual_steps, primal_steps
-from reports.metrics.profile import performance_ratios, profile
-from reports.metrics.ratio import ratio_interval
-from reports.metrics.shifted_mean import counted_seconds, shifted_geometric_mean
-from schedules.gap import gaps
+from reports.metrics import (
+    counted_seconds,
+    fit_exponent,
+    integrate,
+    mean_gap_over_time,
+    performance_ratios,
+    primal_dual_steps,
+    primal_steps,
+    profile,
+    ratio_interval,
+    shifted_geometric_mean,
+)
 
 
 def _points(*points: tuple[int, float, float]) -> pd.DataFrame:
     return pd.DataFrame(points, columns=["run", "seconds", "value"])
-
-
-def test_gap() -> None:
-    """The gap is a share of the value; equal values have none, missing ones no gap at all."""
-    values = pd.Series([200, 100, None], dtype="Int64")
-    found = gaps(values, pd.Series([150, 100, 100], dtype="Int64"))
-    # (200 - 150) / 200 and (100 - 100) / 100.
-    assert found.tolist()[:2] == [0.25, 0.0]
-    assert found.isna().tolist() == [False, False, True]
 
 
 def test_ratio_interval() -> None:

@@ -14,7 +14,6 @@ from reports.other_simulators import __main__ as command
 from reports.other_simulators import blis, page, rows, steps, vidur_driver
 from reports.other_simulators.blocks import CachedBlocks
 from reports.other_simulators.bridge import TURNED, simulate, turned
-from reports.other_simulators.outcome import ServedRequest, SimulatorError
 from reports.other_simulators.own import run_own
 from reports.other_simulators.scenarios import (
     BLIS,
@@ -26,6 +25,8 @@ from reports.other_simulators.scenarios import (
     VLLM,
     Machine,
     Scenario,
+    ServedRequest,
+    SimulatorError,
     draw_trace,
     read_trace,
 )

@@ -13,8 +13,9 @@ import pytest
 from kvopt.best_known import known_values, read_registry
 from reports.build import build_report
 from reports.library.site import library_pages
-from tests.reports.hostile import NAMES
-from tests.reports.synthetic import digest, frame, many, record
+from tests.reports.folders import fill
+from tests.reports.hostile import NAMES, hostile_records
+from tests.reports.synthetic import frame, many
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -86,9 +87,7 @@ def test_the_library_sorts_by_its_bars_and_opens_its_pages(
     assert registry is not None
     names = ("uniform_100", "total_trap_256", "am1_00", "example_3_1")
     few = replace(registry, instances=tuple(e for e in registry.instances if e.instance in names))
-    for name, text in library_pages(few, known_values(), frame(), None, 0).items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text, encoding="utf-8")
+    fill(tmp_path, library_pages(few, known_values(), frame(), None, 0))
     page = _open(browser, tmp_path / "index.html")
     heads = page.locator("#library thead th").all_text_contents()
     gap, bar = heads.index("gap") + 1, heads.index("bar") + 1
@@ -328,21 +327,7 @@ def test_headings_and_names_for_screen_readers(browser: Browser, folder: Path) -
 @pytest.mark.slow("walks")
 def test_hostile_names_run_nothing(browser: Browser, tmp_path: Path) -> None:
     """No script of a name runs, on any page, also after sorting and filtering by it."""
-    records = [
-        record(
-            instance=name,
-            instance_sha256=digest(str(k)),
-            family=name,
-            method=name,
-            detail=name,
-            bound_source=name,
-            status="crashed" if k % 3 else "feasible",
-            tel=100 + k,
-            lower_bound=50 if k % 3 else 500,
-        )
-        for k, name in enumerate(NAMES)
-    ]
-    build_report(frame(*records), tmp_path)
+    build_report(frame(*hostile_records()), tmp_path)
     page = _open(browser, tmp_path / "index.html")
     for section in ("runs", "failures", "instances"):
         page.locator(f"#{section} thead th:first-child").click()

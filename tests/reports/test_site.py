@@ -13,6 +13,7 @@ from reports.nightly.__main__ import FOLDER, ROWS
 from reports.nightly.rows import read_rows
 from reports.site import Results, results
 from tests.docs.followed import broken
+from tests.reports.folders import fill
 
 NAMES = ("uniform_100", "am2_07", "tiny_handover")
 
@@ -55,10 +56,7 @@ def test_the_first_screen_says_who_is_best_and_what_is_open(
 
 def test_the_pages_link_each_other(made: Results, tmp_path: Path) -> None:
     """From the leaderboard to the library's pages, and from all back; the rest is MkDocs'."""
-    for name in ("index.html", "source/claims/index.html", *made.files):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(made.files.get(name, ""), encoding="utf-8")
+    fill(tmp_path, {"index.html": "", "source/claims/index.html": "", **made.files})
     assert broken(tmp_path) == []
     board = made.files["leaderboard/index.html"]
     assert 'href="../library/instances/' in board

@@ -9,19 +9,16 @@ import pandas as pd
 import pytest
 
 from reports.build import make_report
-from reports.common import common_costs
 from reports.figures.growth import growth_figure
-from reports.measured import measured
 from reports.parts import Report
 from reports.per_instance import per_instance
-from reports.references import references
-from reports.rows import prepare
 from reports.series import with_series
 from reports.table import Table
 from reports.tables.growth import series_of
+from reports.tables.profiles import common_costs
 from reports.tables.serving import serving_table
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
-from tests.reports.synthetic import frame, record
+from tests.reports.synthetic import frame, measured_of, record
 
 pytestmark = pytest.mark.usefixtures("no_figures")
 
@@ -48,7 +45,7 @@ def test_gaps_to_known_optima() -> None:
         "gaps",
     ).iloc[0]
     # Gaps 0 and 1/2, and 1 for the run without a schedule; one of three is optimal.
-    assert (line["mean"], line["median"], line["worst"]) == (0.25, 0.25, 0.5)
+    assert [line[f"gap_opt_{take}"] for take in ("mean", "median", "max")] == [0.25, 0.25, 0.5]
     assert line["penalised"] == pytest.approx(0.5)
     assert line["optimal"] == pytest.approx(1 / 3)
     assert (line["runs"], line["unsolved"]) == (3, 1)
@@ -65,7 +62,7 @@ def test_open_and_known_instances_never_share_a_line() -> None:
     assert known["instances"].tolist() == [1]
     line = unknown[unknown["label"] == "svf"].iloc[0]
     # (200 - 100) / 200 to the bound and (200 - 160) / 200 to the best schedule.
-    assert (line["lower_mean"], line["upper_mean"]) == (0.5, pytest.approx(0.2))
+    assert (line["gap_lower_mean"], line["gap_upper_mean"]) == (0.5, pytest.approx(0.2))
 
 
 def test_competitive_ratio_is_an_interval_unless_known() -> None:
@@ -274,9 +271,7 @@ def test_growth_is_drawn_as_points_and_intervals() -> None:
         for _, memory, tel, lower in sizes
         for method, more in (("svf", 0), ("fcfs", 50), ("mc-sf", 90), ("h-sf", 20), ("wait", 9))
     ]
-    prepared = prepare(frame(*rows))
-    averaged = per_instance(measured(prepared, references(prepared)))
-    drawn = growth_figure(series_of(averaged))
+    drawn = growth_figure(series_of(per_instance(measured_of(*rows))))
     assert drawn is not None
     inside = re.findall(r'<path d="([^"]*)" clip-path', drawn.svg)
     # Each of 15 runs has a bar at least, named or grey.
@@ -311,7 +306,7 @@ def test_policies_are_ranked_and_engines_stand_apart() -> None:
     )
     lines = _table(report, "gaps-open").set_index("label")
     assert lines["rank"].to_dict() == {"svf": 1, "fcfs": 2}
-    assert _table(report, "gaps-open-solvers")["upper_mean"].tolist() == [pytest.approx(5 / 95)]
+    assert _table(report, "gaps-open-solvers")["gap_upper_mean"].tolist() == [pytest.approx(5 / 95)]
 
 
 @pytest.mark.parametrize(
@@ -320,8 +315,7 @@ def test_policies_are_ranked_and_engines_stand_apart() -> None:
 def test_what_is_left_where_tokens_are_kept(note: str, left: float | None) -> None:
     """In seconds the run says whether its bound holds for that."""
     told = {"batch_time": "linear", "method": "vllm-v1", "tel": 120, "lower_bound": 90}
-    rows = prepare(frame(record(**told, detail=f"{note}; more")))
-    table = serving_table(measured(rows, references(rows)))
+    table = serving_table(measured_of(record(**told, detail=f"{note}; more")))
     assert table is not None
     (found,) = table.frame["gap_lower"]
     assert (None if pd.isna(found) else found) == left
@@ -334,8 +328,7 @@ def test_what_all_lines_share_takes_no_column_of_the_serving_metrics() -> None:
     two = [*one, record(**told, batch_time="affine"), record(**told, batch_time="affine", seed=1)]
     titles = []
     for runs in (one, two):
-        rows = prepare(frame(*runs))
-        table = serving_table(measured(rows, references(rows)))
+        table = serving_table(measured_of(*runs))
         assert table is not None
         titles.append([column.title for column in table.columns])
     assert titles[0][:3] == ["instance", "method", "AEL"]

@@ -12,13 +12,9 @@ from instances.batch_time import NANOSECONDS
 from kvopt.running.record import Record
 from reports.build import make_report
 from reports.first import terminal_text
-from reports.measured import measured
 from reports.parts import Figure
-from reports.references import references
-from reports.rows import prepare
 from reports.table import Table
-from reports.units import units
-from tests.reports.synthetic import frame, record
+from tests.reports.synthetic import frame, record, units_of
 
 FAST, SLOW = "affine(base=0.01,token=0)", "affine(base=2,token=0)"
 #: What has a line a run or instance, or counts runs: no line of it is about two units.
@@ -128,8 +124,7 @@ def test_the_leaderboard_command_keeps_them_apart() -> None:
 def test_any_text_may_be_a_batch_time() -> None:
     """Rows may hold anything; a title holds what is plain only."""
     bad = [replace(each, batch_time="[x](y) <b>", key=f"b{each.key}") for each in FASTER]
-    rows = prepare(frame(*bad, *SLOWER))
-    found = units(rows, measured(rows, references(rows)))
+    found = units_of(*bad, *SLOWER)
     assert [each.words for each in found] == [
         " (arrivals in seconds, batch time 1)",
         f" (arrivals in seconds, {SLOW})",

@@ -12,14 +12,11 @@ from hypothesis import strategies as st
 from instances.batch_time import NANOSECONDS
 from kvopt.methods.knowledge import WORDS, knowledge, shown_method
 from kvopt.running.record import Record
-from reports.measured import measured
-from reports.references import references
-from reports.rows import prepare
 from reports.tables.leaderboard import leaderboards
-from reports.units import Unit, units
+from reports.units import Unit
 from reports.verdict import WORDS as WORDS_OF_ALL
 from reports.verdict import verdict
-from tests.reports.synthetic import frame, record
+from tests.reports.synthetic import record, units_of
 
 #: Told the outputs, online and offline; nothing; intervals; the file's; nothing and outside the
 #: problem; not declared, of one's own and of another program.
@@ -35,8 +32,7 @@ CLASSES = {
 
 
 def _unit(*records: Record) -> tuple[list[Unit], list[str]]:
-    rows = prepare(frame(*records))
-    found = units(rows, measured(rows, references(rows)))
+    found = units_of(*records)
     return found, [str(each) for each in verdict(found)]
 
 

@@ -25,10 +25,10 @@ from claims.ledger.chen import (
     rare_limit,
     restarts,
     restarts_keep,
+    stated_ratio,
     within,
 )
 from claims.ledger.shown import Shown, by_policy, by_starts, together
-from claims.lemma_2 import stated_ratio
 from heuristics.reference.h_sf import largest_batches
 from heuristics.simulator import Setting
 from instances.families import amax_trap, two_point

@@ -1,0 +1,224 @@
+"""The formulas of the reports; their sources stand in ``reports/METHOD.md``.
+
+Gaps over time are those of traces: primal integral (Berthold 2013) and primal-dual integral.  A
+trace is a step function.  Before the first incumbent the gap is 1; after a run's end its last value
+holds until its time limit, so runs that end early and late are integrated over the same T.
+Performance profiles are those of Dolan & Moré (2002), the shifted geometric mean that of Achterberg
+(2007) and Mittelmann's benchmarks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+#: Different sizes below which no exponent is fitted: two always lie on a line.
+LEAST_SIZES = 3
+#: Shift of times, seconds: runs of an instant then do not decide the mean.  Mittelmann shifts by
+#: 10 s under limits of hours; the limits here are of seconds and minutes.
+SHIFT_SECONDS = 1.0
+
+
+def ratio_interval(
+    values: pd.Series, lower_bounds: pd.Series, upper_bounds: pd.Series
+) -> pd.DataFrame:
+    """Return the interval [value / UB, value / LB] that holds value / OPT, as columns low, high.
+
+    As LB <= OPT <= UB, the true ratio is in it.  Without an upper bound the lower end is missing;
+    without a positive lower bound the upper end is missing, which means that it is not known.
+
+    Parameters
+    ----------
+    values, lower_bounds, upper_bounds
+        TELs in rounds; where OPT is known both bounds are OPT.
+    """
+    value = values.astype("Float64")
+    lower = lower_bounds.astype("Float64")
+    upper = upper_bounds.astype("Float64")
+    return pd.DataFrame(
+        {"low": value / upper.where(upper > 0), "high": value / lower.where(lower > 0)}
+    )
+
+
+def shifted_geometric_mean(values: pd.Series, shift: float = SHIFT_SECONDS) -> float:
+    """Return exp(mean(log(value + shift))) - shift; NaN where there is no value.
+
+    Parameters
+    ----------
+    values
+        Not negative; of unsolved runs what they are counted as, see :func:`counted_seconds`.
+    shift
+        In the unit of the values.
+    """
+    known = values.dropna().to_numpy(dtype=float)
+    if not len(known):
+        return float("nan")
+    return float(np.exp(np.log(known + shift).mean()) - shift)
+
+
+def counted_seconds(seconds: pd.Series, solved: pd.Series, time_limits: pd.Series) -> pd.Series:
+    """Return the seconds of solved runs, and of all others their time limit, however they ended.
+
+    So a run that crashes at once counts as one that has used all its time; a solved run never
+    counts with more than its limit.
+    """
+    limits = time_limits.astype(float)
+    return seconds.astype(float).clip(upper=limits).where(solved.astype(bool), limits)
+
+
+def performance_ratios(costs: pd.DataFrame) -> pd.DataFrame:
+    """Return cost / best cost of the instance, infinite for failures (Dolan & Moré's r_M).
+
+    Parameters
+    ----------
+    costs
+        One row an instance, one column a method, in any unit; smaller is better, missing means
+        failed.  Instances on which all failed stay in, infinite for all, as the paper has it.
+    """
+    costs = costs.astype(float)
+    return costs.div(costs.min(axis=1), axis=0).fillna(np.inf)
+
+
+def profile(ratios: pd.DataFrame, taus: Sequence[float]) -> pd.DataFrame:
+    """Return ρ(τ), the share of instances with a ratio of at most τ: rows τ, columns methods.
+
+    Parameters
+    ----------
+    ratios
+        From :func:`performance_ratios`.
+    taus
+        Factors, 1 or more.
+    """
+    within = {
+        method: np.searchsorted(np.sort(ratios[method].to_numpy()), _widened(taus), side="right")
+        for method in ratios.columns
+    }
+    return pd.DataFrame(within, index=pd.Index(taus, name="tau")) / max(len(ratios), 1)
+
+
+def _widened(taus: Sequence[float]) -> np.ndarray:
+    # A ratio is a rounded quotient: 1.1 may be computed as slightly more.
+    return np.asarray(taus, dtype=float) * (1 + 1e-12)
+
+
+class Fit(NamedTuple):
+    """ratio ≈ c · size^exponent; ``r_squared`` is the share of the logarithms' variance."""
+
+    exponent: float
+    r_squared: float
+
+
+def fit_exponent(sizes: pd.Series, ratios: pd.Series) -> Fit | None:
+    """Return the slope of log(ratio) on log(size), None for fewer than three different sizes.
+
+    Parameters
+    ----------
+    sizes
+        Tokens or requests, positive.
+    ratios
+        Positive; missing ones are left out.
+    """
+    pairs = pd.DataFrame({"size": sizes.astype(float), "ratio": ratios.astype(float)}).dropna()
+    pairs = pairs[(pairs["size"] > 0) & (pairs["ratio"] > 0) & np.isfinite(pairs["ratio"])]
+    if pairs["size"].nunique() < LEAST_SIZES:
+        return None
+    x, y = np.log(pairs["size"].to_numpy()), np.log(pairs["ratio"].to_numpy())
+    slope, intercept = np.polyfit(x, y, 1)
+    total = float(((y - y.mean()) ** 2).sum())
+    left = float(((y - slope * x - intercept) ** 2).sum())
+    # A ratio that does not change at all is explained in full.
+    return Fit(float(slope), 1.0 if total < 1e-18 else 1.0 - left / total)
+
+
+def primal_steps(incumbents: pd.DataFrame, references: pd.Series) -> pd.DataFrame:
+    """Return when the primal gap of each run changes, as columns run, seconds, gap.
+
+    Parameters
+    ----------
+    incumbents
+        Columns run, seconds, value (rounds), in any order.
+    references
+        OPT or the best known TEL (rounds) by run; runs without one are left out.
+
+    Notes
+    -----
+    γ(x) = |x - ref| / max(x, ref), Berthold's primal gap for positive values.
+    """
+    steps = incumbents.sort_values(["run", "seconds", "value"], kind="stable")
+    # Only an improvement is an incumbent; a trace may list what was found, not what was kept.
+    best = steps.groupby("run")["value"].cummin()
+    reference = steps["run"].map(references).astype(float)
+    value = np.abs(best - reference) / np.maximum(best, reference)
+    return steps.assign(gap=value).dropna(subset="gap")[["run", "seconds", "gap"]]
+
+
+def primal_dual_steps(incumbents: pd.DataFrame, bounds: pd.DataFrame) -> pd.DataFrame:
+    """Return when the gap between a run's own incumbent and bound changes, as run, seconds, gap.
+
+    Parameters
+    ----------
+    incumbents, bounds
+        Columns run, seconds, value (rounds), in any order.
+
+    Notes
+    -----
+    (UB - LB) / UB, and 1 while either is missing.
+    """
+    steps = pd.concat(
+        [
+            incumbents.rename(columns={"value": "upper"}),
+            bounds.rename(columns={"value": "lower"}),
+        ],
+        ignore_index=True,
+    ).sort_values(["run", "seconds"], kind="stable")
+    steps["upper"] = steps.groupby("run")["upper"].cummin()
+    steps["lower"] = steps.groupby("run")["lower"].cummax()
+    filled = steps.groupby("run")[["upper", "lower"]].ffill()
+    value = ((filled["upper"] - filled["lower"]) / filled["upper"]).fillna(1.0).clip(0.0, 1.0)
+    return steps.assign(gap=value)[["run", "seconds", "gap"]]
+
+
+def integrate(steps: pd.DataFrame, horizons: pd.Series) -> pd.Series:
+    """Return the integral of each run's gap from 0 to its horizon, in seconds, by run.
+
+    Parameters
+    ----------
+    steps
+        Columns run, seconds, gap; sorted by run and time.
+    horizons
+        T of every run that is integrated (seconds), by run; one without steps has gap 1 throughout.
+    """
+    known = steps[steps["run"].isin(horizons.index)]
+    run = known["run"].to_numpy()
+    end = known["run"].map(horizons).to_numpy(dtype=float)
+    begin = np.clip(known["seconds"].to_numpy(dtype=float), 0.0, end)
+    last = np.append(run[1:] != run[:-1], True) if len(run) else np.zeros(0, dtype=bool)
+    until = np.where(last, end, np.append(begin[1:], 0.0)[: len(run)])
+    first = np.append(True, run[1:] != run[:-1]) if len(run) else np.zeros(0, dtype=bool)
+    # The first step ends the time in which the gap is 1.
+    area = known["gap"].to_numpy(dtype=float) * (until - begin) + np.where(first, begin, 0.0)
+    areas = pd.Series(area, index=known["run"]).groupby(level=0).sum()
+    return areas.reindex(horizons.index).fillna(horizons.astype(float))
+
+
+def mean_gap_over_time(steps: pd.DataFrame, runs: int, times: np.ndarray) -> np.ndarray:
+    """Return the mean gap of ``runs`` runs at each time; one without a step yet counts with 1.
+
+    Parameters
+    ----------
+    steps
+        Columns run, seconds, gap, of one method; sorted by run and time.
+    runs
+        All runs of the method, those without any step too.
+    times
+        Seconds, increasing, shape (k,).
+    """
+    before = steps.groupby("run")["gap"].shift(fill_value=1.0)
+    change = (steps["gap"] - before).to_numpy(dtype=float)
+    moment = steps["seconds"].to_numpy(dtype=float)
+    order = np.argsort(moment, kind="stable")
+    total = np.concatenate(([0.0], np.cumsum(change[order])))
+    return 1.0 + total[np.searchsorted(moment[order], times, side="right")] / max(runs, 1)
