@@ -11,7 +11,7 @@ from instances import Instance, Request
 from schedules import Schedule
 from schedules.check import check_schedule
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.literal_checker import Row, literal_verdict
+from tests.oracles.literal_checker import Judged, Row, literal_verdict
 from tests.schedules.drawn import damaged, draw_possible, draw_rows
 
 
@@ -44,9 +44,11 @@ def disagreement(seed: int) -> tuple[str, str]:
         schedule = a_schedule(instance, document)
     except ValidationError:
         # Negative numbers and empty lists of starts are refused before the checker sees them.
-        return "refused", "" if expected[0] == "malformed" else f"{expected} {rows} {document}"
+        return "refused", "" if expected.kind == "malformed" else f"{expected} {rows} {document}"
     verdict = check_schedule(instance, schedule)
-    found = verdict.kind, verdict.time
+    ids = verdict.request_ids if verdict.kind == "infeasible" else ()
+    words = expected.words if expected.words in verdict.reason else verdict.reason
+    found = Judged(verdict.kind, verdict.time, verdict.tokens, ids, words)
     return verdict.kind, "" if found == expected else f"{found} {expected} {rows} {document}"
 
 

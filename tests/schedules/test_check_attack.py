@@ -21,7 +21,7 @@ from tests.schedules.drawn import draw_rows
 
 @pytest.mark.parametrize("block", range(4))
 def test_both_checkers_agree(block: int) -> None:
-    """Kind and first violating time are those that following each token finds."""
+    """Kind, first violating time, tokens held, ids and words are those of following each token."""
     kinds: Counter[str] = Counter()
     for seed in range(1000 * block, 1000 * block + 1000):
         kind, difference = disagreement(seed)
