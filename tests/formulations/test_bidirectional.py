@@ -6,7 +6,7 @@ import json
 import random
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,33 +31,10 @@ from tests.formulations.relaxed import (
     random_multipliers,
     random_prices,
 )
-from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.brute_force import brute_force_optimum, schedules_up_to
 from tests.tiers import a_few
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def _schedules(instance: Instance, most: int) -> Iterator[list[int]]:
-    """Yield the starts of every feasible schedule with a TEL up to a number."""
-    requests = [(int(r.arrival), r.prompt, r.output) for r in instance.requests]
-    held: dict[int, int] = {}
-
-    def place(starts: list[int], left: int) -> Iterator[list[int]]:
-        if len(starts) == len(requests):
-            yield list(starts)
-            return
-        arrival, prompt, output = requests[len(starts)]
-        rest = sum(each[2] for each in requests[len(starts) + 1 :])
-        for start in range(arrival, arrival + left - output - rest + 1):
-            tokens = {start + j: prompt + j for j in range(1, output + 1)}
-            if all(held.get(t, 0) + each <= instance.memory for t, each in tokens.items()):
-                for t, each in tokens.items():
-                    held[t] = held.get(t, 0) + each
-                yield from place([*starts, start], left - (start + output - arrival))
-                for t, each in tokens.items():
-                    held[t] -= each
-
-    yield from place([], most)
 
 
 def _drawn(seed: int, size: int) -> tuple[Instance, int, Network, Ints, random.Random]:
@@ -71,7 +48,7 @@ def _drawn(seed: int, size: int) -> tuple[Instance, int, Network, Ints, random.R
 
 
 def _told(
-    instance: Instance, starts: list[int], u: int, bounds: CompletionBounds, most: int
+    instance: Instance, starts: Sequence[int], u: int, bounds: CompletionBounds, most: int
 ) -> int:
     """Return what the bounds say of the requests of a schedule that have started before u."""
     mask = np.uint64(sum(1 << i for i, start in enumerate(starts) if start < u))
@@ -93,7 +70,7 @@ def test_no_schedule_is_below_its_completion_bounds(part: int) -> None:
         bounds = completion_bounds(relaxed, multipliers, below - 1, 500, UNLIMITED)
         assert bounds is not None, seed
         whole = relaxed.evaluate(multipliers, below - 1, UNLIMITED).bound
-        for starts in _schedules(instance, below - 1):
+        for starts in schedules_up_to(instance, below - 1):
             tel = sum(starts) + int((instance.outputs - instance.arrivals).sum())
             last = max(starts) + int(instance.outputs.max()) + 2
             told = [_told(instance, starts, u, bounds, below - 1) for u in range(last)]
@@ -113,7 +90,7 @@ def test_a_state_beyond_the_window_has_no_completion() -> None:
         relaxed = Relaxation(under, below)
         optimum_only = completion_bounds(relaxed, multipliers, below - 1, 500, UNLIMITED)
         assert optimum_only is not None
-        for starts in _schedules(instance, below + 3):
+        for starts in schedules_up_to(instance, below + 3):
             tel = sum(starts) + int((instance.outputs - instance.arrivals).sum())
             last = max(starts) + int(instance.outputs.max())
             if tel >= below and _told(instance, starts, last, optimum_only, below - 1) == below:

@@ -13,6 +13,7 @@ from instances import Instance, Request
 from kvopt.methods.witness import certificate_witness, engine_witness
 from schedules import check_schedule, make_schedule
 from schedules.evidence import independent_pair
+from tests.engine_batch import one_at_a_time
 from tests.oracles.brute_force import brute_force_optimum
 
 
@@ -29,21 +30,12 @@ def _few_kinds(draw: st.DrawFn) -> Instance:
     return Instance("few", memory, tuple(Request(i, *kind) for i, kind in enumerate(shuffled)))
 
 
-def _upper(instance: Instance) -> int:
-    """Return the TEL of one after the other, which always fits."""
-    time, total = 0, 0
-    for request in sorted(instance.requests, key=lambda each: each.arrival):
-        time = max(time, int(request.arrival)) + request.output
-        total += time - int(request.arrival)
-    return total
-
-
 @settings(max_examples=50, deadline=None)
 @given(_few_kinds())
 def test_it_is_the_optimum(instance: Instance) -> None:
     """As by trying all starts, from any known TEL; its starts pass the checker with that TEL."""
     optimum = brute_force_optimum(instance)
-    for known in {optimum, optimum + 1, _upper(instance)}:
+    for known in {optimum, optimum + 1, one_at_a_time(instance).tel}:
         found = search(instance, known)
         assert found is not None
         assert found.tel == optimum
@@ -67,7 +59,7 @@ def _ticks(number: int) -> Iterator[bool]:
 def test_it_ends_when_the_time_is_up(number: int) -> None:
     """Then it says nothing, neither a schedule nor a bound."""
     ticks = _ticks(number)
-    assert search(BURST, _upper(BURST), lambda: next(ticks)) is None
+    assert search(BURST, one_at_a_time(BURST).tel, lambda: next(ticks)) is None
 
 
 @pytest.mark.parametrize("kind", ["volumes", "prices", "sweep", "tree"])

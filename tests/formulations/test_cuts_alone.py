@@ -27,7 +27,7 @@ from formulations.valid.windows import start_windows
 from instances import Instance, Request, read_instance
 from kvopt.methods.options import format_formulation
 from tests.cp_accepts import accepted
-from tests.oracles.all_optima import all_optima
+from tests.oracles.brute_force import all_optima
 from tests.oracles.crowds import crowd
 from tests.programs import program_of
 

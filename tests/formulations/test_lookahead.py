@@ -24,7 +24,7 @@ from formulations.lagrangian.lookahead import PricedRow, certify_lookahead, eval
 from formulations.valid.lookahead import LookAheadRow
 from instances import Instance, Request
 from tests.engine_batch import solve_batch
-from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.brute_force import brute_force_optimum, fits, hold
 from tests.oracles.lookahead import Row, bound, kappa, pay
 from tests.tiers import a_few
 
@@ -62,13 +62,10 @@ def _schedule(rng: random.Random, instance: Instance) -> list[int]:
     starts = [0] * len(instance)
     for i in rng.sample(range(len(instance)), len(instance)):
         request = instance.requests[i]
-        start = int(request.arrival) + rng.choice([0, 0, 0, rng.randint(0, 3)])
-        run = range(1, request.output + 1)
-        while any(held.get(start + j, 0) + request.prompt + j > instance.memory for j in run):
-            start += 1
-        for j in run:
-            held[start + j] = held.get(start + j, 0) + request.prompt + j
-        starts[i] = start
+        starts[i] = int(request.arrival) + rng.choice([0, 0, 0, rng.randint(0, 3)])
+        while not fits(held, starts[i], request.prompt, request.output, instance.memory):
+            starts[i] += 1
+        hold(held, starts[i], request.prompt, request.output, +1)
     return starts
 
 

@@ -19,39 +19,26 @@ from heuristics.simulator import run_in_order
 from instances import Instance
 from instances.families import mix80_20
 from schedules import check_schedule, make_schedule
+from tests.oracles.brute_force import fits, hold
 from tests.oracles.draws import instances
 
 #: Arrivals and starts lie blocks apart.
 FAR_APART: Any = instances(max_requests=14, max_memory=16, max_arrival=90, max_output=12)
 
 
-def fits(instance: Instance, starts: dict[int, int], i: int, start: int) -> bool:
-    """Tell whether a request may start at a round beside others, time after time."""
-    others = [(begun, instance.requests[k]) for k, begun in starts.items() if k != i]
-    request = instance.requests[i]
-    return all(
-        request.prompt
-        + j
-        + sum(
-            other.prompt + start + j - begun
-            for begun, other in others
-            if begun < start + j <= begun + other.output
-        )
-        <= instance.memory
-        for j in range(1, request.output + 1)
-    )
-
-
 def admitted(instance: Instance, order: list[int], passes: int) -> list[int]:
     """Return the starts of admission in an order, round after round."""
     starts: dict[int, int] = {}
+    held: dict[int, int] = {}
     now = 0
     while len(starts) < len(instance):
         passed = 0
         for i in order:
-            if i in starts or int(instance.requests[i].arrival) > now:
+            request = instance.requests[i]
+            if i in starts or int(request.arrival) > now:
                 continue
-            if fits(instance, starts, i, now):
+            if fits(held, now, request.prompt, request.output, instance.memory):
+                hold(held, now, request.prompt, request.output, +1)
                 starts[i] = now
             elif passed == passes:
                 break
@@ -73,16 +60,21 @@ def test_each_is_shifted_to_the_first_gap(
     order = np.array(data.draw(st.permutations(range(n))), dtype=np.int64)
     starts = np.array(run_in_order(instance, order, "list").starts, np.int64)
     by_start = np.argsort(starts, kind="stable")
-    expected = dict(enumerate(starts.tolist()))
+    expected = starts.tolist()
+    held: dict[int, int] = {}
+    sizes = [(request.prompt, request.output) for request in instance.requests]
+    for start, size in zip(expected, sizes, strict=True):
+        hold(held, start, *size, +1)
     for i in by_start.tolist():
-        start = int(instance.requests[i].arrival)
-        while not fits(instance, expected, i, start):
-            start += 1
-        expected[i] = start
+        hold(held, expected[i], *sizes[i], -1)
+        expected[i] = int(instance.requests[i].arrival)
+        while not fits(held, expected[i], *sizes[i], instance.memory):
+            expected[i] += 1
+        hold(held, expected[i], *sizes[i], +1)
     rounds = int((starts + instance.outputs).max()) + 1
     profile = (np.zeros(rounds, np.int32), np.zeros(rounds // BLOCK + 1, np.int32))
     kernel(columns_of(instance), instance.memory, by_start, starts, profile)
-    assert starts.tolist() == [expected[i] for i in range(n)]
+    assert starts.tolist() == expected
     assert check_schedule(instance, make_schedule(instance, starts.tolist(), "shifted")).valid
 
 

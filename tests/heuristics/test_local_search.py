@@ -18,7 +18,7 @@ from heuristics.simulator import run_in_order
 from instances import Instance, Request
 from instances.families import am1, am2
 from schedules import check_schedule, make_schedule
-from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.brute_force import brute_force_optimum, fits, hold
 from tests.oracles.draws import instances
 from tests.tiers import a_few
 
@@ -28,31 +28,18 @@ ALL = 1 << 60
 
 def decoded(instance: Instance, order: list[int], delays: list[int]) -> list[int]:
     """Return the starts, by place, of a list with delays, by the definition: round after round."""
-    taken: list[tuple[int, Request]] = []
+    held: dict[int, int] = {}
     starts: list[int] = []
     now = 0
-
-    def fits(start: int, request: Request) -> bool:
-        return all(
-            sum(
-                each.prompt + t - begun
-                for begun, each in [*taken, (start, request)]
-                if begun < t <= begun + each.output
-            )
-            <= instance.memory
-            for t in range(start + 1, start + request.output + 1)
-        )
-
     for i in order:
         request = instance.requests[i]
+        size = request.prompt, request.output
         now = max(now, int(request.arrival))
-        while not fits(now, request):
-            now += 1
-        if delays[i]:
-            now += delays[i]
-            while not fits(now, request):
+        for delay in (0, delays[i]):
+            now += delay
+            while not fits(held, now, *size, instance.memory):
                 now += 1
-        taken.append((now, request))
+        hold(held, now, *size, +1)
         starts.append(now)
     return starts
 
