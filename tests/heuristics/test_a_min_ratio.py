@@ -151,7 +151,7 @@ def test_lemma_1_fails_on_four_requests(last: bool) -> None:
 
 
 @pytest.mark.parametrize("share", [0.06, 0.3, 0.6])
-@pytest.mark.parametrize(("lower", "upper"), [(1, 50), (5, 20), (15, 50)])
+@pytest.mark.parametrize(("lower", "upper"), [(1, 50), (5, 20), (15, 50), (12, 20)])
 def test_few_requests_do_not_show_it(lower: int, upper: int, share: float) -> None:
     """With n = M = 1,000 no more starts than memory holds at once, and (3 − α)/2 + u/M is kept."""
     instance = two_point.generate(

@@ -107,13 +107,15 @@ def test_ratios_by_hand(name: str, lower: int, upper: int, ratio: Fraction) -> N
 
 
 @pytest.mark.parametrize("share", [0.06, 0.3, 0.6])
-@pytest.mark.parametrize(("lower", "upper"), [(1, 50), (5, 20), (15, 50)])
+@pytest.mark.parametrize(("lower", "upper"), [(1, 50), (5, 20), (15, 50), (12, 20)])
 @pytest.mark.parametrize("name", ["a-ell", "a-switch", "a-max", "a-random"])
 def test_kept_with_empty_prompts(name: str, lower: int, upper: int, share: float) -> None:
     """With s = 0 the measured ratio stays below the stated one plus u/M, in random order."""
     instance = two_points(0, lower, upper, share, 1000)
     claim = with_ratio(name)
-    assert claim.applies(instance)
+    assert claim.applies(instance) == (name != "a-switch" or lower / upper < 0.38)
+    if not claim.applies(instance):
+        return
     assert claim.ratio is not None
     assert against_h_sf(name, instance) <= float(claim.ratio(instance)) + slack(instance)
 
