@@ -13,11 +13,12 @@ import pytest
 from heuristics.predictions import PREDICTIONS, predict
 from heuristics.reference.a_min import a_min
 from heuristics.simulator import Setting, policy_generator, run_policy
-from instances import Instance, Request
+from instances import Instance
 from instances.families.chat_lognormal import generate
 from instances.families.draws import Draws
 from kvopt.methods.grammar import read_method
 from schedules import Schedule, check_schedule
+from tests.oracles.draws import instance_of
 
 CALLS = ("a-min", "a-min(ties=fresh)", "a-ell", "a-switch", "a-max")
 
@@ -45,10 +46,9 @@ def test_against_the_literal_transcription(benchmark: Any) -> None:
     """Time of A_min, and how much longer its literal transcription takes."""
     n = 400 if benchmark.enabled else 20
     draws = Draws(1)
-    requests = tuple(
-        Request(i, 0, draws.integer(1, 10), draws.integer(1, 40), 1, 40) for i in range(n)
+    instance = instance_of(
+        200, *((0, draws.integer(1, 10), draws.integer(1, 40), 1, 40) for _ in range(n))
     )
-    instance = Instance("small", 200, requests)
     schedule = benchmark.pedantic(_run, ("a-min(ties=permutation)", instance), rounds=3)
     numbers = policy_generator(0).random(n).tolist()
     lower, _ = predict(instance, PREDICTIONS["interval"], {}, 0)

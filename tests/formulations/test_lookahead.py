@@ -25,6 +25,7 @@ from formulations.valid.lookahead import LookAheadRow
 from instances import Instance, Request
 from tests.engine_batch import solve_batch
 from tests.oracles.brute_force import brute_force_optimum, fits, hold
+from tests.oracles.draws import instance_of
 from tests.oracles.lookahead import Row, bound, kappa, pay
 from tests.tiers import a_few
 
@@ -217,8 +218,9 @@ def test_the_search_finds_rows_that_pay() -> None:
     Without rows no prices on tokens prove as much: those are close to the LP relaxation.
     """
     rng = random.Random(4)
-    requests = tuple(Request(i, 0, rng.randint(5, 60), rng.randint(20, 300)) for i in range(40))
-    instance = Instance("large", 1_000, requests)
+    instance = instance_of(
+        1_000, *((0, rng.randint(5, 60), rng.randint(20, 300)) for _ in range(40))
+    )
     without, ahead = (
         kvopt.solve(instance, f"bound:bound-dual(lookahead={each})", time_limit=10, threads=1)
         for each in ("no", "yes")

@@ -31,7 +31,7 @@ from schedules import check_schedule, make_schedule
 from tests.engine_batch import solve_batch
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.crowds import crowd
-from tests.oracles.draws import instances
+from tests.oracles.draws import instance_of, instances
 from tests.oracles.patterns import is_pattern
 from tests.tiers import in_two
 
@@ -185,7 +185,7 @@ DRAWS = [
     *(crowd(seed) for seed in range(24)),
     # Eight of a kind: prices on tokens come first.
     *(
-        Instance("eight", memory, tuple(Request(i, a, s, o) for i in range(8)))
+        instance_of(memory, *[(a, s, o)] * 8)
         for memory, a, s, o in ((7, 0, 1, 2), (9, 3, 0, 3), (11, 0, 4, 2), (5, 1, 2, 1))
     ),
 ]
@@ -240,16 +240,14 @@ def test_among_equals_prices_on_tokens_come_first(
 
 def test_long_horizons_have_no_prices_on_tokens_first() -> None:
     """Of ten million rounds the rows alone would take longer than many a limit."""
-    requests = tuple(Request(i, 10**7, 1, 3) for i in range(12))
-    instance = Instance("late", 9, requests)
+    instance = instance_of(9, *[(10**7, 1, 3)] * 12)
     assert patterns.prices_among_equals(instance, 60.0, None, None, 1) is None
 
 
 @pytest.mark.slow("waits")
 def test_large_memories_are_left_to_memory_prices() -> None:
     """Where all patterns cannot be searched the bound is that of ``bound-dual``."""
-    requests = tuple(Request(i, 0, 100 + 13 * i, 300 + 7 * i) for i in range(60))
-    instance = Instance("large", 16_000, requests)
+    instance = instance_of(16_000, *((0, 100 + 13 * i, 300 + 7 * i) for i in range(60)))
     found, dual = solve_batch([(instance, "bound-patterns"), (instance, "bound-dual")], seconds=5)
     # Both stop by the clock, so they need not stop at the same prices.
     assert found.bound == pytest.approx(dual.bound, rel=0.01)

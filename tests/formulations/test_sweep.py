@@ -33,7 +33,7 @@ from formulations.search.backward import Options, Step, search
 from instances import Instance, Request
 from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.draws import instances
+from tests.oracles.draws import instance_of, instances
 from tests.tiers import a_few
 
 SMALL = instances(max_requests=5, max_memory=12, max_arrival=6, max_output=6)
@@ -350,22 +350,18 @@ def test_damaged_certificates_are_refused(
         evaluate(PAIR, read_certificate(damage(document)))
 
 
-def _rows(memory: int, *rows: tuple[int, int, int]) -> Instance:
-    return Instance("rows", memory, tuple(Request(i, *row) for i, row in enumerate(rows)))
-
-
 @pytest.mark.parametrize(
     ("instance", "value", "text"),
     [
         # A number a state would be some gigabytes, whatever is proved.
-        (_rows(10**9, (0, 0, 3 * 10**8)), 1, "states of different requests"),
+        (instance_of(10**9, (0, 0, 3 * 10**8)), 1, "states of different requests"),
         # Thousands of levels with a base each, and a table with as many rounds.
-        (_rows(1, (0, 0, 1)), 10_000, "more than 100000000 steps"),
-        (_rows(1, (0, 0, 1)), 30_000_000, "rounds are too many"),
+        (instance_of(1, (0, 0, 1)), 10_000, "more than 100000000 steps"),
+        (instance_of(1, (0, 0, 1)), 30_000_000, "rounds are too many"),
         # What fits into a large memory, by tokens; many rows with many places.
-        (_rows(10**6, *((0, i, 60) for i in range(300))), 18_001, "takes more"),
-        (_rows(900, *((0, 0, i % 30 + 1) for i in range(60))), 1_020, "more than"),
-        (_rows(1, *((i, 0, 1) for i in range(20_000))), 1, "rounds are too many"),
+        (instance_of(10**6, *((0, i, 60) for i in range(300))), 18_001, "takes more"),
+        (instance_of(900, *((0, 0, i % 30 + 1) for i in range(60))), 1_020, "more than"),
+        (instance_of(1, *((i, 0, 1) for i in range(20_000))), 1, "rounds are too many"),
     ],
     ids=["states", "levels", "rounds", "memory", "places", "requests"],
 )
@@ -398,7 +394,7 @@ def test_large_tokens_are_looked_ahead_in_blocks() -> None:
         options = [expected[m - 1]]
         options += [expected[m - h] + p for h, p in zip(held, paid, strict=True) if h <= m]
         expected[m] = max(options)
-    instance = _rows(memory, *((0, h - 1, 1) for h in held))
+    instance = instance_of(memory, *((0, h - 1, 1) for h in held))
     network = backward_tables.Network(
         memory,
         backward_tables.kinds_of(instance, Budget()),
@@ -416,7 +412,7 @@ def test_large_tokens_are_looked_ahead_in_blocks() -> None:
 
 def test_what_completes_is_bounded_in_coarse_units_of_many_tokens() -> None:
     """In units of 2^8 tokens no less is gained than in tokens; what is below one, all at once."""
-    instance = _rows(10**6, (0, 0, 1), (0, 0, 1), (0, 99_999, 1), (0, 300_000, 1))
+    instance = instance_of(10**6, (0, 0, 1), (0, 0, 1), (0, 99_999, 1), (0, 300_000, 1))
     kinds = backward_tables.kinds_of(instance, Budget())
     none = np.zeros(3, dtype=np.int64)
     network = backward_tables.Network(
@@ -562,11 +558,13 @@ def test_narrower_windows_come_first_where_splitting_makes_many_arcs(
 ) -> None:
     """Whatever may be split at once: one window far above the optimum proves the same."""
     rng = np.random.default_rng(seed)
-    requests = tuple(
-        Request(i, int(rng.integers(0, 3)), int(rng.integers(0, 3)), int(rng.integers(1, 5)))
-        for i in range(6)
+    instance = instance_of(
+        9,
+        *(
+            (int(rng.integers(0, 3)), int(rng.integers(0, 3)), int(rng.integers(1, 5)))
+            for _ in range(6)
+        ),
     )
-    instance = Instance("six", 9, requests)
     optimum = brute_force_optimum(instance)
     free = network(instance, (np.zeros(2, dtype=np.int64), 1))
     asked: list[int] = []

@@ -24,16 +24,13 @@ from formulations.lagrangian.tree import (
     evaluate_tree,
     root,
 )
-from instances import Instance, Request
+from instances import Instance
 from kvopt.methods.witness import model_code
 from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.draws import instance_of
 
 #: M = 5, s = 1, o = (1, 1, 3, 3): the optimum is 12 (tests/kvopt/best_known/registry.py).
-FOUR = Instance(
-    "four",
-    5,
-    (Request(0, 0, 1, 1), Request(1, 0, 1, 1), Request(2, 0, 1, 3), Request(3, 0, 1, 3)),
-)
+FOUR = instance_of(5, (0, 1, 1), (0, 1, 1), (0, 1, 3), (0, 1, 3))
 
 
 @st.composite
@@ -45,8 +42,7 @@ def _small_instances(draw: st.DrawFn) -> Instance:
         kinds.append((draw(st.integers(0, 4)), draw(st.integers(0, memory - output)), output))
     # Few kinds, so that equal requests are common.
     chosen = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=5))
-    requests = tuple(Request(i, *kind) for i, kind in enumerate(chosen))
-    return Instance("drawn", memory, requests)
+    return instance_of(memory, *chosen)
 
 
 def _drawn_tree(draw: st.DrawFn, instance: Instance, value: int, node: Node) -> list[TreeNode]:

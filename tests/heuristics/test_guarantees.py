@@ -17,7 +17,7 @@ from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
 from instances.families import two_point
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.draws import instances
+from tests.oracles.draws import instance_of, instances
 
 #: Every guarantee that is claimed, by policy.
 CLAIMED = [(policy.name, each) for policy in policies().values() for each in policy.guarantees]
@@ -99,8 +99,7 @@ def test_assumptions_that_were_left_out(name: str, words: str) -> None:
 )
 def test_ratios_by_hand(name: str, lower: int, upper: int, ratio: Fraction) -> None:
     """The formulas of the paper, as fractions."""
-    requests = tuple(Request(i, 0, 0, o, lower, upper) for i, o in enumerate((lower, upper)))
-    instance = Instance("two", 200, requests)
+    instance = instance_of(200, *((0, 0, o, lower, upper) for o in (lower, upper)))
     found = with_ratio(name).ratio
     assert found is not None
     assert found(instance) == ratio
@@ -154,8 +153,7 @@ def test_not_claimed_with_prompts(
 def test_a_ell_needs_a_random_order() -> None:
     """With the long ones first in the queue its ratio is 1.27 at s = 0, against 1.214."""
     outputs = [50] * 500 + [15] * 500
-    requests = tuple(Request(i, 0, 0, o, 15, 50) for i, o in enumerate(outputs))
-    instance = Instance("long_first", 1000, requests)
+    instance = instance_of(1000, *((0, 0, o, 15, 50) for o in outputs))
     claim = with_ratio("a-ell")
     assert claim.applies(instance)
     assert "random order" in claim.limit
@@ -193,8 +191,7 @@ def test_kept_against_the_optimum(instance: Instance) -> None:
 def test_the_mean_of_a_max_is_kept(outputs: list[int], prompt: int, memory: int) -> None:
     """Over all orders of the queue, against the brute-force optimum."""
     ends = min(outputs), max(outputs)
-    requests = (Request(i, 0, prompt, o, *ends) for i, o in enumerate(outputs))
-    instance = Instance("orders", memory, tuple(requests))
+    instance = instance_of(memory, *((0, prompt, o, *ends) for o in outputs))
     believed = [ends[1]] * len(outputs)
     orders = list(permutations(range(len(outputs))))
     starts = [largest_batches(instance, order, believed) for order in orders]
@@ -240,8 +237,7 @@ def test_mc_sf_claims_nothing_where_a_request_fills_memory() -> None:
 def test_sorted_f_dp_takes_the_larger_of_equal_batches() -> None:
     """Its tie rule is that of W Alg. 1, not of Alg. 2 as printed, and it says so."""
     # M = 10, (s, o) = (1, 1), (1, 3), (7, 2): F of the first alone is 1, of the first two 4/4 = 1.
-    requests = tuple(Request(i, 0, s, o) for i, (s, o) in enumerate(((1, 1), (1, 3), (7, 2))))
-    instance = Instance("tie", 10, requests)
+    instance = instance_of(10, *((0, s, o) for s, o in ((1, 1), (1, 3), (7, 2))))
     # The larger batch: the first two at 0, the third when both have left.  With the smaller one
     # the third would come before the second (F 2 against 3), and the starts be 0, 2, 0.
     assert run_policy(policies()["sorted-f-dp"], instance).starts == (0, 0, 3)

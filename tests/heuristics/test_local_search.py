@@ -19,7 +19,7 @@ from instances import Instance, Request
 from instances.families import am1, am2
 from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import brute_force_optimum, fits, hold
-from tests.oracles.draws import instances
+from tests.oracles.draws import instance_of, instances
 from tests.tiers import a_few
 
 #: A threshold, and a number of places, that give up nothing.
@@ -135,8 +135,7 @@ def test_an_exchange_by_size_is_with_one_of_the_next_in_size(
 
 def test_exchanges_by_size_meet_every_request_next_in_size() -> None:
     """Of ten sizes the fifth meets those up to four away, on both sides, and itself never."""
-    requests = tuple(Request(i, 0, 1, 1 + i) for i in range(10))
-    instance = Instance("ten", 20, requests)
+    instance = instance_of(20, *((0, 1, 1 + i) for i in range(10)))
     begin = np.array(run_in_order(instance, np.arange(10), "list").starts)
     search = Search(columns_of(instance), 20, begin, seed=0)
     order, state = np.arange(10)[::-1].copy(), np.array([1], np.uint64)

@@ -12,7 +12,7 @@ from instances import Instance, Request
 from schedules import check_schedule
 from tests.heuristics.contract import begins_before, run
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.draws import instances
+from tests.oracles.draws import instance_of, instances
 from tests.tiers import a_few
 
 ALL = sorted(policies())
@@ -87,17 +87,14 @@ def test_an_idle_worker_between_arrivals(name: str) -> None:
 @pytest.mark.parametrize("name", a_few(sorted(ALL, key="las".__eq__), len(ALL) - 1))
 def test_tokens_near_the_largest_allowed(name: str) -> None:
     """Volumes of 10^9-token requests do not overflow 64-bit integers."""
-    instance = Instance(
-        "huge", 10**9, (Request(0, 0, 0, 10**9), Request(1, 0, 10**9 - 1, 1), Request(2, 7, 1, 1))
-    )
+    instance = instance_of(10**9, (0, 0, 10**9), (0, 10**9 - 1, 1), (7, 1, 1))
     schedule = run(name, instance)
     assert schedule is None or check_schedule(instance, schedule).valid
 
 
 def test_counterexample_to_shortest_first() -> None:
     """J1 Theorem 4.2 fails at M = 5, s = 1, o = (1, 1, 3, 3): MC-SF needs 13, OPT is 12."""
-    requests = tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3)))
-    instance = Instance("counterexample", 5, requests)
+    instance = instance_of(5, *((0, 1, o) for o in (1, 1, 3, 3)))
     # Both short ones at 0 (2 + 2 tokens at round 1), the long ones at 1 and 4: 1 + 1 + 4 + 7.
     assert run_policy(policies()["mc-sf"], instance).tel == 13
     assert brute_force_optimum(instance) == 12

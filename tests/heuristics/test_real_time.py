@@ -26,6 +26,7 @@ from schedules import Schedule, check_schedule, make_schedule
 from schedules.real_time import replay
 from tests.heuristics.contract import runs_of
 from tests.heuristics.twins import options_of, twin
+from tests.oracles.draws import instance_of
 from tests.oracles.real_time import Literal, UndecidedError, in_real_time
 from tests.oracles.real_time_serving import (
     CannotServeError,
@@ -274,8 +275,7 @@ def test_the_ratio_of_sglang_falls_after_a_prompt_in_chunks() -> None:
     In rounds of a nanosecond the second begins beside the first in the same round whatever the
     chunks; its start is the round of its last one.
     """
-    requests = (Request(0, 0, 2, 1000), Request(1, 5e-7, 300, 1))
-    instance = Instance("alone", 1108, requests, time_unit="second")
+    instance = instance_of(1108, (0, 2, 1000), (5e-7, 300, 1), time_unit="second")
     policy, batch_time = policies()["sglang-ratio"], parse_batch_time("linear(base=0.000001)")
     for chunk, rounds in ((0, 1), (2, 150), (1, 300)):
         setting = Setting({"chunk": chunk}, batch_time=batch_time)
@@ -295,8 +295,9 @@ def test_engines_cut_prompts_in_seconds_unless_told_otherwise(
     """The engine's own default in seconds, which is not what it is in rounds; both can be asked."""
     policy, batch_time = policies()[name], parse_batch_time("affine(base=50,token=0.5)")
     # Prompts beyond each limit: whole they begin alone, cut they take several rounds.
-    requests = tuple(Request(k, 0, 5000 + 4000 * (k % 2), 20) for k in range(6))
-    timed = Instance("long", 60_000, requests, time_unit="second")
+    timed = instance_of(
+        60_000, *((0, 5000 + 4000 * (k % 2), 20) for k in range(6)), time_unit="second"
+    )
     plain = replace(timed, time_unit="round")
     default = run_policy(policy, timed, Setting(batch_time=batch_time))
     asked, whole = (
@@ -367,8 +368,9 @@ def test_the_compiled_kernel_makes_the_same(name: str, monkeypatch: pytest.Monke
 def test_numbers_beyond_64_bits_are_exact(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a sum could exceed 64 bits nothing is compiled, and the checker says the same."""
     monkeypatch.setattr(compiled, "COMPILE_FROM", 1)
-    requests = tuple(Request(i, i * 10**9, 4 * 10**8 * (i % 3), 30 + i) for i in range(4))
-    instance = Instance("huge", 10**9, requests, time_unit="second")
+    instance = instance_of(
+        10**9, *((i * 10**9, 4 * 10**8 * (i % 3), 30 + i) for i in range(4)), time_unit="second"
+    )
     setting = Setting(batch_time=parse_batch_time(text))
     schedule = run_policy(policies()["mc-sf"], instance, setting)
     assert schedule.tel > 2**53

@@ -23,13 +23,9 @@ from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
 from instances.batch_time import parse_batch_time
 from schedules import check_schedule
-from tests.oracles.draws import instances
+from tests.oracles.draws import instance_of, instances
 
-EXAMPLE_3_1 = Instance(
-    "example_3_1",
-    64,
-    (Request(0, 0, 63, 1), *(Request(i, 0, 1, 2) for i in range(1, 22))),
-)
+EXAMPLE_3_1 = instance_of(64, (0, 63, 1), *[(0, 1, 2)] * 21)
 
 
 def batches_of(pool: Pool, order_of: Callable[[Pool], object]) -> list[np.ndarray]:
@@ -67,8 +63,7 @@ def test_amin_evicts_the_smallest_estimate() -> None:
     # second is cancelled after 1 token.  The first holds 2 + j at time j and completes at 3; while
     # it runs, 2 + 1 + 4 = 7 tokens at time 2 would fit, but a round that evicts admits nothing; at
     # round 2 the believed token fits again (5 + 3 > 7 does not), so it waits until round 3.
-    requests = tuple(Request(i, 0, 2, 3, 1, 3) for i in range(2))
-    schedule = run_policy(policies()["sorted-f-amin"], Instance("two", 7, requests))
+    schedule = run_policy(policies()["sorted-f-amin"], instance_of(7, *[(0, 2, 3, 1, 3)] * 2))
     assert schedule.starts == (0, 3)
     assert schedule.attempts == ((), ((0, 1),))
 
@@ -192,10 +187,7 @@ def test_shares_of_long_requests_are_compared_exactly() -> None:
 def test_quantile_depends_on_the_seed_alone() -> None:
     """The same seed repeats a schedule; among a few seeds some differ."""
     rng = np.random.default_rng(7)
-    requests = tuple(
-        Request(i, 0, int(s), int(o)) for i, (s, o) in enumerate(rng.integers(1, 50, (60, 2)))
-    )
-    instance = Instance("draws", 100, requests)
+    instance = instance_of(100, *((0, int(s), int(o)) for s, o in rng.integers(1, 50, (60, 2))))
     policy = policies()["sorted-f-quantile"]
     runs = [run_policy(policy, instance, Setting(seed=seed)).starts for seed in range(4)]
     again = [run_policy(policy, instance, Setting(seed=seed)).starts for seed in range(4)]
@@ -214,8 +206,7 @@ def test_tables_that_would_not_fit_are_refused(name: str) -> None:
 
 def test_tables_are_as_wide_as_the_requests() -> None:
     """A large memory alone is no obstacle: the table ends where all peaks together end."""
-    requests = tuple(Request(i, 0, i, 1 + i % 3) for i in range(12))
-    instance = Instance("roomy", 10**9, requests)
+    instance = instance_of(10**9, *((0, i, 1 + i % 3) for i in range(12)))
     assert set(run_policy(policies()["sorted-f-dp"], instance).starts) == {0}
     assert set(run_policy(sorted_f_exact.POLICY, instance).starts) == {0}
 
@@ -237,8 +228,7 @@ def test_local_search_is_never_worse(instance: Instance, seed: int) -> None:
 
 def test_local_search_finds_an_optimum() -> None:
     """J1's counterexample: MC-SF needs 13, a swapped list reaches the optimum of 12."""
-    requests = tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3)))
-    instance = Instance("counterexample", 5, requests)
+    instance = instance_of(5, *((0, 1, o) for o in (1, 1, 3, 3)))
     assert run_policy(policies()["local-search"], instance).tel == 12
 
 
@@ -249,9 +239,7 @@ def test_the_simple_orders_are_the_registered_ones() -> None:
 
 def test_local_search_takes_arrivals_in_seconds() -> None:
     """In real time the list is searched with arrivals rounded up to rounds of a second."""
-    instance = Instance(
-        "seconds", 9, tuple(Request(i, 0.4 * i, 1, 2) for i in range(5)), time_unit="second"
-    )
+    instance = instance_of(9, *((0.4 * i, 1, 2) for i in range(5)), time_unit="second")
     setting = Setting(batch_time=parse_batch_time("affine(100,10)"))
     schedule = run_policy(policies()["local-search"], instance, setting)
     assert check_schedule(instance, schedule).valid

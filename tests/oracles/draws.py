@@ -1,10 +1,19 @@
-"""Random instances for tests: small memories, so that requests are in each other's way."""
+"""Instances for tests: of rows, and random ones of small memories, in each other's way."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 from hypothesis import strategies as st
 
 from instances import Instance, Request
+
+
+def instance_of(memory: int, *rows: Sequence[Any], name: str = "made", **fields: Any) -> Instance:
+    """Return an instance of rows: arrival, prompt, output, and the ends of an interval if any."""
+    requests = tuple(Request(i, *row) for i, row in enumerate(rows))
+    return Instance(name, memory, requests, **fields)
 
 
 @st.composite

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 
-from instances import Instance, Request
+from instances import Instance
+from tests.oracles.draws import instance_of
 
 
 def gapped(seed: int, most: int = 6) -> Instance:
@@ -26,5 +27,4 @@ def gapped(seed: int, most: int = 6) -> Instance:
         since = [output] if arrival >= done else [*since, output]
         rows.append((arrival, prompt, output))
     draws.shuffle(rows)
-    requests = tuple(Request(i, *row) for i, row in enumerate(rows))
-    return Instance(f"gapped_{seed}", memory, requests)
+    return instance_of(memory, *rows, name=f"gapped_{seed}")

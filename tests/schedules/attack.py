@@ -7,22 +7,18 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from instances import Instance, Request
+from instances import Instance
 from schedules import Schedule
 from schedules.check import check_schedule
 from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.draws import instance_of
 from tests.oracles.literal_checker import Judged, Row, literal_verdict
 from tests.schedules.drawn import damaged, draw_possible, draw_rows
 
 
-def an_instance(rows: list[Row], memory: int) -> Instance:
-    """Build an instance from rows (arrival, prompt, output)."""
-    return Instance("drawn", memory, tuple(Request(i, *row) for i, row in enumerate(rows)))
-
-
 def a_schedule(instance: Instance, document: dict[str, Any]) -> Schedule:
     """Build a schedule from what was drawn."""
-    return Schedule(instance="drawn", instance_sha256=instance.sha256, method="drawn", **document)
+    return Schedule(instance="made", instance_sha256=instance.sha256, method="drawn", **document)
 
 
 def drawn(seed: int) -> tuple[list[Row], int, dict[str, Any]]:
@@ -38,7 +34,7 @@ def drawn(seed: int) -> tuple[list[Row], int, dict[str, Any]]:
 def disagreement(seed: int) -> tuple[str, str]:
     """Judge one drawn schedule both ways; return the kind and, if they differ, what was drawn."""
     rows, memory, document = drawn(seed)
-    instance = an_instance(rows, memory)
+    instance = instance_of(memory, *rows)
     expected = literal_verdict(rows, memory, document)
     try:
         schedule = a_schedule(instance, document)
@@ -57,7 +53,7 @@ def below_optimum(seed: int, keep: bool) -> bool:
     rng = random.Random(seed)
     rows, memory = draw_rows(rng)
     document = draw_possible(rng, rows, memory, keep)
-    instance = an_instance(rows, memory)
+    instance = instance_of(memory, *rows)
     schedule = a_schedule(instance, document)
     assert check_schedule(instance, schedule).valid
     # Each request makes all its tokens one a round, kept or not, so no latency is below its output.

@@ -15,12 +15,7 @@ from schedules import Schedule, make_schedule
 from schedules.check import Verdict, check_schedule
 from schedules.model import KEEPS_TOKENS_NOTE
 from tests.oracles.brute_force import brute_force_optimum
-
-
-def an_instance(memory: int, *rows: tuple[int, int, int], **fields: object) -> Instance:
-    """Build an instance from rows (arrival, prompt, output) with ids 0, 1, ..."""
-    requests = tuple(Request(i, *row) for i, row in enumerate(rows))
-    return Instance(name="test", memory=memory, requests=requests, **fields)  # type: ignore[arg-type]
+from tests.oracles.draws import instance_of
 
 
 def judged(instance: Instance, starts: list[int], **fields: object) -> Verdict:
@@ -29,7 +24,7 @@ def judged(instance: Instance, starts: list[int], **fields: object) -> Verdict:
 
 
 # Request 0 holds 3, 4, 5 at times 1, 2, 3; request 1 holds 2, 3 in the two rounds after its start.
-PAIR = an_instance(8, (0, 2, 3), (0, 1, 2))
+PAIR = instance_of(8, (0, 2, 3), (0, 1, 2))
 
 
 def test_a_valid_schedule_is_summarised() -> None:
@@ -39,7 +34,7 @@ def test_a_valid_schedule_is_summarised() -> None:
     assert verdict.valid
     assert verdict.kind == "valid"
     assert verdict.exit_code == 0
-    assert str(verdict) == "valid: instance 'test', n=2, TEL 6"
+    assert str(verdict) == "valid: instance 'made', n=2, TEL 6"
     assert (verdict.time, verdict.tokens, verdict.request_ids) == (None, None, ())
 
 
@@ -55,7 +50,7 @@ def test_memory_one_token_short_is_refused_at_the_exact_time() -> None:
 
 def test_a_request_may_start_in_the_round_in_which_another_completes() -> None:
     """Memory held at completion time p + o is free for a start at p + o, not one earlier."""
-    instance = an_instance(5, (0, 2, 3), (0, 4, 1))
+    instance = instance_of(5, (0, 2, 3), (0, 4, 1))
     # Request 0 holds 3, 4, 5 at 1, 2, 3.  Started at 3, request 1 holds 5 at time 4: fits.
     assert judged(instance, [0, 3]).valid
     # Started at 2, request 1 holds 5 at time 3 together with the 5 of request 0.
@@ -65,7 +60,7 @@ def test_a_request_may_start_in_the_round_in_which_another_completes() -> None:
 
 def test_the_first_violation_lies_inside_a_piece_without_events() -> None:
     """Two growing requests cross M long before either completes, and the crossing is exact."""
-    instance = an_instance(1_000_000, (0, 0, 700_000), (0, 0, 900_000))
+    instance = instance_of(1_000_000, (0, 0, 700_000), (0, 0, 900_000))
     # At time t both hold t: 2t > 1,000,000 first at t = 500,001.
     verdict = judged(instance, [0, 0])
     assert (verdict.time, verdict.tokens) == (500_001, 1_000_002)
@@ -73,7 +68,7 @@ def test_the_first_violation_lies_inside_a_piece_without_events() -> None:
 
 def test_a_start_before_arrival_is_refused() -> None:
     """A start one round before the arrival is infeasible, also for a cancelled attempt."""
-    instance = an_instance(10, (3, 1, 4))
+    instance = instance_of(10, (3, 1, 4))
     assert judged(instance, [3]).valid
     early = judged(instance, [2])
     assert (early.kind, early.time, early.request_ids) == ("infeasible", 2, (0,))
@@ -84,7 +79,7 @@ def test_a_start_before_arrival_is_refused() -> None:
 
 def test_attempts_hold_memory() -> None:
     """The tokens of a cancelled attempt count while it runs and are free after."""
-    instance = an_instance(6, (0, 2, 3), (0, 3, 3))
+    instance = instance_of(6, (0, 2, 3), (0, 3, 3))
     # The attempt (0, 2) of request 1 holds 4, 5 at times 1, 2; request 0 holds 3, 4 there.
     verdict = judged(instance, [0, 3], attempts=[[], [(0, 2)]])
     assert (verdict.time, verdict.tokens, verdict.request_ids) == (1, 7, (0, 1))
@@ -95,7 +90,7 @@ def test_attempts_hold_memory() -> None:
 
 def test_attempts_of_one_request_may_not_overlap() -> None:
     """The next run of a request starts at or after the end of its previous attempt."""
-    instance = an_instance(100, (0, 2, 5))
+    instance = instance_of(100, (0, 2, 5))
     assert judged(instance, [5], attempts=[[(0, 2), (2, 3)]]).valid
     for starts, attempts, first in (
         ([4], [(0, 2), (2, 3)], 4),  # the final run starts at 4, the attempt ends at 5
@@ -109,7 +104,7 @@ def test_attempts_of_one_request_may_not_overlap() -> None:
 
 def test_an_attempt_is_shorter_than_the_output() -> None:
     """An attempt of o tokens would have completed, so the schedule is malformed."""
-    instance = an_instance(100, (0, 2, 5))
+    instance = instance_of(100, (0, 2, 5))
     assert judged(instance, [9], attempts=[[(0, 4)]]).valid
     verdict = judged(instance, [9], attempts=[[(0, 5)]])
     assert (verdict.kind, verdict.exit_code, verdict.request_ids) == ("malformed", 10, (0,))
@@ -117,7 +112,7 @@ def test_an_attempt_is_shorter_than_the_output() -> None:
 
 def test_the_earliest_violation_is_reported() -> None:
     """Of an early overflow and a later start before arrival the overflow is named, and back."""
-    instance = an_instance(6, (0, 4, 2), (0, 4, 2), (20, 1, 1))
+    instance = instance_of(6, (0, 4, 2), (0, 4, 2), (20, 1, 1))
     # Requests 0 and 1 hold 5 + 5 at time 1; request 2 starts at 19, before 20.
     assert judged(instance, [0, 0, 19]).time == 1
     # Moved to 50 they overflow at 51, after round 19.
@@ -126,7 +121,7 @@ def test_the_earliest_violation_is_reported() -> None:
 
 def test_many_active_requests_are_cut_short() -> None:
     """The line names the first ten ids, sorted, and counts the others; the field holds all."""
-    instance = an_instance(12, *[(0, 0, 1)] * 13)
+    instance = instance_of(12, *[(0, 0, 1)] * 13)
     # 13 requests hold one token each at time 1.
     verdict = judged(instance, [0] * 13)
     assert verdict.reason.endswith("0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 3 more")
@@ -186,7 +181,7 @@ def test_a_known_optimum_refuses_nothing() -> None:
     """It is a statement of the file: a valid schedule below it proves it wrong, and says so."""
     instance = dataclasses.replace(PAIR, known_optimum=6, known_optimum_reason="by hand")
     right = judged(instance, [0, 1], lower_bound=6, status="optimal")
-    assert str(right) == "valid: instance 'test', n=2, TEL 6"
+    assert str(right) == "valid: instance 'made', n=2, TEL 6"
     # Starting at 0 and 2 gives TEL 7, for which 7 is no bound if 6 is the optimum.
     doubtful = judged(instance, [0, 2], lower_bound=7)
     assert doubtful.valid
@@ -200,7 +195,7 @@ def test_a_known_optimum_refuses_nothing() -> None:
 
 
 # Two requests (0, 2, 5) with M = 100: nothing but the rules on kept tokens matters.
-KEEPING = an_instance(100, (0, 2, 5))
+KEEPING = instance_of(100, (0, 2, 5))
 
 
 def test_a_run_that_kept_tokens_begins_where_they_end() -> None:
@@ -241,7 +236,7 @@ def test_tokens_kept_from_nowhere_are_malformed(
 def test_kept_tokens_without_attempts_are_refused() -> None:
     """Starts before the arrival can no longer hide behind tokens that no attempt has made."""
     # Two requests (10, 5, 10) with M = 15 run one after the other: OPT is 10 + 20 = 30.
-    instance = an_instance(15, (10, 5, 10), (10, 5, 10))
+    instance = instance_of(15, (10, 5, 10), (10, 5, 10))
     # Begun at 1 + 9 and 2 + 9 each would make its last token only: TEL 11 + 12 - 20 = 3.
     verdict = judged(instance, [1, 2], kept=[[9], [9]])
     assert verdict.kind == "malformed"
@@ -267,7 +262,7 @@ def test_a_known_optimum_says_nothing_of_kept_tokens() -> None:
     """A schedule that keeps tokens may be below it, and does not prove it wrong."""
     # Request 1 makes its tokens at times 1, 2; request 2 at 1 and, after an eviction, at 3; request
     # 0 at 4, 5; request 3 at 4 and 6: latencies 5 - 1, 2, 3 and 6 - 1, at most 2 tokens at a time.
-    instance = an_instance(
+    instance = instance_of(
         2,
         (1, 0, 2),
         (0, 0, 2),
@@ -294,7 +289,7 @@ def test_structure_comes_before_feasibility_and_that_before_claims() -> None:
 
 def test_integers_of_any_size_are_judged() -> None:
     """Starts beyond 64 bits, and beyond what Python prints, neither overflow nor raise."""
-    instance = an_instance(9, (0, 4, 2), (0, 4, 2))
+    instance = instance_of(9, (0, 4, 2), (0, 4, 2))
     huge = 10**5000
     assert judged(instance, [2**63, 2**63 + 2]).valid
     verdict = judged(instance, [huge, huge])
@@ -328,7 +323,7 @@ def test_a_million_requests_take_seconds() -> None:
 
 def test_a_swapped_pair_that_overflows_is_refused() -> None:
     """Two starts exchanged keep TEL and count, and still the memory is summed anew."""
-    instance = an_instance(10, (0, 1, 2), (0, 7, 2), (0, 5, 2))
+    instance = instance_of(10, (0, 1, 2), (0, 7, 2), (0, 5, 2))
     # At 0 requests 0 and 2 hold 2 + 6, then 3 + 7 = 10; at 2 request 1 holds 8, 9.
     assert judged(instance, [0, 2, 0]).valid
     # Exchanged, requests 1 and 2 hold 8 + 6 = 14 at time 1; TEL is 2 + 2 + 4 both times.

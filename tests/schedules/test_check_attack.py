@@ -15,7 +15,8 @@ from schedules.metrics import measure
 from schedules.picture import _stacked
 from tests.heuristics.contract import run
 from tests.oracles.brute_force import brute_force_optimum
-from tests.schedules.attack import a_schedule, an_instance, below_optimum, disagreement, drawn
+from tests.oracles.draws import instance_of
+from tests.schedules.attack import a_schedule, below_optimum, disagreement, drawn
 from tests.schedules.drawn import draw_rows
 
 
@@ -34,7 +35,7 @@ def test_both_checkers_agree(block: int) -> None:
 def describe(seed: int) -> str:
     """Measure and draw a schedule; return its kind, or what refused a damaged one."""
     rows, memory, document = drawn(seed)
-    instance = an_instance(rows, memory)
+    instance = instance_of(memory, *rows)
     try:
         schedule = a_schedule(instance, document)
     except ValidationError:
@@ -66,7 +67,8 @@ def test_policies_are_optimal_where_they_are() -> None:
     """Told OPT as a bound, a run is optimal where its schedule kept nothing and has that TEL."""
     kept = 0
     for seed in range(25):
-        instance = an_instance(*draw_rows(random.Random(seed), 5))
+        rows, memory = draw_rows(random.Random(seed), 5)
+        instance = instance_of(memory, *rows)
         optimum = brute_force_optimum(instance)
         for name in policies():
             # Its seconds are for large instances.

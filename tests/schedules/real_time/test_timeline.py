@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,15 +13,13 @@ from schedules import Schedule
 from schedules.model import Clock
 from schedules.real_time import replay
 from schedules.real_time.timeline import timeline
+from tests.oracles.draws import instance_of
 from tests.schedules.real_time.literal import drawn, literal
 
 MS = 10**6
 
 
-def in_seconds(*requests: tuple[float, int, int]) -> Instance:
-    """Return an instance of (arrival in seconds, prompt, output)."""
-    made = tuple(Request(i, *each) for i, each in enumerate(requests))
-    return Instance("by_hand", 100, made, time_unit="second")
+in_seconds = partial(instance_of, 100, time_unit="second")
 
 
 def scheduled(
