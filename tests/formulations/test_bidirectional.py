@@ -13,18 +13,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from formulations.lagrangian.starts import certified_costs
 from formulations.search import layers
 from formulations.search._backward_tables import Ints, Network, network
 from formulations.search._kernels import completion_bound
 from formulations.search._tables import CompletionBounds
 from formulations.search.bidirectional import completion_bounds
-from formulations.search.layers import Pass, search
 from formulations.search.relaxation import Relaxation
 from formulations.valid.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance
+from tests.formulations.forward import passes_of
 from tests.formulations.relaxed import (
     UNLIMITED,
     random_instance,
@@ -112,9 +111,8 @@ def test_a_pass_with_completion_bounds_keeps_the_optimum(
         if under.bound >= known.tel:
             assert known.tel == optimum, seed
             continue
-        windows = start_windows(instance, known.tel)
         relaxed = Relaxation(under, known.tel)
-        last = max(windows.latest)
+        last = max(start_windows(instance, known.tel).latest)
         bounds = completion_bounds(relaxed, multipliers, known.tel - 1, last, UNLIMITED)
         assert (bounds is None) == (
             relaxed.evaluate(multipliers, known.tel - 1, UNLIMITED).least is None
@@ -124,13 +122,7 @@ def test_a_pass_with_completion_bounds_keeps_the_optimum(
             continue
         states = []
         for width, completion in ((rng.randint(1, 5), bounds), (50_000, bounds), (50_000, None)):
-            passes: list[Pass] = []
-            search(
-                instance, windows, [], certified_costs(instance, [], None, windows.latest),
-                (known.tel, list(known.starts)), passes.append, completion=completion,
-                widths=(width,),
-            )  # fmt: skip
-            found = passes[-1]
+            found = passes_of(instance, completion=completion, widths=(width,))[-1]
             assert found.bound <= optimum <= found.tel, seed
             states.append(found.states)
             if width > 5:
@@ -144,15 +136,8 @@ def test_a_pass_ends_once_it_can_prove_no_more() -> None:
     for seed in range(60):
         instance, *_ = _drawn(seed, 6)
         optimum = brute_force_optimum(instance)
-        known = run_policy(policies()["fcfs"], instance)
-        windows = start_windows(instance, known.tel)
-        costs = certified_costs(instance, [], None, windows.latest)
-        incumbent = (known.tel, list(known.starts))
-        found: list[Pass] = []
-        for proved in range(optimum + 1):
-            search(
-                instance, windows, [], costs, incumbent, found.append, widths=(2,), proved=proved
-            )  # fmt: skip
+        told = range(optimum + 1)
+        found = [each for p in told for each in passes_of(instance, widths=(2,), proved=p)]
         for proved, each in enumerate(found):
             assert each.bound <= optimum <= each.tel, seed
             assert each.complete == (each.bound == each.tel), seed
