@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.lagrangian.prices import certify_prices, evaluate_prices
-from formulations.valid.groups import exclusive_groups
 from formulations.valid.separation import overflows, separation
 from formulations.valid.volumes import lane_bound, volume_bound
 from formulations.valid.windows import start_windows
 from heuristics.simulator import run_policy
 from instances import Instance, Request
 from kvopt.engines.start import warm_start_policies
-from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import all_optima, brute_force_optimum
-from tests.oracles.draws import instances
+from tests.oracles.draws import instance_of, instances
 
 SMALL = instances(max_requests=4, max_memory=12, max_arrival=6, max_output=6)
 
@@ -49,9 +45,7 @@ def test_lane_bound_is_valid(instance: Instance) -> None:
 def test_lane_bound_by_hand() -> None:
     """With M = 7 two of s + 1 = 3 fit: from round 5 on, outputs 1 and 2, and 3 after the 1."""
     outputs = (3, 1, 2)
-    instance = Instance(
-        "lanes", 7, tuple(Request(i, 5, 2, output) for i, output in enumerate(outputs))
-    )
+    instance = instance_of(7, *((5, 2, output) for output in outputs))
     assert lane_bound(instance.requests, 7) == 3 * 5 + 1 + 2 + (1 + 3)
     assert lane_bound((), 7) == 0
     # One more fits, but not in the same lane: nobody waits.
@@ -69,35 +63,6 @@ def test_any_prices_certify(instance: Instance, prices: list[float]) -> None:
     latest = start_windows(instance, optimum).latest
     assert certify_prices(instance, prices).value <= optimum
     assert certify_prices(instance, prices, latest).value <= optimum
-
-
-@given(
-    instance=SMALL,
-    numerators=st.lists(st.integers(0, 40), min_size=1, max_size=25),
-    denominator=st.integers(1, 50),
-)
-@settings(max_examples=200, deadline=None)
-def test_price_evaluation_is_exact(
-    instance: Instance, numerators: list[int], denominator: int
-) -> None:
-    """Prefix sums give the same rational number as adding the priced tokens one by one."""
-    prices = [Fraction(numerator, denominator) for numerator in numerators]
-
-    def price(time: int) -> Fraction:
-        return prices[time] if time < len(prices) else Fraction(0)
-
-    total = -instance.memory * sum(prices, Fraction(0))
-    for request in instance.requests:
-        arrival = int(request.arrival)
-        total += min(
-            start
-            + request.output
-            - arrival
-            + sum((request.prompt + j) * price(start + j) for j in range(1, request.output + 1))
-            for start in range(arrival, max(arrival, len(prices)) + 1)
-        )
-    expected = -(-total.numerator // total.denominator)
-    assert evaluate_prices(instance, np.array(numerators), denominator) == expected
 
 
 def test_bad_prices_are_refused() -> None:
@@ -134,26 +99,6 @@ def test_separation_equals_adding_tokens(instance: Instance) -> None:
     assert separation(first, second, instance.memory) == expected
     if 0 in bad:
         assert bad == list(range(expected))
-
-
-@given(instance=SMALL, data=st.data())
-@settings(max_examples=400, deadline=None)
-def test_no_feasible_schedule_violates_a_window_clique(
-    instance: Instance, data: st.DataObject
-) -> None:
-    """In every feasible schedule, optimal or not, each round is in at most one window a group."""
-    starts = [data.draw(st.integers(int(r.arrival), 25)) for r in instance.requests]
-    if not check_schedule(instance, make_schedule(instance, starts, "drawn")).valid:
-        return
-    for group in exclusive_groups(instance):
-        rounds = [
-            time
-            for member in group.members
-            for time in range(
-                starts[member.request] - member.before, starts[member.request] + member.after
-            )
-        ]
-        assert len(rounds) == len(set(rounds))
 
 
 @given(instance=SMALL)

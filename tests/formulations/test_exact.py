@@ -1,4 +1,4 @@
-"""Every formulation against a brute force over start times, on the tiny instances."""
+"""Every formulation against a brute force over start times, on tiny instances and draws."""
 
 from __future__ import annotations
 
@@ -8,14 +8,22 @@ from pathlib import Path
 import pytest
 
 from formulations.registry import formulations
-from instances import Instance, Request, read_instance
+from instances import Instance, read_instance
+from instances.families import am1, am2
 from tests.engine_batch import Answer, solve_batch
 from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.draws import instance_of
 from tests.tiers import in_two
 
 TINY = sorted((Path(__file__).parents[2] / "instances" / "tiny").glob("*.json"))
 EXACT = [name for name, each in formulations().items() if not each.relaxation]
-EXACT += ["ilp(groups=yes)", "ilp-sparse(groups=yes)"]
+EXACT += [
+    "ilp(groups=yes)",
+    "ilp(groups=yes,fixing=yes)",
+    "ilp-sparse(groups=yes)",
+    "ilp-sparse(groups=yes,lookahead=2,fixing=yes)",
+    "cpsat-strong(fixing=yes,dual=yes)",
+]
 RELAXED = [
     "ilp(relaxed=yes)",
     "ilp-sparse(relaxed=yes)",
@@ -25,10 +33,20 @@ RELAXED = [
 BOUNDS = [name for name, each in formulations().items() if each.kind == "bound" and each.in_rounds]
 
 
-@pytest.fixture(scope="module", params=in_two(TINY, 8))
+#: Draws of both arrival models.
+DRAWS = [
+    *(am1.generate(seed=seed, n=5, memory=12 + seed % 5) for seed in range(12)),
+    *(am2.generate(seed=seed, n=5, memory=12) for seed in range(6)),
+]
+CASES = {path.stem: read_instance(path) for path in TINY} | {
+    f"draw {k}": instance for k, instance in enumerate(DRAWS)
+}
+
+
+@pytest.fixture(scope="module", params=in_two(CASES, 8))
 def tiny(request: pytest.FixtureRequest) -> dict[str, Instance]:
-    """Committed tiny instances by name."""
-    return {path.stem: read_instance(path) for path in request.param}
+    """Committed tiny instances, and draws, by name."""
+    return {name: CASES[name] for name in request.param}
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +115,26 @@ def test_both_relaxations_agree(
         )
 
 
+def test_group_prices_bound_more(
+    tiny: dict[str, Instance], answers: dict[tuple[str, str], Answer]
+) -> None:
+    """The relaxation with groups certifies no less than without."""
+    for name in tiny:
+        strong = answers[name, "ilp-sparse(groups=yes,relaxed=yes)"].bound
+        assert answers[name, "ilp-sparse(relaxed=yes)"].bound <= strong, name
+
+
+def test_searched_prices_come_close_to_the_lp(
+    tiny: dict[str, Instance], answers: dict[tuple[str, str], Answer]
+) -> None:
+    """Generated columns and all columns give one LP, to 1e-6; bounds are within a unit of it."""
+    for name in tiny:
+        whole = answers[name, "ilp-sparse(relaxed=yes)"]
+        columns = answers[name, "bound-lp"]
+        assert columns.relaxation == pytest.approx(whole.relaxation, rel=1e-6), name
+        assert min(columns.bound, answers[name, "bound-dual"].bound) >= whole.bound - 1
+
+
 def test_seeds_change_no_optimum(tiny: dict[str, Instance], optima: dict[str, int]) -> None:
     """Both engines prove the same optimum under other seeds."""
     names = sorted(tiny)[::5]
@@ -129,10 +167,7 @@ def test_order_of_requests_changes_no_optimum(
 
 def test_the_horizon_trap() -> None:
     """Cutting at the best heuristic makespan would lose this optimum (17, makespan 10)."""
-    requests = tuple(
-        Request(i, 0, s, o) for i, (s, o) in enumerate([(3, 4), (3, 1), (3, 2), (2, 9)])
-    )
-    instance = Instance("horizon", 13, requests)
+    instance = instance_of(13, *((0, s, o) for s, o in [(3, 4), (3, 1), (3, 2), (2, 9)]))
     assert brute_force_optimum(instance) == 17
     for answer in solve_batch([(instance, name) for name in EXACT]):
         assert (answer.tel, answer.bound) == (17, 17)

@@ -1,8 +1,8 @@
-"""Strengthened formulations: each cut, fixing and bound against brute force, then together."""
+"""What strengthens formulations, alone: each cut, fixing and bound against brute force."""
 
 from __future__ import annotations
 
-from fractions import Fraction
+from collections import Counter
 
 import numpy as np
 import pyomo.environ as pyo
@@ -15,14 +15,13 @@ from formulations.lagrangian.starts import start_costs
 from formulations.mip import ilp_sparse_with_cuts
 from formulations.valid.differences import forbidden_differences
 from formulations.valid.fixing import fixed_windows
-from formulations.valid.groups import window_groups
+from formulations.valid.groups import exclusive_groups, window_groups
 from formulations.valid.windows import Windows, start_windows
 from instances import Instance, Request
-from instances.families import am1, am2
+from instances.families import am1
 from schedules import check_schedule, make_schedule
-from tests.engine_batch import solve_batch
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.draws import instances
+from tests.oracles.draws import instance_of, instances
 from tests.oracles.prices import by_scipy
 
 SMALL = instances(max_requests=5, max_memory=12, max_arrival=6, max_output=7)
@@ -39,17 +38,19 @@ def _feasible(instance: Instance, starts: list[int]) -> bool:
 def test_no_feasible_schedule_violates_a_window_group(
     instance: Instance, data: st.DataObject
 ) -> None:
-    """In every feasible schedule at most ``most`` windows of a group hold any one round."""
+    """In every feasible schedule at most ``most`` windows of a group hold a round, below 0 too."""
     starts = [data.draw(st.integers(int(r.arrival), 16)) for r in instance.requests]
     if not _feasible(instance, starts):
         return
-    for group in window_groups(instance, (2, 3, 4)):
-        open_at = [0] * 60
-        for member in group.members:
-            start = starts[member.request]
-            for time in range(max(start - member.before, 0), start + member.after):
-                open_at[time] += 1
-        assert max(open_at) <= group.most
+    for group in [*exclusive_groups(instance), *window_groups(instance, (2, 3, 4))]:
+        rounds = Counter(
+            time
+            for member in group.members
+            for time in range(
+                starts[member.request] - member.before, starts[member.request] + member.after
+            )
+        )
+        assert max(rounds.values(), default=0) <= group.most
 
 
 def test_window_group_by_hand() -> None:
@@ -83,41 +84,6 @@ def test_any_memory_and_group_prices_certify(
     assert start_costs(instance, prices, groups, group_prices).bound <= optimum
     latest = start_windows(instance, optimum).latest
     assert start_costs(instance, prices, groups, group_prices, latest).bound <= optimum
-
-
-@given(
-    instance=SMALL,
-    eighths=st.lists(st.integers(0, 16), min_size=1, max_size=15),
-    group_eighths=st.lists(st.integers(0, 16), min_size=1, max_size=15),
-)
-@settings(max_examples=150, deadline=None)
-def test_start_costs_are_exact(
-    instance: Instance, eighths: list[int], group_eighths: list[int]
-) -> None:
-    """Every start's cost equals the priced tokens and windows added one by one as fractions."""
-    groups = window_groups(instance, (2,))
-    price = dict(enumerate(Fraction(e, 8) for e in eighths))
-    group_price = dict(enumerate(Fraction(e, 8) for e in group_eighths))
-    found = start_costs(
-        instance, [e / 8 for e in eighths], groups, [[e / 8 for e in group_eighths]] * len(groups)
-    )
-    for i, request in enumerate(instance.requests):
-        arrival = int(request.arrival)
-        for k, cost in enumerate(found.costs[i].tolist()):
-            p = arrival + k
-            expected = Fraction(p + request.output - arrival)
-            for j in range(1, request.output + 1):
-                expected += (request.prompt + j) * price.get(p + j, Fraction(0))
-            for group in groups:
-                for member in group.members:
-                    if member.request == i:
-                        for time in range(max(p - member.before, 0), p + member.after):
-                            expected += group_price.get(time, Fraction(0))
-            assert Fraction(cost, found.denominator) == expected
-    constant = instance.memory * sum(price.values()) + sum(
-        group.most * sum(group_price.values()) for group in groups
-    )
-    assert Fraction(found.constant, found.denominator) == constant
 
 
 def test_group_prices_that_are_no_numbers_are_refused() -> None:
@@ -168,11 +134,7 @@ def test_fixing_removes_starts() -> None:
 def test_forbidden_differences_equal_the_checker(instance: Instance) -> None:
     """A difference is forbidden exactly where the checker refuses the two starts."""
     pair = (instance.requests[0], instance.requests[-1])
-    both = Instance(
-        "pair",
-        instance.memory,
-        tuple(Request(i, 0, r.prompt, r.output) for i, r in enumerate(pair)),
-    )
+    both = instance_of(instance.memory, *((0, r.prompt, r.output) for r in pair))
     found = forbidden_differences(both.requests[0], both.requests[1], both.memory)
     assert len(found) <= 2
     for difference in range(-16, 17):
@@ -237,39 +199,3 @@ def test_priced_windows_narrow_and_stay_without_a_bound() -> None:
     windows = start_windows(instance, 411)
     assert priced_windows(instance, windows, None, by_scipy) is windows
     assert priced_windows(instance, windows, 411, by_scipy).starts < 0.6 * windows.starts
-
-
-DRAWS = [am1.generate(seed=seed, n=5, memory=12 + seed % 5) for seed in range(12)] + [
-    am2.generate(seed=seed, n=5, memory=12) for seed in range(6)
-]
-STRONG = (
-    "cpsat-strong",
-    "cpsat-strong(fixing=yes,dual=yes)",
-    "ilp(groups=yes)",
-    "ilp(groups=yes,fixing=yes)",
-    "ilp-sparse(groups=yes)",
-    "ilp-sparse(groups=yes,lookahead=2,fixing=yes)",
-    "layers",
-)
-
-
-@pytest.fixture(scope="module")
-def drawn_optima() -> list[int]:
-    """The brute-force optimum of each draw."""
-    return [brute_force_optimum(instance) for instance in DRAWS]
-
-
-@pytest.mark.parametrize("formulation", STRONG)
-def test_strong_formulations_equal_brute_force(formulation: str, drawn_optima: list[int]) -> None:
-    """On draws of both arrival models, schedule and bound both meet the brute-force optimum."""
-    answers = solve_batch([(instance, formulation) for instance in DRAWS])
-    assert [answer.tel for answer in answers] == drawn_optima
-    assert [answer.bound for answer in answers] == drawn_optima
-
-
-def test_clique_prices_bound_the_draws(drawn_optima: list[int]) -> None:
-    """The relaxation with cliques certifies no less than without, and no more than the optimum."""
-    tight = solve_batch([(instance, "ilp-sparse(groups=yes,relaxed=yes)") for instance in DRAWS])
-    loose = solve_batch([(instance, "ilp-sparse(relaxed=yes)") for instance in DRAWS])
-    for strong, weak, optimum in zip(tight, loose, drawn_optima, strict=True):
-        assert weak.bound <= strong.bound <= optimum
