@@ -1,7 +1,4 @@
-"""Bounds without a MIP solver: how far above volumes, how far below svf, in what time.
-
-Run with ``pytest tests/benchmarks/test_bench_bounds.py --benchmark-enable --benchmark-only``.
-"""
+"""Bounds without a MIP solver: how far above volumes, how far below svf, in what time."""
 
 from __future__ import annotations
 
