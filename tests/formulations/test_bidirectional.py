@@ -199,13 +199,15 @@ for seed in range(2000, 2000 + int(sys.argv[3])):
 """
 
 
+def _printed(code: str, *arguments: object) -> str:
+    """Return what a process prints that runs this."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
+
+
 def _met(first: int, share: float, draws: int) -> list[list[Any]]:
     """Return what the engine tells of each draw."""
-    told = subprocess.run(
-        [sys.executable, "-c", _MEET, str(first), str(share), str(draws)],
-        check=True, capture_output=True, text=True, cwd=ROOT,
-    )  # fmt: skip
-    lines = [json.loads(line) for line in told.stdout.splitlines()]
+    lines = [json.loads(line) for line in _printed(_MEET, first, share, draws).splitlines()]
     assert len(lines) == draws
     return lines
 
@@ -283,10 +285,6 @@ print(swept(200), peak() - before)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_level_takes_no_more_than_the_memory_allowed(threads: int) -> None:
     """On one instance, in which the kinds that bases let complete take more than the bases."""
-    told = subprocess.run(
-        [sys.executable, "-c", _FULL, str(threads)],
-        check=True, capture_output=True, text=True, cwd=ROOT,
-    )  # fmt: skip
-    reason, grown = told.stdout.split()
+    reason, grown = _printed(_FULL, threads).split()
     assert reason == "memory"
     assert int(grown) < 1e8

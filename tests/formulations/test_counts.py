@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from formulations.search.counts import search
 from instances import Instance, Request
@@ -15,23 +14,11 @@ from schedules import check_schedule, make_schedule
 from schedules.evidence import independent_pair
 from tests.engine_batch import one_at_a_time
 from tests.oracles.brute_force import brute_force_optimum
-
-
-@st.composite
-def _few_kinds(draw: st.DrawFn) -> Instance:
-    """Two or three kinds, of which one often has output 1, of up to three requests each."""
-    memory = draw(st.integers(3, 10))
-    kinds = []
-    for _ in range(draw(st.integers(1, 3))):
-        output = draw(st.integers(1, min(4, memory)))
-        kinds.append((draw(st.integers(0, 4)), draw(st.integers(0, memory - output)), output))
-    chosen = [kind for kind in kinds for _ in range(draw(st.integers(1, 3)))][:6]
-    shuffled = draw(st.permutations(chosen))
-    return Instance("few", memory, tuple(Request(i, *kind) for i, kind in enumerate(shuffled)))
+from tests.oracles.draws import alike
 
 
 @settings(max_examples=50, deadline=None)
-@given(_few_kinds())
+@given(alike(max_requests=6, max_memory=10, max_output=4))
 def test_it_is_the_optimum(instance: Instance) -> None:
     """As by trying all starts, from any known TEL; its starts pass the checker with that TEL."""
     optimum = brute_force_optimum(instance)

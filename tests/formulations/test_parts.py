@@ -31,8 +31,7 @@ from instances.batch_time import parse_batch_time
 from schedules import check_schedule, make_schedule
 from schedules.evidence import VOLUMES
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.draws import instance_of
-from tests.oracles.gapped import gapped
+from tests.oracles.draws import gapped, instance_of
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,7 @@ from instances.families import am1, am2
 from schedules import check_schedule, make_schedule
 from tests.engine_batch import solve_batch
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.crowds import crowd
-from tests.oracles.draws import instance_of, instances
+from tests.oracles.draws import crowd, instance_of, instances
 from tests.oracles.patterns import is_pattern
 from tests.tiers import in_two
 

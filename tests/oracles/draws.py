@@ -1,8 +1,10 @@
-"""Instances for tests: of rows, and random ones of small memories, in each other's way."""
+"""Instances for tests: of rows, drawn by hypothesis, or by seeds where models have disagreed."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -38,6 +40,21 @@ def instances(
 
 
 @st.composite
+def alike(
+    draw: st.DrawFn,
+    max_requests: int = 5,
+    max_memory: int = 9,
+    max_arrival: int = 4,
+    max_output: int = 5,
+) -> Instance:
+    """Draw an instance of up to three kinds, so that several requests are equal."""
+    few = draw(instances(3, max_memory, max_arrival, max_output))
+    chosen = draw(st.lists(st.sampled_from(few.requests), min_size=1, max_size=max_requests))
+    requests = tuple(replace(request, id=i) for i, request in enumerate(chosen))
+    return Instance("alike", few.memory, requests)
+
+
+@st.composite
 def predicted(draw: st.DrawFn, max_requests: int = 9, max_memory: int = 20) -> Instance:
     """Draw an instance whose requests carry intervals, each its own or one for all, or none."""
     instance = draw(instances(max_requests=max_requests, max_memory=max_memory, max_arrival=15))
@@ -63,3 +80,92 @@ def with_intervals(instance: Instance, intervals: list[tuple[int, int]]) -> Inst
         for r, (lower, upper) in zip(instance.requests, intervals, strict=True)
     )
     return Instance(instance.name, instance.memory, requests)
+
+
+#: Kinds of instances on which models have disagreed.
+KINDS = ("mixed", "equal", "no prompts", "peaks of M", "tight memory", "gaps")
+
+
+def crowd(seed: int, most: int = 5) -> Instance:
+    """Return an instance of two to ``most`` requests; its kind is ``KINDS[seed % 6]``.
+
+    Every second one of each kind has arrivals after round 0, except that ``gaps`` always has, so
+    far apart that memory may be empty in between.
+    """
+    draws = random.Random(seed)
+    kind = KINDS[seed % len(KINDS)]
+    late = seed // len(KINDS) % 2 == 1
+    memory = draws.randint(4, 13)
+    requests: list[Request] = []
+    for i in range(draws.randint(2, most)):
+        output = draws.randint(1, min(7, memory))
+        prompt = draws.randint(0, memory - output)
+        if kind == "no prompts":
+            prompt = 0
+        elif kind == "peaks of M" and draws.random() < 0.6:
+            prompt = memory - output
+        elif kind == "tight memory":
+            # Any two overflow when they end together.
+            prompt = draws.randint(min(memory // 2, memory - output), memory - output)
+        arrival = draws.choice([0, draws.randint(0, 8)]) if late else 0
+        if kind == "gaps":
+            arrival = draws.choice([0, 3 * i, 20 + i])
+        if kind == "equal" and i and draws.random() < 0.7:
+            twin = draws.choice(requests)
+            arrival, prompt, output = int(twin.arrival), twin.prompt, twin.output
+        requests.append(Request(i, arrival, prompt, output))
+    return Instance(f"crowd_{seed}", memory, tuple(requests))
+
+
+#: Memories of many tokens.
+MEMORIES = (2_000, 16_492, 10**5, 10**7, 10**9)
+
+
+def edge(seed: int, most: int = 6) -> Instance:
+    """Return an instance of two to ``most`` requests whose peaks are near fractions of M.
+
+    Sums of tokens then equal M, or lie a token or some beside it.  Outputs are up to 5 rounds; in
+    every fourth one request has prompts of no tokens, in every third requests repeat, in every
+    second arrivals differ.
+    """
+    draws = random.Random(seed)
+    memory = draws.choice(MEMORIES)
+    near = draws.choice((0, 1, 2, 6))
+    requests: list[Request] = []
+    for i in range(draws.randint(2, most)):
+        output = draws.randint(1, 5)
+        part = draws.choice((1, 2, 2, 3, 3, 4))
+        peak = memory * draws.randint(1, part) // part + draws.randint(-near, near)
+        if draws.random() < 0.15:
+            peak = draws.randint(output, memory)
+        prompt = min(max(peak - output, 0), memory - output)
+        arrival = draws.choice((0, draws.randint(0, 6))) if seed % 2 else 0
+        if seed % 4 == 0 and i == 0:
+            prompt = 0
+        if seed % 3 == 0 and requests and draws.random() < 0.5:
+            twin = draws.choice(requests)
+            arrival, prompt, output = int(twin.arrival), twin.prompt, twin.output
+        requests.append(Request(i, arrival, prompt, output))
+    return Instance(f"edge_{seed}", memory, tuple(requests))
+
+
+def gapped(seed: int, most: int = 6) -> Instance:
+    """Draw requests whose arrivals leave all that came before just, or just not, time to complete.
+
+    Some arrive with the one before them, a round beside the last round in which it still runs when
+    all run one after the other, or long after; the order of the requests is mixed.
+    """
+    draws = random.Random(seed)
+    memory = draws.randint(4, 12)
+    rows: list[tuple[int, int, int]] = []
+    since: list[int] = []
+    for _ in range(draws.randint(2, most)):
+        output = draws.randint(1, min(5, memory))
+        prompt = draws.randint(0, memory - output)
+        last = max((arrival for arrival, *_ in rows), default=0)
+        done = last + sum(since)
+        arrival = max(last, draws.choice([last, done - 1, done, done, done + 1, last + 500]))
+        since = [output] if arrival >= done else [*since, output]
+        rows.append((arrival, prompt, output))
+    draws.shuffle(rows)
+    return instance_of(memory, *rows, name=f"gapped_{seed}")
