@@ -48,11 +48,6 @@ def a_schedule(n: int, *, name: str = "picture", seed: int = 0) -> tuple[Instanc
     return instance, make_schedule(instance, starts, "waves", attempts=attempts, lower_bound=n)
 
 
-def write_picture(instance: Instance, schedule: Schedule, path: Path) -> None:
-    """Write the picture of a schedule."""
-    save_picture(picture_of(instance, schedule), path)
-
-
 @pytest.mark.parametrize("n", a_few([1, 13, 2000, 5, 12, 100], 3))
 @pytest.mark.parametrize("suffix", ["png", "SVG"])
 def test_a_picture_is_written_in_every_size(tmp_path: Path, n: int, suffix: str) -> None:
