@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heuristics.policies.sglang_ratio import ReservationRatio
@@ -18,12 +17,10 @@ from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import Setting, run_policy
 from instances import Instance
 from kvopt.methods.grammar import MethodError, read_method
-from schedules import Schedule, check_schedule
+from schedules import Schedule
 from tests.heuristics.contract import runs_of
 from tests.heuristics.twins import SHARES
 from tests.oracles.draws import instance_of, instances
-
-NAMES = ("alpha-beta", "alpha-greedy", "nested-wait", "sglang-ratio", "vllm-v1", "wait")
 
 
 def run(call: str, instance: Instance, seed: int = 0, high: int = 0) -> Schedule:
@@ -42,31 +39,6 @@ def begins(instance: Instance, schedule: Schedule) -> list[tuple[int, int]]:
     """Return (round, position) of every begin of a run, sorted."""
     runs = enumerate(runs_of(instance, schedule))
     return sorted((begin, i) for i, of_request in runs for begin, _ in of_request)
-
-
-def preemptions(schedule: Schedule) -> set[int]:
-    """Return the rounds in which a run was cancelled: its last token is held at that time."""
-    return {start + tokens for tried in schedule.attempts or () for start, tokens in tried}
-
-
-@pytest.mark.parametrize("name", NAMES)
-@given(data=st.data(), memory=st.integers(1, 24))
-@settings(max_examples=30, deadline=None)
-def test_progress_beside_a_request_as_large_as_memory(
-    name: str, data: st.DataObject, memory: int
-) -> None:
-    """Requests whose peaks fill M are served one after the other, whatever else waits."""
-    full = st.integers(1, memory).map(lambda o: (0, memory - o, o))
-    small = st.tuples(st.integers(0, 9), st.just(0), st.integers(1, memory))
-    requests = data.draw(st.lists(st.one_of(full, small), min_size=1, max_size=6))
-    instance = instance_of(memory, *requests)
-    try:
-        schedule = run(name, instance)
-    except EndlessLoopError:
-        assert name == "alpha-greedy"
-        return
-    verdict = check_schedule(instance, schedule)
-    assert verdict.valid, verdict.reason
 
 
 def test_parameters_are_read_as_decimals() -> None:
@@ -219,31 +191,6 @@ def test_vllm_budget_limit_and_watermark() -> None:
     tight = instance_of(15, *[(0, 4, 1)] * 3)
     assert run("vllm-v1", tight).starts == (0, 0, 0)
     assert run("vllm-v1(watermark=0.2)", tight).starts == (0, 0, 1)
-
-
-@given(instance=instances(max_requests=12), block=st.sampled_from([1, 2, 3]))
-@settings(max_examples=200, deadline=None)
-def test_vllm_admits_nothing_in_a_round_that_preempted(instance: Instance, block: int) -> None:
-    """No run begins in a round in which another was preempted."""
-    try:
-        schedule = run(f"vllm-v1(block={block})", instance)
-    except NotApplicableError:
-        assume(False)
-    assert not {begin for begin, _ in begins(instance, schedule)} & preemptions(schedule)
-
-
-@pytest.mark.parametrize("name", ["vllm-v1", "sglang-ratio", "nested-wait"])
-def test_kept_tokens_are_replayed_by_the_checker(name: str) -> None:
-    """Requests that are taken off and go on give a schedule with ``kept`` that is valid."""
-    instance = instance_of(20, *[(0, 1, 12)] * 6)
-    schedule = run(f"{name}(segment=4)" if name == "nested-wait" else name, instance, high=1)
-    verdict = check_schedule(instance, schedule)
-    assert verdict.valid, verdict.reason
-    if name != "sglang-ratio":
-        assert schedule.kept is not None
-    for of_request in schedule.kept or ():
-        # What was kept is never lost again.
-        assert all(before <= after for before, after in pairwise(of_request))
 
 
 def test_sglang_ratio_decays_by_hand() -> None:
