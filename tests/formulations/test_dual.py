@@ -27,8 +27,10 @@ BOUNDS = ("bound-dual", "bound-lp", "bound-patterns", "bound-volume")
 def test_bounds_are_formulations() -> None:
     """Files that define ``compute_bound`` are listed as bounds, helper files are not."""
     listed = {name for name, each in formulations().items() if each.kind == "bound"}
-    assert listed == {*BOUNDS, "bound-seconds"}  # that one is for arrivals in seconds
-    assert all(formulations()[name].relaxation for name in BOUNDS)
+    assert listed == {*BOUNDS, "bound-seconds"}
+    # That one, and no other formulation, is for arrivals in seconds.
+    assert {n for n, each in formulations().items() if not each.in_rounds} == {"bound-seconds"}
+    assert all(formulations()[name].relaxation for name in listed)
 
 
 @pytest.mark.parametrize("number", a_few((3, 60), 1))

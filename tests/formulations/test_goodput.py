@@ -120,7 +120,11 @@ def test_no_schedule_is_better(grid: int, number: int, monkeypatch: pytest.Monke
     met = below = 0
     for _ in range(number):
         requests, memory, coefficients, limits = _draw(rng)
-        instance, model, slo = _instance(requests, memory), _model(coefficients), Slo(*limits)
+        instance, model, slo = (
+            _instance(requests, memory),
+            BatchTime("drawn", *coefficients),
+            Slo(*limits),
+        )
         found = goodput_bound(instance, model, slo)
         if found is None:
             continue
@@ -135,11 +139,6 @@ def test_no_schedule_is_better(grid: int, number: int, monkeypatch: pytest.Monke
     # The bound is often tight, and often says something.
     assert 4 * met > number
     assert 6 * below > number
-
-
-def _model(coefficients: Coefficients) -> BatchTime:
-    base, prefill, square, decode, read = coefficients
-    return BatchTime("drawn", base, prefill, square, decode, read)
 
 
 @settings(max_examples=40, deadline=None)

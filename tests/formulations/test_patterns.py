@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from formulations.bounds import lp, patterns
-from formulations.bounds.outcome import Bound
+from formulations.bounds.outcome import Bound, SilentReporter
 from formulations.lagrangian.certificate import evaluate, shrink
 from formulations.lagrangian.certificate_file import (
     CertificateError,
@@ -27,30 +26,21 @@ from formulations.valid.states import running_states
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from instances.families import am1, am2
-from schedules import check_schedule, make_schedule
 from tests.engine_batch import solve_batch
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.draws import crowd, instance_of, instances
+from tests.oracles.draws import crowd, instance_of, instances, scheduled
 from tests.oracles.patterns import is_pattern
 from tests.tiers import in_two
 
 SMALL = instances(max_requests=4, max_memory=10, max_arrival=6, max_output=6)
 
 
-def _table(grids: list[NDArray[np.int64]], numerators: NDArray[np.int64], below: int) -> PriceTable:
-    """Return the table over knots, tokens and rounds left, in this order."""
-    knots, tokens, left = grids
-    return PriceTable(knots, tokens, left, numerators, below)
-
-
-@given(instance=SMALL, data=st.data())
-@settings(max_examples=500, deadline=None)
-def test_what_runs_at_one_time_is_a_pattern(instance: Instance, data: st.DataObject) -> None:
+@given(drawn=scheduled(SMALL, 16))
+@settings(max_examples=200, deadline=None)
+def test_what_runs_at_one_time_is_a_pattern(drawn: tuple[Instance, list[int]]) -> None:
     """At every time of a feasible schedule, optimal or not, the states form a pattern."""
-    starts = [data.draw(st.integers(int(r.arrival), 16)) for r in instance.requests]
-    if not check_schedule(instance, make_schedule(instance, starts, "drawn")).valid:
-        return
-    for time in range(1, 30):
+    instance, starts = drawn
+    for time in range(1, max(starts) + 7):
         running = [
             (request.prompt + time - start, start + request.output - time)
             for request, start in zip(instance.requests, starts, strict=True)
@@ -109,7 +99,7 @@ def _tables(draw: st.DrawFn, instance: Instance) -> PriceTable:
     numerators = draw(st.lists(st.integers(0, 40), min_size=size, max_size=size))
     grids = [np.array(grid, dtype=np.int64) for grid in (knots, tokens, left)]
     table = np.array(numerators, dtype=np.int64).reshape([len(grid) for grid in grids])
-    return _table(grids, table, draw(st.integers(1, 20)))
+    return PriceTable(*grids, table, draw(st.integers(1, 20)))
 
 
 @given(instance=SMALL, lookahead=st.booleans(), data=st.data())
@@ -144,7 +134,7 @@ def test_prices_on_states_by_hand() -> None:
     grids = [np.array(grid, dtype=np.int64) for grid in ((1, 2), (1, 2), (0, 1))]
     latest = last_starts(instance, 2, None)
     for prices in ([1, 1, 1, 1], [0, 1, 0, 0]):
-        table = _table(grids, np.array([prices, prices]).reshape(2, 2, 2), 1)
+        table = PriceTable(*grids, np.array([prices, prices]).reshape(2, 2, 2), 1)
         priced = evaluate_table(instance, states, table, latest)
         assert priced.worths.tolist() == ([2, 2] if sum(prices) == 4 else [1, 1])
         assert priced.bound == 4
@@ -160,7 +150,7 @@ def test_prices_before_the_first_knot_are_0() -> None:
     instance = Instance("two", 4, (Request(0, 0, 1, 3), Request(1, 0, 1, 3)))
     states = running_states(instance)
     grids = [np.array(grid, dtype=np.int64) for grid in ((4, 5), (2, 4), (0, 2))]
-    table = _table(grids, np.array([[[1, 1], [1, 1]], [[0, 0], [0, 0]]]), 1)
+    table = PriceTable(*grids, np.array([[[1, 1], [1, 1]], [[0, 0], [0, 0]]]), 1)
     assert evaluate_table(instance, states, table, last_starts(instance, 5, None)).bound == 5
     assert evaluate(instance, read_certificate(pattern_certificate(0, table))) == 5
 
@@ -199,7 +189,7 @@ def test_the_bound_is_no_more_than_the_optimum(name: str, drawn: list[Instance])
         assert answer.bound <= brute_force_optimum(instance), instance
 
 
-class _Told:
+class _Told(SilentReporter):
     """Keeps what is told of bounds."""
 
     def __init__(self) -> None:
@@ -209,9 +199,6 @@ class _Told:
         """Keep where it comes from."""
         assert value > 0
         self.sources.append(source)
-
-    def built(self, columns: int, rows: int, entries: int) -> None:
-        """Forget it."""
 
 
 @pytest.mark.parametrize(("n", "first"), [(8, True), (7, False)])
@@ -256,7 +243,7 @@ def test_certificates_on_states_are_checked() -> None:
     """A certificate shrinks to the same bound; grids that miss a state or a price are refused."""
     instance = Instance("two", 3, (Request(0, 0, 0, 2), Request(1, 0, 0, 2)))
     grids = [np.array(grid, dtype=np.int64) for grid in ((1, 3), (1, 2), (0, 1))]
-    table = _table(grids, np.full((2, 2, 2), 1 << 10, dtype=np.int64), 1 << 11)
+    table = PriceTable(*grids, np.full((2, 2, 2), 1 << 10, dtype=np.int64), 1 << 11)
     document = pattern_certificate(4, table)
     whole = read_certificate(document)
     value = evaluate(instance, whole)

@@ -25,7 +25,6 @@ from formulations.lagrangian.rates import (
     rate_certificate_document,
     read_rate_certificate,
 )
-from formulations.registry import formulations
 from formulations.valid.loads import alone, alone_bound, floor_sum, not_covered, work_bound
 from instances import Instance, Request
 from instances.batch_time import BatchTime, parse_batch_time
@@ -552,15 +551,6 @@ def test_rounds_are_refused() -> None:
         bound_in_seconds(instance, model, time.monotonic() + 1)
     with pytest.raises(RateCertificateError, match="expected an instance with arrivals in seconds"):
         evaluate_rates(instance, RateCertificate("alone", 0, "unit"))
-
-
-def test_it_is_listed() -> None:
-    """As a bound whose instances have seconds; all others have rounds."""
-    units = {
-        name: getattr(each.declared, "time_unit", "round") for name, each in formulations().items()
-    }
-    assert {name for name, unit in units.items() if unit == "second"} == {"bound-seconds"}
-    assert formulations()["bound-seconds"].relaxation
 
 
 def test_improvements_are_reported_and_the_deadline_holds() -> None:

@@ -21,7 +21,7 @@ from instances import Instance, Request
 from instances.families import am1
 from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.draws import instance_of, instances
+from tests.oracles.draws import instance_of, instances, scheduled
 from tests.oracles.prices import by_scipy
 
 SMALL = instances(max_requests=5, max_memory=12, max_arrival=6, max_output=7)
@@ -33,15 +33,11 @@ def _feasible(instance: Instance, starts: list[int]) -> bool:
     return check_schedule(instance, make_schedule(instance, starts, "drawn")).valid
 
 
-@given(instance=st.one_of(SMALL, CROWDED), data=st.data())
-@settings(max_examples=600, deadline=None)
-def test_no_feasible_schedule_violates_a_window_group(
-    instance: Instance, data: st.DataObject
-) -> None:
+@given(drawn=scheduled(st.one_of(SMALL, CROWDED)))
+@settings(max_examples=300, deadline=None)
+def test_no_feasible_schedule_violates_a_window_group(drawn: tuple[Instance, list[int]]) -> None:
     """In every feasible schedule at most ``most`` windows of a group hold a round, below 0 too."""
-    starts = [data.draw(st.integers(int(r.arrival), 16)) for r in instance.requests]
-    if not _feasible(instance, starts):
-        return
+    instance, starts = drawn
     for group in [*exclusive_groups(instance), *window_groups(instance, (2, 3, 4))]:
         rounds = Counter(
             time
@@ -96,22 +92,20 @@ def test_group_prices_that_are_no_numbers_are_refused() -> None:
 
 
 @given(
-    instance=st.one_of(SMALL, CROWDED),
+    drawn=scheduled(st.one_of(SMALL, CROWDED)),
     prices=st.lists(st.floats(0, 0.5), max_size=16),
     above=st.integers(0, 4),
     data=st.data(),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_fixing_keeps_every_better_schedule(
-    instance: Instance, prices: list[float], above: int, data: st.DataObject
+    drawn: tuple[Instance, list[int]], prices: list[float], above: int, data: st.DataObject
 ) -> None:
     """A schedule with TEL below the upper bound keeps its starts, whatever the prices."""
+    instance, starts = drawn
     groups = window_groups(instance, (2, 3))
     group_prices = [data.draw(st.lists(st.floats(0, 1), min_size=1, max_size=12)) for _ in groups]
     costs = start_costs(instance, prices, groups, group_prices)
-    starts = [data.draw(st.integers(int(r.arrival), 14)) for r in instance.requests]
-    if not _feasible(instance, starts):
-        return
     tel = make_schedule(instance, starts, "drawn").tel
     unlimited = start_windows(instance)
     windows = fixed_windows(instance, unlimited, costs.costs, costs.slack(tel + 1 + above))
@@ -121,11 +115,10 @@ def test_fixing_keeps_every_better_schedule(
 
 
 def test_fixing_removes_starts() -> None:
-    """Two requests (0, 3), M = 3, U = 10 and no prices: starts up to 9 − 3 − 3 = 3 survive."""
+    """Two requests (0, 3), M = 3, U = 9 and no prices: starts up to 8 − 3 − 3 = 2 survive."""
     instance = Instance("two", 3, (Request(0, 0, 0, 3), Request(1, 0, 0, 3)))
     costs = start_costs(instance, np.zeros(30), [], [])
     windows = fixed_windows(instance, start_windows(instance), costs.costs, costs.slack(9))
-    # TEL ≤ 8 and the other costs 3 at least, so p + 3 ≤ 5.
     assert windows.latest == (2, 2)
 
 
@@ -143,15 +136,13 @@ def test_forbidden_differences_equal_the_checker(instance: Instance) -> None:
         assert forbidden != _feasible(both, starts)
 
 
-@given(instance=st.one_of(SMALL, CROWDED), rounds=st.integers(1, 5), data=st.data())
-@settings(max_examples=150, deadline=None)
+@given(drawn=scheduled(st.one_of(SMALL, CROWDED), 12), rounds=st.integers(1, 5))
+@settings(max_examples=100, deadline=None)
 def test_no_feasible_schedule_violates_the_lookahead(
-    instance: Instance, rounds: int, data: st.DataObject
+    drawn: tuple[Instance, list[int]], rounds: int
 ) -> None:
     """Every feasible schedule, optimal or not, satisfies every growth look-ahead row."""
-    starts = [data.draw(st.integers(int(r.arrival), 12)) for r in instance.requests]
-    if not _feasible(instance, starts):
-        return
+    instance, starts = drawn
     horizon = max(p + r.output for p, r in zip(starts, instance.requests, strict=True))
     windows = Windows(tuple(starts), tuple(starts), horizon)
     options = ilp_sparse_with_cuts.Options(groups=False, lookahead=rounds)
@@ -175,15 +166,13 @@ def test_the_lookahead_row_by_hand() -> None:
     assert [pyo.value(model.lookahead[t].body) for t in (1, 4)] == [6, 12 - 2 * 2 * 2]
 
 
-@given(instance=st.one_of(SMALL, CROWDED), above=st.integers(0, 3), data=st.data())
+@given(drawn=scheduled(st.one_of(SMALL, CROWDED), 12), above=st.integers(0, 3))
 @settings(max_examples=60, deadline=None)
 def test_priced_windows_keep_schedules_up_to_the_known_one(
-    instance: Instance, above: int, data: st.DataObject
+    drawn: tuple[Instance, list[int]], above: int
 ) -> None:
     """Fixing by the LP's prices keeps every feasible schedule with TEL ≤ U in its windows."""
-    starts = [data.draw(st.integers(int(r.arrival), 12)) for r in instance.requests]
-    if not _feasible(instance, starts):
-        return
+    instance, starts = drawn
     known = make_schedule(instance, starts, "drawn").tel + above
     windows = start_windows(instance, known)
     if any(start > last for start, last in zip(starts, windows.latest, strict=True)):

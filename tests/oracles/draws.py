@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from instances import Instance, Request
+from tests.oracles.brute_force import fits, hold
 
 
 def instance_of(memory: int, *rows: Sequence[Any], name: str = "made", **fields: Any) -> Instance:
@@ -52,6 +53,23 @@ def alike(
     chosen = draw(st.lists(st.sampled_from(few.requests), min_size=1, max_size=max_requests))
     requests = tuple(replace(request, id=i) for i, request in enumerate(chosen))
     return Instance("alike", few.memory, requests)
+
+
+@st.composite
+def scheduled(
+    draw: st.DrawFn, of: st.SearchStrategy[Instance], latest: int = 14
+) -> tuple[Instance, list[int]]:
+    """Draw an instance and starts that fit, each the first one from a drawn round on."""
+    instance = draw(of)
+    held: dict[int, int] = {}
+    starts = []
+    for request in instance.requests:
+        start = draw(st.integers(int(request.arrival), latest))
+        while not fits(held, start, request.prompt, request.output, instance.memory):
+            start += 1
+        hold(held, start, request.prompt, request.output, +1)
+        starts.append(start)
+    return instance, starts
 
 
 @st.composite
