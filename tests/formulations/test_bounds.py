@@ -13,10 +13,8 @@ from formulations.valid.groups import exclusive_groups, window_groups
 from formulations.valid.separation import overflows, separation
 from formulations.valid.volumes import lane_bound, volume_bound
 from formulations.valid.windows import start_windows
-from heuristics.simulator import run_policy
 from instances import Instance, Request
-from kvopt.engines.start import warm_start_policies
-from tests.oracles.brute_force import all_optima, brute_force_optimum
+from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instance_of, instances
 
 SMALL = instances(max_requests=4, max_memory=12, max_arrival=6, max_output=6)
@@ -101,18 +99,6 @@ def test_separation_equals_adding_tokens(instance: Instance) -> None:
     assert separation(first, second, instance.memory) == expected
     if 0 in bad:
         assert bad == list(range(expected))
-
-
-@given(instance=SMALL)
-@settings(max_examples=300, deadline=None)
-def test_windows_keep_an_optimum(instance: Instance) -> None:
-    """Some optimal schedule has all its starts inside the windows, with any known UB."""
-    optimum, schedules = all_optima(instance)
-    known = min(run_policy(policy, instance).tel for policy in warm_start_policies())
-    for upper_bound in (None, known, optimum):
-        windows = start_windows(instance, upper_bound)
-        within = [range(a, b + 1) for a, b in zip(windows.earliest, windows.latest, strict=True)]
-        assert any(all(map(range.__contains__, within, starts)) for starts in schedules)
 
 
 CROWDED = instances(max_requests=6, max_memory=12, max_arrival=3, max_output=5)

@@ -77,11 +77,6 @@ def test_bad_usage_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixt
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_bad_usage_of_the_process_exits_with_2() -> None:
-    """The process hands the exit code of bad usage on."""
-    assert run().returncode == 2
-
-
 @pytest.mark.parametrize("broken", ["instance", "schedule"])
 @pytest.mark.parametrize(
     "content", [None, b"", b"{", b"[]", b"\xff\xfe", b'{"schema": "other"}', b"[" * 100_000]
@@ -103,8 +98,9 @@ def test_an_unreadable_file_exits_with_10(
     assert str(target) in err
 
 
-def test_an_unreadable_file_ends_the_process_without_a_traceback(tmp_path: Path) -> None:
-    """A folder given for a file, through the process: one line, exit code 10."""
+def test_the_process_ends_without_a_traceback(tmp_path: Path) -> None:
+    """With 2 for bad usage; a folder given for a file is one line and exit code 10."""
+    assert run().returncode == 2
     done = run(tmp_path, tmp_path)
     assert (done.returncode, done.stdout) == (10, "")
     assert len(done.stderr.splitlines()) == 1
