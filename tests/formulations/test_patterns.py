@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from formulations.bounds import lp, patterns
 from formulations.bounds.outcome import Bound, SilentReporter
@@ -33,6 +34,12 @@ from tests.oracles.patterns import is_pattern
 from tests.tiers import in_two
 
 SMALL = instances(max_requests=4, max_memory=10, max_arrival=6, max_output=6)
+
+
+def _table(grids: list[NDArray[np.int64]], numerators: NDArray[np.int64], below: int) -> PriceTable:
+    """Return the table over knots, tokens and rounds left, in this order."""
+    knots, tokens, left = grids
+    return PriceTable(knots, tokens, left, numerators, below)
 
 
 @given(drawn=scheduled(SMALL, 16))
@@ -99,7 +106,7 @@ def _tables(draw: st.DrawFn, instance: Instance) -> PriceTable:
     numerators = draw(st.lists(st.integers(0, 40), min_size=size, max_size=size))
     grids = [np.array(grid, dtype=np.int64) for grid in (knots, tokens, left)]
     table = np.array(numerators, dtype=np.int64).reshape([len(grid) for grid in grids])
-    return PriceTable(*grids, table, draw(st.integers(1, 20)))
+    return _table(grids, table, draw(st.integers(1, 20)))
 
 
 @given(instance=SMALL, lookahead=st.booleans(), data=st.data())
@@ -134,7 +141,7 @@ def test_prices_on_states_by_hand() -> None:
     grids = [np.array(grid, dtype=np.int64) for grid in ((1, 2), (1, 2), (0, 1))]
     latest = last_starts(instance, 2, None)
     for prices in ([1, 1, 1, 1], [0, 1, 0, 0]):
-        table = PriceTable(*grids, np.array([prices, prices]).reshape(2, 2, 2), 1)
+        table = _table(grids, np.array([prices, prices]).reshape(2, 2, 2), 1)
         priced = evaluate_table(instance, states, table, latest)
         assert priced.worths.tolist() == ([2, 2] if sum(prices) == 4 else [1, 1])
         assert priced.bound == 4
@@ -150,7 +157,7 @@ def test_prices_before_the_first_knot_are_0() -> None:
     instance = Instance("two", 4, (Request(0, 0, 1, 3), Request(1, 0, 1, 3)))
     states = running_states(instance)
     grids = [np.array(grid, dtype=np.int64) for grid in ((4, 5), (2, 4), (0, 2))]
-    table = PriceTable(*grids, np.array([[[1, 1], [1, 1]], [[0, 0], [0, 0]]]), 1)
+    table = _table(grids, np.array([[[1, 1], [1, 1]], [[0, 0], [0, 0]]]), 1)
     assert evaluate_table(instance, states, table, last_starts(instance, 5, None)).bound == 5
     assert evaluate(instance, read_certificate(pattern_certificate(0, table))) == 5
 
@@ -243,7 +250,7 @@ def test_certificates_on_states_are_checked() -> None:
     """A certificate shrinks to the same bound; grids that miss a state or a price are refused."""
     instance = Instance("two", 3, (Request(0, 0, 0, 2), Request(1, 0, 0, 2)))
     grids = [np.array(grid, dtype=np.int64) for grid in ((1, 3), (1, 2), (0, 1))]
-    table = PriceTable(*grids, np.full((2, 2, 2), 1 << 10, dtype=np.int64), 1 << 11)
+    table = _table(grids, np.full((2, 2, 2), 1 << 10, dtype=np.int64), 1 << 11)
     document = pattern_certificate(4, table)
     whole = read_certificate(document)
     value = evaluate(instance, whole)

@@ -66,11 +66,12 @@ def test_each_is_shifted_to_the_first_gap(
     for start, size in zip(expected, sizes, strict=True):
         hold(held, start, *size, +1)
     for i in by_start.tolist():
-        hold(held, expected[i], *sizes[i], -1)
+        prompt, output = sizes[i]
+        hold(held, expected[i], prompt, output, -1)
         expected[i] = int(instance.requests[i].arrival)
-        while not fits(held, expected[i], *sizes[i], instance.memory):
+        while not fits(held, expected[i], prompt, output, instance.memory):
             expected[i] += 1
-        hold(held, expected[i], *sizes[i], +1)
+        hold(held, expected[i], prompt, output, +1)
     rounds = int((starts + instance.outputs).max()) + 1
     profile = (np.zeros(rounds, np.int32), np.zeros(rounds // BLOCK + 1, np.int32))
     kernel(columns_of(instance), instance.memory, by_start, starts, profile)
