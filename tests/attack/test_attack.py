@@ -31,6 +31,16 @@ from tests.oracles.brute_force import brute_force_optimum
 #: OPT = 3 + 4.
 TWO = Instance("two", 5, (Request(0, 0, 0, 3), Request(1, 0, 0, 3)))
 
+#: An engine's process in which every bound is one too high.
+LIAR = """
+from kvopt.running.events import Report
+from tests import engine_batch
+
+say = Report.bound
+Report.bound = lambda self, value, *rest, **named: say(self, value + 1, *rest, **named)
+engine_batch.main()
+"""
+
 
 def test_two_oracles_agree() -> None:
     """Best-first search over rounds and start by start give one optimum, and its schedule."""
@@ -92,7 +102,7 @@ def test_a_few_instances_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_a_lying_engine_is_caught(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where every bound is one too high, the verdict says so and the exit code is 1."""
     rows = Rows(tmp_path / "rows.jsonl", 5)
-    run(rows, 5, 1, 1, commands=False, engine=("-m", "tests.attack.liar"))
+    run(rows, 5, 1, 1, commands=False, engine=("-c", LIAR))
     assert report(rows, 5) == 1
     said = capsys.readouterr().out
     assert "above the optimum" in said

@@ -22,7 +22,7 @@ from kvopt.methods.options import format_formulation
 from tests.child import ChildError
 from tests.engine_batch import Answer, solve_batch
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.crowds import KINDS, crowd
+from tests.oracles.draws import KINDS, crowd
 
 MANY, FEW = 500, 24
 #: Seconds for one run: a model that cannot prove five requests within them counts as wrong.

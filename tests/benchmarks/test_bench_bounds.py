@@ -1,7 +1,4 @@
-"""Bounds without a MIP solver: how far above volumes, how far below svf, in what time.
-
-Run with ``pytest tests/benchmarks/test_bench_bounds.py --benchmark-enable --benchmark-only``.
-"""
+"""Bounds without a MIP solver: how far above volumes, how far below svf, in what time."""
 
 from __future__ import annotations
 
@@ -16,10 +13,11 @@ import pytest
 from formulations.bounds.seconds import bound_in_seconds
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
-from instances import Instance, Request, read_instance
+from instances import Instance, read_instance
 from instances.batch_time import parse_batch_time
 from instances.families import chat_lognormal, mix80_20_lognormal
 from tests.engine_batch import Answer, solve_batch
+from tests.oracles.draws import instance_of
 from tests.oracles.real_time_whole import STAGGERED, least_latency_whole, staggered
 from tests.tiers import a_few
 
@@ -69,11 +67,8 @@ def _losses(prompt: int, load: float, draws: int, n: int, seconds: float) -> lis
     rng, losses = random.Random(11), []
     for _ in range(draws):
         requests, memory = staggered(rng, n, prompt, load)
-        instance = Instance(
-            "drawn",
-            memory,
-            tuple(Request(i, a / 1e9, s, o) for i, (a, s, o) in enumerate(requests)),
-            time_unit="second",
+        instance = instance_of(
+            memory, *((a / 1e9, s, o) for a, s, o in requests), time_unit="second"
         )
         arrivals = instance.arrival_times.tolist()
         exact = [(a, s, o) for a, (_, s, o) in zip(arrivals, requests, strict=True)]

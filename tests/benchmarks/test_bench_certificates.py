@@ -1,8 +1,4 @@
-"""What a reader takes to verify a sweep's certificate, against the sweep that it is of.
-
-Run with ``pytest tests/benchmarks/test_bench_certificates.py --benchmark-enable
---benchmark-only``.
-"""
+"""What a reader takes to verify a sweep's certificate, against the sweep that it is of."""
 
 from __future__ import annotations
 
@@ -26,6 +22,7 @@ from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance
 from instances.families.am1 import generate
+from tests.benchmarks.timing import seconds
 
 #: Seconds that the prices take, and sums of one search for the best pattern.
 SECONDS, WORK = 5.0, 40_000_000
@@ -42,19 +39,12 @@ def _prices(instance: Instance, seconds: float) -> PriceTable:
     return pricing.improve(until).table
 
 
-def _seconds(function: Callable[[], object]) -> float:
-    """Return the CPU seconds of a call."""
-    began = time.process_time()
-    function()
-    return time.process_time() - began
-
-
 @pytest.mark.parametrize("bases", [10_000, 100_000, 1_000_000])
 def test_verifying_against_sweeping(benchmark: BenchmarkFixture, bases: int) -> None:
     """CPU seconds of both for the first window of so many bases, and a base."""
-    n, bases, seconds = (24, bases, SECONDS) if benchmark.enabled else (6, 10, 0.1)
+    n, bases, limit = (24, bases, SECONDS) if benchmark.enabled else (6, 10, 0.1)
     instance = generate(seed=2, n=n)
-    prices = _prices(instance, seconds)
+    prices = _prices(instance, limit)
     under = network(instance, prices)
 
     def swept(bound: int, below: int, on_step: Callable[[Step], None]) -> None:
@@ -69,9 +59,13 @@ def test_verifying_against_sweeping(benchmark: BenchmarkFixture, bases: int) -> 
     last = steps[-1]
     own = () if last.multipliers is None else last.multipliers.tolist()
     certificate = read_certificate(sweep_certificate(last.bound, prices, own))
-    sweeping = _seconds(lambda: swept(last.target, last.target + 1, lambda _: None))
+    sweeping = seconds(
+        lambda: swept(last.target, last.target + 1, lambda _: None), clock=time.process_time
+    )
     proved: list[int] = []
-    verifying = _seconds(lambda: proved.append(evaluate(instance, certificate)))
+    verifying = seconds(
+        lambda: proved.append(evaluate(instance, certificate)), clock=time.process_time
+    )
     assert proved == [last.bound]
     benchmark.pedantic(evaluate, (instance, certificate), rounds=1)
     benchmark.extra_info["bases"] = last.nodes

@@ -1,7 +1,4 @@
-"""Time to a proof on am1 draws, n = 8: every strong method against ``ilp`` as printed in HiGHS.
-
-Run with ``pytest tests/benchmarks/test_bench_exact.py --benchmark-enable --benchmark-only``.
-"""
+"""Time to a proof on am1 draws, n = 8: every strong method against ``ilp`` as printed in HiGHS."""
 
 from __future__ import annotations
 

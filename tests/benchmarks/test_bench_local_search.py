@@ -1,7 +1,4 @@
-"""Lists a second of the local search, against the same kernels with numba's memory runtime.
-
-Run with ``pytest tests/benchmarks/test_bench_local_search.py --benchmark-enable --benchmark-only``.
-"""
+"""Lists a second of the local search, against the same kernels with numba's memory runtime."""
 
 from __future__ import annotations
 

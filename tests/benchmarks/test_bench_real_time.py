@@ -1,12 +1,8 @@
-"""Policies in real time against unit rounds: chat lengths, 50 requests a second, M = 16,492.
-
-Run with ``pytest tests/benchmarks/test_bench_real_time.py --benchmark-enable --benchmark-only``.
-"""
+"""Policies in real time against unit rounds: chat lengths, 50 requests a second, M = 16,492."""
 
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +16,7 @@ from instances import Instance
 from instances.batch_time import parse_batch_time
 from instances.families.chat import generate
 from schedules import check_schedule
+from tests.benchmarks.timing import seconds
 
 POLICIES = ("mc-sf", "mc-sf-first-fit", "a-min", "vllm-v1", "sorted-f-swap")
 #: Requests a second, and about the seconds of a round, by which the same requests get rounds.
@@ -43,16 +40,6 @@ def in_rounds(timed: Instance) -> Instance:
     return replace(timed, requests=requests, time_unit="round")
 
 
-def seconds(policy: str, instance: Instance, setting: Setting, repeats: int) -> float:
-    """Return the median time of a run."""
-    times = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        run_policy(policies()[policy], instance, setting)
-        times.append(time.perf_counter() - began)
-    return sorted(times)[repeats // 2]
-
-
 @pytest.mark.parametrize("policy", POLICIES)
 def test_real_time_against_unit_rounds(policy: str, benchmark: Any) -> None:
     """At n = 10,000, and the same requests in unit rounds in the same run."""
@@ -65,11 +52,9 @@ def test_real_time_against_unit_rounds(policy: str, benchmark: Any) -> None:
     schedule = benchmark.pedantic(
         run_policy, (policies()[policy], timed, setting), rounds=3, warmup_rounds=1
     )
-    repeats = 3 if benchmark.enabled else 1
-    took = seconds(policy, timed, setting, repeats)
-    benchmark.extra_info["real time / unit rounds"] = took / seconds(
-        policy, rounds, Setting(), repeats
-    )
-    began = time.perf_counter()
+    repeats, own = 3 if benchmark.enabled else 1, policies()[policy]
+    took = seconds(lambda: run_policy(own, timed, setting), repeats)
+    in_unit_rounds = seconds(lambda: run_policy(own, rounds), repeats)
+    benchmark.extra_info["real time / unit rounds"] = took / in_unit_rounds
     assert check_schedule(timed, schedule).valid
-    benchmark.extra_info["check / run"] = (time.perf_counter() - began) / took
+    benchmark.extra_info["check / run"] = seconds(lambda: check_schedule(timed, schedule)) / took

@@ -1,7 +1,4 @@
-"""Reports over 100,000 rows in under 20 seconds; the page of the nightly suite loads in 2.
-
-Run with ``pytest tests/benchmarks/test_bench_reports.py --benchmark-enable --benchmark-only``.
-"""
+"""Reports over 100,000 rows in under 20 seconds; the page of the nightly suite loads in 2."""
 
 from __future__ import annotations
 

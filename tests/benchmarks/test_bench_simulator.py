@@ -1,7 +1,4 @@
-"""The simulator on chat lengths, all at round 0, M = 16,492: time against n, and against literal.
-
-Run with ``pytest tests/benchmarks/test_bench_simulator.py --benchmark-enable --benchmark-only``.
-"""
+"""The simulator on chat lengths, at round 0, M = 16,492: time against n, and against literal."""
 
 from __future__ import annotations
 
@@ -9,28 +6,19 @@ import itertools
 import math
 import resource
 import time
+from functools import partial
 from typing import Any
 
 import pytest
 
 from heuristics.registry import policies
-from heuristics.simulator import run_policy
-from instances import Instance
+from heuristics.simulator import Setting, run_policy
 from instances.families.chat_lognormal import generate
+from tests.benchmarks.timing import seconds
 from tests.heuristics.twins import twin
+from tests.oracles.draws import with_intervals
 
 POLICIES = ("mc-sf", "svf", "fcfs")
-
-
-def _seconds(policy: str, instance: Instance, repeats: int) -> float:
-    """Return the median wall time of a run, after one that warms up."""
-    run_policy(policies()[policy], instance)
-    times = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        run_policy(policies()[policy], instance)
-        times.append(time.perf_counter() - started)
-    return sorted(times)[repeats // 2]
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -41,26 +29,33 @@ def test_growth_with_n(policy: str, benchmark: Any) -> None:
     benchmark.pedantic(
         run_policy, (policies()[policy], instances[sizes[0]]), rounds=5, warmup_rounds=1
     )
-    seconds = {n: _seconds(policy, instances[n], 3) for n in sizes}
+    own = policies()[policy]
+    took = {n: seconds(partial(run_policy, own, each), 3) for n, each in instances.items()}
     for smaller, larger in itertools.pairwise(sizes):
-        exponent = math.log(seconds[larger] / seconds[smaller]) / math.log(larger / smaller)
+        exponent = math.log(took[larger] / took[smaller]) / math.log(larger / smaller)
         benchmark.extra_info[f"exponent {smaller}..{larger}"] = exponent
-    for n, value in seconds.items():
+    for n, value in took.items():
         benchmark.extra_info[f"seconds at {n}"] = value
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     benchmark.extra_info["peak memory of this process, GB"] = peak / 1e6
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-def test_against_the_literal_transcription(policy: str, benchmark: Any) -> None:
+@pytest.mark.parametrize(
+    ("policy", "full"), [*((policy, 10_000) for policy in POLICIES), ("a-min", 400)]
+)
+def test_against_the_literal_transcription(policy: str, full: int, benchmark: Any) -> None:
     """At the same n and in the same run, how many times faster than round by round."""
-    instance = generate(n=10_000 if benchmark.enabled else 60)
+    n = full if benchmark.enabled else 60
+    instance = generate(n=n)
+    values = {}
+    if policy == "a-min":
+        instance, values = with_intervals(instance, [(1, 4096)] * n), {"ties": "permutation"}
     started = time.perf_counter()
-    literal = twin(policy, instance)
+    literal = twin(policy, instance, values)
     literal_seconds = time.perf_counter() - started
-    schedule = benchmark.pedantic(
-        run_policy, (policies()[policy], instance), rounds=5, warmup_rounds=1
-    )
+    arguments = policies()[policy], instance, Setting(values)
+    schedule = benchmark.pedantic(run_policy, arguments, rounds=5, warmup_rounds=1)
     assert schedule == literal
-    ratio = literal_seconds / _seconds(policy, instance, 5)
-    benchmark.extra_info["literal / simulator"] = ratio
+    benchmark.extra_info["literal / simulator"] = literal_seconds / seconds(
+        lambda: run_policy(*arguments), 5
+    )

@@ -1,13 +1,9 @@
-"""A sweep's own cost: overhead a run, and a store of 100,000 rows.
-
-Run with ``pytest tests/benchmarks/test_bench_sweep.py --benchmark-enable --benchmark-only``.
-"""
+"""A sweep's own cost: overhead a run, and a store of 100,000 rows."""
 
 from __future__ import annotations
 
 import itertools
 import statistics
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +18,7 @@ from kvopt.store import Store
 from kvopt.suites import Section, file_source
 from kvopt.sweeps.contradictions import alarms, run_summaries
 from kvopt.sweeps.plan import plan
+from tests.benchmarks.timing import seconds
 from tests.kvopt.sweep_tools import write_small
 from tests.reports.synthetic import record
 
@@ -62,19 +59,13 @@ def test_store_of_many_rows(benchmark: Any, tmp_path: Path) -> None:
             store.put(*batch)
 
     benchmark.pedantic(fill, rounds=1)
-    benchmark.extra_info["one row by itself, ms"] = 1000 * _seconds(lambda: _put_one(store)) / 50
-    benchmark.extra_info["rows(), s"] = _seconds(store.rows)
-    benchmark.extra_info["statuses() of a resume, s"] = _seconds(store.statuses)
-    benchmark.extra_info["alarms, s"] = _seconds(lambda: alarms(run_summaries(store, None)))
+    benchmark.extra_info["one row by itself, ms"] = 1000 * seconds(lambda: _put_one(store)) / 50
+    benchmark.extra_info["rows(), s"] = seconds(store.rows)
+    benchmark.extra_info["statuses() of a resume, s"] = seconds(store.statuses)
+    benchmark.extra_info["alarms, s"] = seconds(lambda: alarms(run_summaries(store, None)))
     benchmark.extra_info["file, MB"] = (tmp_path / "runs.sqlite").stat().st_size / 1e6
     assert len(store.statuses()) == count
     store.close()
-
-
-def _seconds(function: Any) -> float:
-    started = time.perf_counter()
-    function()
-    return time.perf_counter() - started
 
 
 def _put_one(store: Store) -> None:

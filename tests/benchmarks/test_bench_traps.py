@@ -1,7 +1,4 @@
-"""Theorems 2.1 and 8.2 of wang2025: how the trapped policies' ratios grow with M.
-
-Run with ``pytest tests/benchmarks/test_bench_traps.py --benchmark-enable --benchmark-only``.
-"""
+"""Theorems 2.1 and 8.2 of wang2025: how the trapped policies' ratios grow with M."""
 
 from __future__ import annotations
 

@@ -11,9 +11,10 @@ from formulations.search._backward_levels import Limits
 from formulations.search._backward_paths import Paths, entries, priced, starts_of
 from formulations.search._backward_tables import Ints, Network, network
 from formulations.search.relaxation import Evaluated, Relaxation
-from instances import Instance, Request
+from instances import Instance
 from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.draws import instance_of
 
 #: Units of a round.
 UNIT = 64
@@ -22,17 +23,19 @@ UNLIMITED = Limits(1, 1e9, lambda: False)
 LEVEL_BY_LEVEL = Limits(1, 4e6, lambda: False)
 
 
-def random_instance(rng: random.Random) -> Instance:
-    """Return up to six requests, of half of the draws with arrivals, some of them equal."""
-    memory = rng.randint(5, 14)
+def random_instance(
+    rng: random.Random, requests: tuple[int, int] = (2, 6), memories: tuple[int, int] = (5, 14)
+) -> Instance:
+    """Return a few requests, of a third of the draws with arrivals, some of them equal."""
+    memory = rng.randint(*memories)
     latest = rng.choice((0, 0, 8))
     sizes: list[tuple[int, int, int]] = []
-    for _ in range(rng.randint(2, 6)):
+    for _ in range(rng.randint(*requests)):
         output = rng.randint(1, min(memory, 7))
         prompt = rng.randint(0, min(memory - output, 4))
         drawn = rng.randint(0, latest), prompt, output
         sizes.append(rng.choice(sizes) if sizes and rng.random() < 0.2 else drawn)
-    return Instance("drawn", memory, tuple(Request(i, *each) for i, each in enumerate(sizes)))
+    return instance_of(memory, *sizes)
 
 
 def random_prices(rng: random.Random, instance: Instance) -> PriceTable | tuple[Ints, int]:

@@ -6,58 +6,34 @@ import json
 import random
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from formulations.lagrangian.starts import certified_costs
 from formulations.search import layers
 from formulations.search._backward_tables import Ints, Network, network
 from formulations.search._kernels import completion_bound
 from formulations.search._tables import CompletionBounds
 from formulations.search.bidirectional import completion_bounds
-from formulations.search.layers import Pass, search
 from formulations.search.relaxation import Relaxation
 from formulations.valid.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance
+from tests.formulations.forward import passes_of
 from tests.formulations.relaxed import (
     UNLIMITED,
     random_instance,
     random_multipliers,
     random_prices,
 )
-from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.brute_force import brute_force_optimum, schedules_up_to
 from tests.tiers import a_few
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def _schedules(instance: Instance, most: int) -> Iterator[list[int]]:
-    """Yield the starts of every feasible schedule with a TEL up to a number."""
-    requests = [(int(r.arrival), r.prompt, r.output) for r in instance.requests]
-    held: dict[int, int] = {}
-
-    def place(starts: list[int], left: int) -> Iterator[list[int]]:
-        if len(starts) == len(requests):
-            yield list(starts)
-            return
-        arrival, prompt, output = requests[len(starts)]
-        rest = sum(each[2] for each in requests[len(starts) + 1 :])
-        for start in range(arrival, arrival + left - output - rest + 1):
-            tokens = {start + j: prompt + j for j in range(1, output + 1)}
-            if all(held.get(t, 0) + each <= instance.memory for t, each in tokens.items()):
-                for t, each in tokens.items():
-                    held[t] = held.get(t, 0) + each
-                yield from place([*starts, start], left - (start + output - arrival))
-                for t, each in tokens.items():
-                    held[t] -= each
-
-    yield from place([], most)
 
 
 def _drawn(seed: int, size: int) -> tuple[Instance, int, Network, Ints, random.Random]:
@@ -71,7 +47,7 @@ def _drawn(seed: int, size: int) -> tuple[Instance, int, Network, Ints, random.R
 
 
 def _told(
-    instance: Instance, starts: list[int], u: int, bounds: CompletionBounds, most: int
+    instance: Instance, starts: Sequence[int], u: int, bounds: CompletionBounds, most: int
 ) -> int:
     """Return what the bounds say of the requests of a schedule that have started before u."""
     mask = np.uint64(sum(1 << i for i, start in enumerate(starts) if start < u))
@@ -93,7 +69,7 @@ def test_no_schedule_is_below_its_completion_bounds(part: int) -> None:
         bounds = completion_bounds(relaxed, multipliers, below - 1, 500, UNLIMITED)
         assert bounds is not None, seed
         whole = relaxed.evaluate(multipliers, below - 1, UNLIMITED).bound
-        for starts in _schedules(instance, below - 1):
+        for starts in schedules_up_to(instance, below - 1):
             tel = sum(starts) + int((instance.outputs - instance.arrivals).sum())
             last = max(starts) + int(instance.outputs.max()) + 2
             told = [_told(instance, starts, u, bounds, below - 1) for u in range(last)]
@@ -113,7 +89,7 @@ def test_a_state_beyond_the_window_has_no_completion() -> None:
         relaxed = Relaxation(under, below)
         optimum_only = completion_bounds(relaxed, multipliers, below - 1, 500, UNLIMITED)
         assert optimum_only is not None
-        for starts in _schedules(instance, below + 3):
+        for starts in schedules_up_to(instance, below + 3):
             tel = sum(starts) + int((instance.outputs - instance.arrivals).sum())
             last = max(starts) + int(instance.outputs.max())
             if tel >= below and _told(instance, starts, last, optimum_only, below - 1) == below:
@@ -135,9 +111,8 @@ def test_a_pass_with_completion_bounds_keeps_the_optimum(
         if under.bound >= known.tel:
             assert known.tel == optimum, seed
             continue
-        windows = start_windows(instance, known.tel)
         relaxed = Relaxation(under, known.tel)
-        last = max(windows.latest)
+        last = max(start_windows(instance, known.tel).latest)
         bounds = completion_bounds(relaxed, multipliers, known.tel - 1, last, UNLIMITED)
         assert (bounds is None) == (
             relaxed.evaluate(multipliers, known.tel - 1, UNLIMITED).least is None
@@ -147,13 +122,7 @@ def test_a_pass_with_completion_bounds_keeps_the_optimum(
             continue
         states = []
         for width, completion in ((rng.randint(1, 5), bounds), (50_000, bounds), (50_000, None)):
-            passes: list[Pass] = []
-            search(
-                instance, windows, [], certified_costs(instance, [], None, windows.latest),
-                (known.tel, list(known.starts)), passes.append, completion=completion,
-                widths=(width,),
-            )  # fmt: skip
-            found = passes[-1]
+            found = passes_of(instance, completion=completion, widths=(width,))[-1]
             assert found.bound <= optimum <= found.tel, seed
             states.append(found.states)
             if width > 5:
@@ -167,15 +136,8 @@ def test_a_pass_ends_once_it_can_prove_no_more() -> None:
     for seed in range(60):
         instance, *_ = _drawn(seed, 6)
         optimum = brute_force_optimum(instance)
-        known = run_policy(policies()["fcfs"], instance)
-        windows = start_windows(instance, known.tel)
-        costs = certified_costs(instance, [], None, windows.latest)
-        incumbent = (known.tel, list(known.starts))
-        found: list[Pass] = []
-        for proved in range(optimum + 1):
-            search(
-                instance, windows, [], costs, incumbent, found.append, widths=(2,), proved=proved
-            )  # fmt: skip
+        told = range(optimum + 1)
+        found = [each for p in told for each in passes_of(instance, widths=(2,), proved=p)]
         for proved, each in enumerate(found):
             assert each.bound <= optimum <= each.tel, seed
             assert each.complete == (each.bound == each.tel), seed
@@ -237,13 +199,15 @@ for seed in range(2000, 2000 + int(sys.argv[3])):
 """
 
 
+def _printed(code: str, *arguments: object) -> str:
+    """Return what a process prints that runs this."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
+
+
 def _met(first: int, share: float, draws: int) -> list[list[Any]]:
     """Return what the engine tells of each draw."""
-    told = subprocess.run(
-        [sys.executable, "-c", _MEET, str(first), str(share), str(draws)],
-        check=True, capture_output=True, text=True, cwd=ROOT,
-    )  # fmt: skip
-    lines = [json.loads(line) for line in told.stdout.splitlines()]
+    lines = [json.loads(line) for line in _printed(_MEET, first, share, draws).splitlines()]
     assert len(lines) == draws
     return lines
 
@@ -321,10 +285,6 @@ print(swept(200), peak() - before)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_level_takes_no_more_than_the_memory_allowed(threads: int) -> None:
     """On one instance, in which the kinds that bases let complete take more than the bases."""
-    told = subprocess.run(
-        [sys.executable, "-c", _FULL, str(threads)],
-        check=True, capture_output=True, text=True, cwd=ROOT,
-    )  # fmt: skip
-    reason, grown = told.stdout.split()
+    reason, grown = _printed(_FULL, threads).split()
     assert reason == "memory"
     assert int(grown) < 1e8

@@ -1,8 +1,6 @@
-"""Bounds and windows: valid against brute force, exact in integers."""
+"""Bounds and windows: valid against brute force, exact in integers, of no size in the tokens."""
 
 from __future__ import annotations
-
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,16 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.lagrangian.prices import certify_prices, evaluate_prices
-from formulations.valid.groups import exclusive_groups
+from formulations.mip import ilp_with_cuts
+from formulations.valid.groups import exclusive_groups, window_groups
 from formulations.valid.separation import overflows, separation
 from formulations.valid.volumes import lane_bound, volume_bound
 from formulations.valid.windows import start_windows
-from heuristics.simulator import run_policy
 from instances import Instance, Request
-from kvopt.engines.start import warm_start_policies
-from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.draws import instances
+from tests.oracles.draws import instance_of, instances
 
 SMALL = instances(max_requests=4, max_memory=12, max_arrival=6, max_output=6)
 
@@ -49,9 +45,7 @@ def test_lane_bound_is_valid(instance: Instance) -> None:
 def test_lane_bound_by_hand() -> None:
     """With M = 7 two of s + 1 = 3 fit: from round 5 on, outputs 1 and 2, and 3 after the 1."""
     outputs = (3, 1, 2)
-    instance = Instance(
-        "lanes", 7, tuple(Request(i, 5, 2, output) for i, output in enumerate(outputs))
-    )
+    instance = instance_of(7, *((5, 2, output) for output in outputs))
     assert lane_bound(instance.requests, 7) == 3 * 5 + 1 + 2 + (1 + 3)
     assert lane_bound((), 7) == 0
     # One more fits, but not in the same lane: nobody waits.
@@ -69,35 +63,6 @@ def test_any_prices_certify(instance: Instance, prices: list[float]) -> None:
     latest = start_windows(instance, optimum).latest
     assert certify_prices(instance, prices).value <= optimum
     assert certify_prices(instance, prices, latest).value <= optimum
-
-
-@given(
-    instance=SMALL,
-    numerators=st.lists(st.integers(0, 40), min_size=1, max_size=25),
-    denominator=st.integers(1, 50),
-)
-@settings(max_examples=200, deadline=None)
-def test_price_evaluation_is_exact(
-    instance: Instance, numerators: list[int], denominator: int
-) -> None:
-    """Prefix sums give the same rational number as adding the priced tokens one by one."""
-    prices = [Fraction(numerator, denominator) for numerator in numerators]
-
-    def price(time: int) -> Fraction:
-        return prices[time] if time < len(prices) else Fraction(0)
-
-    total = -instance.memory * sum(prices, Fraction(0))
-    for request in instance.requests:
-        arrival = int(request.arrival)
-        total += min(
-            start
-            + request.output
-            - arrival
-            + sum((request.prompt + j) * price(start + j) for j in range(1, request.output + 1))
-            for start in range(arrival, max(arrival, len(prices)) + 1)
-        )
-    expected = -(-total.numerator // total.denominator)
-    assert evaluate_prices(instance, np.array(numerators), denominator) == expected
 
 
 def test_bad_prices_are_refused() -> None:
@@ -136,61 +101,46 @@ def test_separation_equals_adding_tokens(instance: Instance) -> None:
         assert bad == list(range(expected))
 
 
-@given(instance=SMALL, data=st.data())
-@settings(max_examples=400, deadline=None)
-def test_no_feasible_schedule_violates_a_window_clique(
-    instance: Instance, data: st.DataObject
-) -> None:
-    """In every feasible schedule, optimal or not, each round is in at most one window a group."""
-    starts = [data.draw(st.integers(int(r.arrival), 25)) for r in instance.requests]
-    if not check_schedule(instance, make_schedule(instance, starts, "drawn")).valid:
-        return
-    for group in exclusive_groups(instance):
-        rounds = [
-            time
-            for member in group.members
-            for time in range(
-                starts[member.request] - member.before, starts[member.request] + member.after
-            )
-        ]
-        assert len(rounds) == len(set(rounds))
+CROWDED = instances(max_requests=6, max_memory=12, max_arrival=3, max_output=5)
 
 
-@given(instance=SMALL)
+def test_group_rows_do_not_grow_with_the_tokens() -> None:
+    """Five requests, M = 10^6: rows for at most each start, where there was one for each token.
+
+    Prompts 900,000 and 250,000 differ by 650,000; that was the number of rounds enumerated.
+    """
+    rows = [(0, 900_000, 2), (0, 300_000, 2), (0, 250_000, 3), (0, 500_000, 1), (1, 550_000, 2)]
+    instance = Instance("clq", 10**6, tuple(Request(i, *row) for i, row in enumerate(rows)))
+    windows = start_windows(instance, 16)
+    model = ilp_with_cuts.build_model(instance, windows, ilp_with_cuts.Options(groups=True))
+    assert len(model.group) <= windows.starts * len(instance)
+
+
+@given(instance=CROWDED)
 @settings(max_examples=300, deadline=None)
-def test_windows_keep_an_optimum(instance: Instance) -> None:
-    """Forbidding starts outside the windows leaves the optimum reachable, with any known UB."""
-    optimum = brute_force_optimum(instance)
-    known = min(run_policy(policy, instance).tel for policy in warm_start_policies())
-    for upper_bound in (None, known, optimum):
-        windows = start_windows(instance, upper_bound)
-        assert _optimum_within(instance, windows.earliest, windows.latest) == optimum
+def test_windows_are_no_longer_than_two_outputs(instance: Instance) -> None:
+    """Each window opens less than an output before its start and has a round, for both kinds."""
+    most = max(request.output for request in instance.requests)
+    for group in [*exclusive_groups(instance), *window_groups(instance)]:
+        assert len(group.members) > 1
+        for member in group.members:
+            assert 0 <= member.before < most
+            assert 0 < member.before + member.after <= 2 * most
 
 
-def _optimum_within(
-    instance: Instance, earliest: tuple[int, ...], latest: tuple[int, ...]
-) -> int | None:
-    """Return the least TEL with every start inside its window, by trying all of them."""
-    best: int | None = None
-    requests = instance.requests
-    held: dict[int, int] = {}
-
-    def place(position: int, latency: int) -> None:
-        nonlocal best
-        if best is not None and latency >= best:
-            return
-        if position == len(requests):
-            best = latency
-            return
-        request = requests[position]
-        for start in range(earliest[position], latest[position] + 1):
-            times = range(1, request.output + 1)
-            if all(held.get(start + j, 0) + request.prompt + j <= instance.memory for j in times):
-                for j in times:
-                    held[start + j] = held.get(start + j, 0) + request.prompt + j
-                place(position + 1, latency + start + request.output - int(request.arrival))
-                for j in times:
-                    held[start + j] -= request.prompt + j
-
-    place(0, 0)
-    return best
+@given(instance=CROWDED)
+@settings(max_examples=100, deadline=None)
+def test_every_round_has_a_group_row_that_implies_its_own(instance: Instance) -> None:
+    """The starts whose windows hold a round are among those of a row, or of one request."""
+    windows = start_windows(instance)
+    model = ilp_with_cuts.build_model(instance, windows, ilp_with_cuts.Options(groups=True))
+    rows = [{column.index() for column in row.body.linear_vars} for row in model.group.values()]
+    for group in exclusive_groups(instance):
+        for time in range(-12, windows.horizon + 12):
+            own = {
+                (member.request, start)
+                for member in group.members
+                for start in windows.rounds(member.request)
+                if start - member.before <= time < start + member.after
+            }
+            assert len({request for request, _ in own}) < 2 or any(own <= row for row in rows)

@@ -27,25 +27,15 @@ from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from instances.families import families
 from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.draws import instances
 
 AM1 = families()["am1"].generate(seed=1)
 SMALL = families()["am1"].generate(seed=4, n=5, memory=14)
 
 
-@st.composite
-def _small_instances(draw: st.DrawFn) -> Instance:
-    memory = draw(st.integers(3, 9))
-    requests = []
-    for identity in range(draw(st.integers(1, 4))):
-        output = draw(st.integers(1, min(memory, 5)))
-        prompt = draw(st.integers(0, memory - output))
-        requests.append(Request(identity, draw(st.integers(0, 4)), prompt, output))
-    return Instance("drawn", memory, tuple(requests))
-
-
 @settings(max_examples=150, deadline=None)
 @given(
-    instance=_small_instances(),
+    instance=instances(max_requests=4, max_memory=9, max_arrival=4, max_output=5),
     prices=st.lists(st.integers(0, 40), max_size=14),
     group_prices=st.lists(st.lists(st.integers(0, 40), max_size=14), min_size=2, max_size=2),
     denominator=st.integers(1, 60),

@@ -18,7 +18,7 @@ from kvopt.engines.parts.tolerances import largest_activity
 from schedules import check_schedule, make_schedule
 from tests.engine_batch import one_at_a_time, solve_batch
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.edges import edge
+from tests.oracles.draws import edge
 from tests.programs import program_of
 from tests.tiers import in_two
 

@@ -6,44 +6,23 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from formulations.search.counts import search
 from instances import Instance, Request
 from kvopt.methods.witness import certificate_witness, engine_witness
 from schedules import check_schedule, make_schedule
 from schedules.evidence import independent_pair
+from tests.engine_batch import one_at_a_time
 from tests.oracles.brute_force import brute_force_optimum
-
-
-@st.composite
-def _few_kinds(draw: st.DrawFn) -> Instance:
-    """Two or three kinds, of which one often has output 1, of up to three requests each."""
-    memory = draw(st.integers(3, 10))
-    kinds = []
-    for _ in range(draw(st.integers(1, 3))):
-        output = draw(st.integers(1, min(4, memory)))
-        kinds.append((draw(st.integers(0, 4)), draw(st.integers(0, memory - output)), output))
-    chosen = [kind for kind in kinds for _ in range(draw(st.integers(1, 3)))][:6]
-    shuffled = draw(st.permutations(chosen))
-    return Instance("few", memory, tuple(Request(i, *kind) for i, kind in enumerate(shuffled)))
-
-
-def _upper(instance: Instance) -> int:
-    """Return the TEL of one after the other, which always fits."""
-    time, total = 0, 0
-    for request in sorted(instance.requests, key=lambda each: each.arrival):
-        time = max(time, int(request.arrival)) + request.output
-        total += time - int(request.arrival)
-    return total
+from tests.oracles.draws import alike
 
 
 @settings(max_examples=50, deadline=None)
-@given(_few_kinds())
+@given(alike(max_requests=6, max_memory=10, max_output=4))
 def test_it_is_the_optimum(instance: Instance) -> None:
     """As by trying all starts, from any known TEL; its starts pass the checker with that TEL."""
     optimum = brute_force_optimum(instance)
-    for known in {optimum, optimum + 1, _upper(instance)}:
+    for known in {optimum, optimum + 1, one_at_a_time(instance).tel}:
         found = search(instance, known)
         assert found is not None
         assert found.tel == optimum
@@ -67,7 +46,7 @@ def _ticks(number: int) -> Iterator[bool]:
 def test_it_ends_when_the_time_is_up(number: int) -> None:
     """Then it says nothing, neither a schedule nor a bound."""
     ticks = _ticks(number)
-    assert search(BURST, _upper(BURST), lambda: next(ticks)) is None
+    assert search(BURST, one_at_a_time(BURST).tel, lambda: next(ticks)) is None
 
 
 @pytest.mark.parametrize("kind", ["volumes", "prices", "sweep", "tree"])

@@ -23,12 +23,12 @@ from formulations.valid.fixing import fixed_windows
 from formulations.valid.groups import exclusive_groups, window_groups
 from formulations.valid.separation import separation
 from formulations.valid.volumes import completion_bounds
-from formulations.valid.windows import start_windows
+from formulations.valid.windows import Windows, start_windows
 from instances import Instance, Request, read_instance
 from kvopt.methods.options import format_formulation
 from tests.cp_accepts import accepted
-from tests.oracles.all_optima import all_optima
-from tests.oracles.crowds import crowd
+from tests.oracles.brute_force import all_optima
+from tests.oracles.draws import crowd
 from tests.programs import program_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,12 +59,16 @@ def _windows(module: object, above: int | None, cut: int = 0) -> Family:
     def family(instance: Instance, optimum: int) -> Keeps:
         known = None if above is None else optimum + above
         windows = module.start_windows(instance, known)  # type: ignore[attr-defined]
-        return lambda starts: all(
-            first <= start <= last - cut
-            for first, start, last in zip(windows.earliest, starts, windows.latest, strict=True)
-        )
+        return _within(windows, cut)
 
     return family
+
+
+def _within(windows: Windows, cut: int = 0) -> Keeps:
+    return lambda starts: all(
+        first <= start <= last - cut
+        for first, start, last in zip(windows.earliest, starts, windows.latest, strict=True)
+    )
 
 
 def _separated(ahead: Callable[[Request, Request, int], int]) -> Family:
@@ -145,11 +149,7 @@ def _fixing(above: int, price: float, group_price: float) -> Family:
         prices = [price * (rounds - t) / rounds for t in range(rounds)]
         costs = start_costs(instance, prices, groups, [[group_price] * rounds for _ in groups])
         slack = costs.slack(optimum + above)
-        fixed = fixed_windows(instance, start_windows(instance), costs.costs, slack)
-        return lambda starts: all(
-            first <= start <= last
-            for first, start, last in zip(fixed.earliest, starts, fixed.latest, strict=True)
-        )
+        return _within(fixed_windows(instance, start_windows(instance), costs.costs, slack))
 
     return family
 

@@ -22,22 +22,10 @@ from formulations.lagrangian.certificate_file import (
 from formulations.lagrangian.priced_states import PricedStates
 from formulations.search import _dominance_kernels
 from instances import Instance, Request
+from tests.formulations.relaxed import random_instance
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.dominance_free import least_proved
 from tests.tiers import a_few
-
-
-def _instance(rng: random.Random, requests: tuple[int, int], memory: tuple[int, int]) -> Instance:
-    """Draw one with arrivals in half, and with equal requests in a third."""
-    m, late, alike = rng.randint(*memory), rng.random() < 0.5, rng.random() < 0.35
-    rows: list[tuple[int, int, int]] = []
-    for _ in range(rng.randint(*requests)):
-        if alike and rows and rng.random() < 0.5:
-            rows.append(rng.choice(rows))
-            continue
-        s = rng.randint(0, min(m - 2, 5))
-        rows.append((rng.randint(0, 7) if late else 0, s, rng.randint(1, min(m - s, 6))))
-    return Instance("drawn", m, tuple(Request(i, *row) for i, row in enumerate(rows)))
 
 
 def _counts(instance: Instance) -> list[int]:
@@ -84,7 +72,7 @@ def test_nothing_above_the_optimum_is_proved(seed: int) -> None:
     rng = random.Random(seed)
     proved, draws = 0, 60 if seed else 12
     for _ in range(draws):
-        instance = _instance(rng, (4, 5), (6, 14))
+        instance = random_instance(rng, (4, 5), (6, 14))
         optimum = brute_force_optimum(instance)
         for _ in range(3):
             certificate = _certificate(rng, instance)
@@ -104,7 +92,7 @@ def test_dominance_drops_no_path_that_counts(draws: int) -> None:
     rng = random.Random(7)
     equal = 0
     for _ in range(draws):
-        instance = _instance(rng, (2, 4), (4, 8))
+        instance = random_instance(rng, (2, 4), (4, 8))
         drawn = _certificate(rng, instance)
         certificate = replace(drawn, states=None, memory=drawn.memory[:8])
         multipliers = certificate.multipliers or (0,) * len(_counts(instance))
@@ -126,7 +114,7 @@ def test_good_multipliers_prove_optima() -> None:
     rng = random.Random(3)
     proved, draws, unit = 0, 24, 16
     for _ in range(draws):
-        instance = _instance(rng, (3, 4), (6, 9))
+        instance = random_instance(rng, (3, 4), (6, 9))
         optimum, counts = brute_force_optimum(instance), _counts(instance)
         strict = tuple(g for g, n in enumerate(counts) if n == 1)
         multipliers = [0] * len(counts)
@@ -296,8 +284,6 @@ def test_a_certificate_in_a_file() -> None:
         ({"strict": [True]}, "strict.0"),
         ({"kind": "prices", "strict": []}, "strict: expected with the kind sweep"),
         ({"value": 14}, "leaves paths"),
-        ({"multipliers": [1]}, "a multiplier for each"),
-        ({"multipliers": [1 << 70, 0]}, "too large"),
         ({"value": 14, "multipliers": [1 << 57, 0]}, "too many"),
     ],
 )

@@ -1,62 +1,36 @@
-"""Bounds from searched prices: valid against brute force, as good as the LP, in time."""
+"""Bounds from searched prices: valid against brute force, in time; ``test_exact`` has the LP."""
 
 from __future__ import annotations
 
 import math
 import time
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from formulations.bounds.outcome import SilentReporter
 from formulations.bounds.price_search import PriceSearch
-from formulations.lagrangian import prices as prices_module
-from formulations.lagrangian.prices import evaluate_prices
 from formulations.registry import formulations
-from instances import Instance, Request, read_instance
+from instances import Instance, Request
 from instances.families.chat_lognormal import generate
-from tests.engine_batch import Answer, solve_batch, start_afresh
+from tests.engine_batch import solve_batch, start_afresh
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.draws import instances
+from tests.oracles.draws import instance_of, instances
 from tests.tiers import a_few, in_two
 
-TINY = sorted((Path(__file__).parents[2] / "instances" / "tiny").glob("*.json"))
 BOUNDS = ("bound-dual", "bound-lp", "bound-patterns", "bound-volume")
 
 
 def test_bounds_are_formulations() -> None:
     """Files that define ``compute_bound`` are listed as bounds, helper files are not."""
     listed = {name for name, each in formulations().items() if each.kind == "bound"}
-    assert listed == {*BOUNDS, "bound-seconds"}  # that one is for arrivals in seconds
-    assert all(formulations()[name].relaxation for name in BOUNDS)
-
-
-@pytest.fixture(scope="module", params=in_two(TINY, 5))
-def tiny(request: pytest.FixtureRequest) -> dict[tuple[str, str], Answer]:
-    """What the bounds and ``ilp-sparse(relaxed=yes)`` say of tiny instances."""
-    read = {path.stem: read_instance(path) for path in request.param}
-    keys = [(name, each) for name in read for each in (*BOUNDS, "ilp-sparse(relaxed=yes)")]
-    return dict(zip(keys, solve_batch([(read[n], each) for n, each in keys]), strict=True))
-
-
-def test_lp_by_columns_equals_the_lp(tiny: dict[tuple[str, str], Answer]) -> None:
-    """Generated columns and all columns give one LP objective, to 1e-6."""
-    for name in {name for name, _ in tiny}:
-        expected = tiny[name, "ilp-sparse(relaxed=yes)"].relaxation
-        found = tiny[name, "bound-lp"].relaxation
-        assert found == pytest.approx(expected, rel=1e-6), name
-
-
-def test_searched_prices_come_close_to_the_lp(tiny: dict[tuple[str, str], Answer]) -> None:
-    """On tiny instances the certified bounds are within a unit of the relaxation's."""
-    for each in {name for name, _ in tiny}:
-        for name in ("bound-dual", "bound-lp"):
-            assert tiny[each, name].bound >= tiny[each, "ilp-sparse(relaxed=yes)"].bound - 1
+    assert listed == {*BOUNDS, "bound-seconds"}
+    # That one, and no other formulation, is for arrivals in seconds.
+    assert {n for n, each in formulations().items() if not each.in_rounds} == {"bound-seconds"}
+    assert all(formulations()[name].relaxation for name in listed)
 
 
 @pytest.mark.parametrize("number", a_few((3, 60), 1))
@@ -115,33 +89,13 @@ def test_rounds_that_do_not_fit_in_memory_are_refused(names: list[str]) -> None:
 
 def test_identical_requests_are_one_group() -> None:
     """Fifty equal requests: the bounds are no worse than the volumes, counted by hand."""
-    requests = tuple(Request(i, 0, 0, 4) for i in range(50))
-    instance = Instance("equal", 20, requests)
+    instance = instance_of(20, *[(0, 0, 4)] * 50)
     dual, lp = solve_batch([(instance, "bound-dual"), (instance, "bound-lp")])
     assert lp.relaxation is not None
     # Each holds 10 token-rounds, so 2 a round by volume: the j-th completes at ⌈j / 2⌉ or later.
     volumes = sum(max(4, -(-j // 2)) for j in range(1, 51))
     assert volumes <= dual.bound + 1
     assert dual.bound <= lp.bound <= lp.tel
-
-
-@given(
-    instance=instances(max_requests=5, max_memory=16, max_arrival=9),
-    numerators=st.lists(st.integers(0, 60), min_size=1, max_size=30),
-    denominator=st.integers(1, 50),
-)
-@settings(max_examples=150, deadline=None)
-def test_compiled_evaluation_is_the_interpreted_one(
-    instance: Instance, numerators: list[int], denominator: int
-) -> None:
-    """The compiled kernel gives the integers that numpy gives, windows or not."""
-    latest = [int(request.arrival) + 3 for request in instance.requests]
-    prices = np.array(numerators, dtype=np.int64)
-    for limit in (None, latest):
-        expected = evaluate_prices(instance, prices, denominator, limit)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(prices_module, "COMPILE_FROM", 0)
-            assert evaluate_prices(instance, prices, denominator, limit) == expected
 
 
 def test_the_search_goes_on_from_any_new_column(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,21 +1,30 @@
-"""Every formulation against a brute force over start times, on the tiny instances."""
+"""Every formulation against a brute force over start times, on tiny instances and draws."""
 
 from __future__ import annotations
 
 import math
+import random
 from pathlib import Path
 
 import pytest
 
 from formulations.registry import formulations
 from instances import Instance, Request, read_instance
+from instances.families import am1, am2
 from tests.engine_batch import Answer, solve_batch
 from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.draws import instance_of
 from tests.tiers import in_two
 
 TINY = sorted((Path(__file__).parents[2] / "instances" / "tiny").glob("*.json"))
 EXACT = [name for name, each in formulations().items() if not each.relaxation]
-EXACT += ["ilp(groups=yes)", "ilp-sparse(groups=yes)"]
+EXACT += [
+    "ilp(groups=yes)",
+    "ilp(groups=yes,fixing=yes)",
+    "ilp-sparse(groups=yes)",
+    "ilp-sparse(groups=yes,lookahead=2,fixing=yes)",
+    "cpsat-strong(fixing=yes,dual=yes)",
+]
 RELAXED = [
     "ilp(relaxed=yes)",
     "ilp-sparse(relaxed=yes)",
@@ -25,10 +34,20 @@ RELAXED = [
 BOUNDS = [name for name, each in formulations().items() if each.kind == "bound" and each.in_rounds]
 
 
-@pytest.fixture(scope="module", params=in_two(TINY, 8))
+#: Draws of both arrival models.
+DRAWS = [
+    *(am1.generate(seed=seed, n=5, memory=12 + seed % 5) for seed in range(12)),
+    *(am2.generate(seed=seed, n=5, memory=12) for seed in range(6)),
+]
+CASES = {path.stem: read_instance(path) for path in TINY} | {
+    f"draw {k}": instance for k, instance in enumerate(DRAWS)
+}
+
+
+@pytest.fixture(scope="module", params=in_two(CASES, 8))
 def tiny(request: pytest.FixtureRequest) -> dict[str, Instance]:
-    """Committed tiny instances by name."""
-    return {path.stem: read_instance(path) for path in request.param}
+    """Committed tiny instances, and draws, by name."""
+    return {name: CASES[name] for name in request.param}
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +116,26 @@ def test_both_relaxations_agree(
         )
 
 
+def test_group_prices_bound_more(
+    tiny: dict[str, Instance], answers: dict[tuple[str, str], Answer]
+) -> None:
+    """The relaxation with groups certifies no less than without."""
+    for name in tiny:
+        strong = answers[name, "ilp-sparse(groups=yes,relaxed=yes)"].bound
+        assert answers[name, "ilp-sparse(relaxed=yes)"].bound <= strong, name
+
+
+def test_searched_prices_come_close_to_the_lp(
+    tiny: dict[str, Instance], answers: dict[tuple[str, str], Answer]
+) -> None:
+    """Generated columns and all columns give one LP, to 1e-6; bounds are within a unit of it."""
+    for name in tiny:
+        whole = answers[name, "ilp-sparse(relaxed=yes)"]
+        columns = answers[name, "bound-lp"]
+        assert columns.relaxation == pytest.approx(whole.relaxation, rel=1e-6), name
+        assert min(columns.bound, answers[name, "bound-dual"].bound) >= whole.bound - 1
+
+
 def test_seeds_change_no_optimum(tiny: dict[str, Instance], optima: dict[str, int]) -> None:
     """Both engines prove the same optimum under other seeds."""
     names = sorted(tiny)[::5]
@@ -129,10 +168,71 @@ def test_order_of_requests_changes_no_optimum(
 
 def test_the_horizon_trap() -> None:
     """Cutting at the best heuristic makespan would lose this optimum (17, makespan 10)."""
-    requests = tuple(
-        Request(i, 0, s, o) for i, (s, o) in enumerate([(3, 4), (3, 1), (3, 2), (2, 9)])
-    )
-    instance = Instance("horizon", 13, requests)
+    instance = instance_of(13, *((0, s, o) for s, o in [(3, 4), (3, 1), (3, 2), (2, 9)]))
     assert brute_force_optimum(instance) == 17
     for answer in solve_batch([(instance, name) for name in EXACT]):
         assert (answer.tel, answer.bound) == (17, 17)
+
+
+#: Our own search must not be its own witness.
+ENGINES = ("layers", "bidirectional", "cpsat", "cpsat-strong")
+
+
+def _drawn(seed: int) -> Instance:
+    """Draw up to nine requests that crowd the memory, with arrivals or equal requests."""
+    draws = random.Random(seed)
+    memory = draws.randint(6, 30)
+    kind = seed % 3
+    requests: list[Request] = []
+    for i in range(draws.randint(6, 9)):
+        output = draws.randint(1, max(1, memory * 2 // 3))
+        prompt = draws.randint(0, memory - output if kind else min(3, memory - output))
+        arrival = 0 if kind == 1 else draws.choice([0, 0, draws.randint(0, memory)])
+        if kind == 2 and i in (1, 2):
+            first = requests[0]
+            arrival, prompt, output = int(first.arrival), first.prompt, first.output
+        requests.append(Request(i, arrival, prompt, output))
+    return Instance(f"drawn_{seed}", memory, tuple(requests))
+
+
+@pytest.mark.parametrize("seeds", in_two(range(60), 5))
+def test_engines_agree_on_drawn_instances(seeds: list[int]) -> None:
+    """All prove the same optimum on 60 draws with up to nine requests."""
+    drawn = [_drawn(seed) for seed in seeds]
+    pairs = [(instance, engine) for instance in drawn for engine in ENGINES]
+    answers = iter(solve_batch(pairs))
+    for instance in drawn:
+        found = [next(answers) for _ in ENGINES]
+        assert len({(answer.tel, answer.bound) for answer in found}) == 1, instance
+        assert found[0].tel == found[0].bound, instance
+
+
+@pytest.mark.parametrize(
+    ("memory", "requests", "optimum"),
+    [
+        (21, [(0, 15, 6), (0, 10, 4), (0, 5, 3), (0, 9, 12), (0, 7, 12), (0, 2, 9)], 101),
+        (
+            25,
+            [
+                (0, 3, 14), (0, 6, 9), (0, 20, 3), (0, 18, 6),
+                (0, 9, 15), (0, 19, 5), (0, 14, 9), (0, 4, 6),
+            ],
+            199,
+        ),
+        (
+            9,
+            [
+                (4, 8, 1), (4, 8, 1), (4, 8, 1), (0, 2, 5), (7, 1, 1),
+                (4, 2, 4), (0, 2, 4), (0, 6, 1), (4, 0, 5),
+            ],
+            52,
+        ),
+    ],
+)  # fmt: skip
+def test_states_merged_with_what_another_holds(
+    memory: int, requests: list[tuple[int, int, int]], optimum: int
+) -> None:
+    """A cheaper equal state must bring its own tokens: the search once proved 103, 202 and 54."""
+    instance = instance_of(memory, *requests)
+    for answer in solve_batch([(instance, engine) for engine in ENGINES]):
+        assert (answer.tel, answer.bound) == (optimum, optimum)

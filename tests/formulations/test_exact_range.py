@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from formulations.bounds.fluid import fluid_prices, likely_horizon
 from formulations.bounds.memory_master import Pricing, request_classes
+from formulations.lagrangian import prices as prices_module
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import price_certificate, read_certificate
 from formulations.lagrangian.exact import SAFE, exact_sum, largest_denominator
@@ -21,6 +24,7 @@ from formulations.valid.states import running_states, searchable_states
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
 from instances.model import MAX_ARRIVAL, MAX_TOKENS
+from tests.oracles.draws import instance_of, instances
 
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
 
@@ -89,31 +93,65 @@ def test_denominators_are_the_largest_that_fit() -> None:
     assert largest_denominator(lambda _: False) is None
 
 
+#: Few requests in each other's way, whose prices matter.
+SMALL = instances(max_requests=5, max_memory=16, max_arrival=9)
+
+
+@given(
+    instance=st.one_of(huge(most=6), SMALL),
+    numerators=st.lists(st.integers(0, 60), min_size=1, max_size=30),
+    denominator=st.integers(1, 50),
+)
+@settings(max_examples=150, deadline=None)
+def test_memory_prices_are_evaluated_exactly(
+    instance: Instance, numerators: list[int], denominator: int
+) -> None:
+    """Compiled or not, windows or not, the bound is that of priced tokens added one by one."""
+    latest = [int(request.arrival) + 3 for request in instance.requests]
+    for limit in (None, latest):
+        total = -instance.memory * sum(numerators)
+        for i, request in enumerate(instance.requests):
+            arrival = int(request.arrival)
+            last = limit[i] if limit else max(arrival, len(numerators))
+            total += min(
+                _cost(request, start, denominator, numerators, [])
+                for start in range(arrival, last + 1)
+            )
+        for threshold in (prices_module.COMPILE_FROM, 0):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(prices_module, "COMPILE_FROM", threshold)
+                found = evaluate_prices(instance, np.array(numerators), denominator, limit)
+            assert found == -(-total // denominator)
+
+
 @given(instance=huge(), prices=PRICES)
 @settings(max_examples=40, deadline=None)
-def test_memory_prices_are_evaluated_exactly(instance: Instance, prices: list[float]) -> None:
-    """Whatever the sizes, the bound is what Python's integers say, and at least Σ o."""
+def test_a_certified_bound_is_that_of_its_prices(instance: Instance, prices: list[float]) -> None:
+    """Whatever the sizes, and at least Σ o."""
     found = certify_prices(instance, prices)
-    numerators = found.numerators.tolist()
-    total = -instance.memory * sum(numerators)
-    for request in instance.requests:
-        arrival = int(request.arrival)
-        total += min(
-            _cost(request, start, found.denominator, numerators, [])
-            for start in range(arrival, max(arrival, len(prices)) + 1)
-        )
-    assert found.value == -(-total // found.denominator)
+    assert found.value == evaluate_prices(instance, found.numerators, found.denominator)
     assert found.value >= sum(request.output for request in instance.requests)
 
 
-@given(instance=huge(), prices=PRICES)
-@settings(max_examples=40, deadline=None)
-def test_priced_starts_are_exact(instance: Instance, prices: list[float]) -> None:
+@given(instance=st.one_of(huge(), SMALL), prices=PRICES, group_prices=PRICES)
+@settings(max_examples=80, deadline=None)
+def test_priced_starts_are_exact(
+    instance: Instance, prices: list[float], group_prices: list[float]
+) -> None:
     """Every cost and the bound, with window groups, are those of Python's integers."""
     groups = window_groups(instance)
     latest = [int(request.arrival) + 5 for request in instance.requests]
-    given_prices = (np.array(prices), np.tile(prices, (len(groups), 1)))
+    given_prices = (np.array(prices), np.tile(group_prices, (len(groups), 1)))
     costs = certified_costs(instance, groups, given_prices, latest)
+    assert costs.bound >= sum(request.output for request in instance.requests)
+    certificate = price_certificate(
+        costs.bound, costs.denominator, costs.memory, groups=groups, group_prices=costs.groups
+    )
+    # Over all starts, not only those up to ``latest``, it may prove less.
+    assert evaluate(instance, read_certificate(certificate)) <= costs.bound
+    with contextlib.suppress(OverflowError):
+        # Exact as well where they prove less than prices of 0 do.
+        costs = start_costs(instance, given_prices[0], groups, given_prices[1], latest)
     memory = costs.memory.tolist()
     windows = _windows(groups, costs.groups.tolist(), len(instance))
     for i, request in enumerate(instance.requests):
@@ -127,12 +165,6 @@ def test_priced_starts_are_exact(instance: Instance, prices: list[float]) -> Non
         group.most * sum(row) for group, row in zip(groups, costs.groups.tolist(), strict=True)
     )
     assert costs.constant == worth
-    assert costs.bound >= sum(request.output for request in instance.requests)
-    certificate = price_certificate(
-        costs.bound, costs.denominator, costs.memory, groups=groups, group_prices=costs.groups
-    )
-    # Over all starts, not only those up to ``latest``, it may prove less.
-    assert evaluate(instance, read_certificate(certificate)) <= costs.bound
 
 
 def _windows(
@@ -203,8 +235,7 @@ def test_bounds_of_states_are_exact(
 
 def test_scales_end_with_no_prices() -> None:
     """Prices that no scale keeps within 64 bits become 0, at the limits of the format."""
-    requests = tuple(Request(i, MAX_ARRIVAL, 0, MAX_TOKENS) for i in range(63))
-    instance = Instance("limit", MAX_TOKENS, requests)
+    instance = instance_of(MAX_TOKENS, *[(MAX_ARRIVAL, 0, MAX_TOKENS)] * 63)
     last, tel = MAX_ARRIVAL + 63 * MAX_TOKENS, 63 * (63 * MAX_TOKENS)
     costs = start_costs(instance, [], [], [], [last] * 63)
     scaled = scaled_prices(instance, [], costs, last, tel)
@@ -222,9 +253,7 @@ def test_volumes_beyond_64_bits() -> None:
     Each holds s·o + o(o + 1)/2 with s = 1, o = 10⁹ − 1: about 5·10¹⁷ token-rounds, or 5·10⁸ rounds
     of the whole memory.  The j-th completion comes no earlier than ⌈j·V / M⌉ or o.
     """
-    instance = Instance(
-        "volumes", MAX_TOKENS, tuple(Request(i, 0, 1, MAX_TOKENS - 1) for i in range(40))
-    )
+    instance = instance_of(MAX_TOKENS, *[(0, 1, MAX_TOKENS - 1)] * 40)
     volume = (MAX_TOKENS - 1) + (MAX_TOKENS - 1) * MAX_TOKENS // 2
     assert 40 * volume > 1 << 63
     expected = sum(max(-(-j * volume // MAX_TOKENS), MAX_TOKENS - 1) for j in range(1, 41))
@@ -258,8 +287,7 @@ def test_windows_of_a_million_rounds_are_evaluated_at_once() -> None:
     [p, p + 6·10⁸), of which one at most holds a round.  With μ = 1 at rounds 0..2 both start at 0,
     pay 3, and the worth is 3: 6·10⁸ + 3 + 10⁹ + 3 − 3.
     """
-    requests = (Request(0, 0, 4 * 10**8, 6 * 10**8), Request(1, 0, 0, 10**9))
-    instance = Instance("far", MAX_TOKENS, requests)
+    instance = instance_of(MAX_TOKENS, (0, 4 * 10**8, 6 * 10**8), (0, 0, 10**9))
     (pair,) = window_groups(instance, (2,))
     assert {(each.before, each.after) for each in pair.members} == {
         (4 * 10**8, 6 * 10**8),

@@ -21,6 +21,7 @@ from instances.batch_time import NANOSECONDS, BatchTime, read_batch_time
 from schedules.real_time.serving import good, goodput
 from schedules.real_time.slo import Slo, read_slo
 from schedules.real_time.timeline import timeline
+from tests.oracles.draws import instance_of
 from tests.oracles.real_time_brute_force import Coefficients, Limits, Moves, best_goodput
 from tests.tiers import a_few
 
@@ -29,8 +30,7 @@ HAND = read_batch_time("linear(base=100,prefill=150)")
 
 def _at(*arrivals: float) -> Instance:
     """M = 2, s = o = 1: 50 ms for the share of the base and 150 for the prompt."""
-    requests = tuple(Request(i, a, 1, 1) for i, a in enumerate(arrivals))
-    return Instance("hand", 2, requests, time_unit="second")
+    return instance_of(2, *((a, 1, 1) for a in arrivals), time_unit="second")
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,9 @@ def _draw(rng: random.Random) -> tuple[list[tuple[int, int, int]], int, Coeffici
 
 
 def _instance(requests: list[tuple[int, int, int]], memory: int) -> Instance:
-    made = (Request(i, a / NANOSECONDS, s, o) for i, (a, s, o) in enumerate(requests))
-    return Instance("small", memory, tuple(made), time_unit="second")
+    return instance_of(
+        memory, *((a / NANOSECONDS, s, o) for a, s, o in requests), time_unit="second"
+    )
 
 
 @pytest.mark.parametrize("grid", [500, 1])
@@ -119,7 +120,11 @@ def test_no_schedule_is_better(grid: int, number: int, monkeypatch: pytest.Monke
     met = below = 0
     for _ in range(number):
         requests, memory, coefficients, limits = _draw(rng)
-        instance, model, slo = _instance(requests, memory), _model(coefficients), Slo(*limits)
+        instance, model, slo = (
+            _instance(requests, memory),
+            BatchTime("drawn", *coefficients),
+            Slo(*limits),
+        )
         found = goodput_bound(instance, model, slo)
         if found is None:
             continue
@@ -136,11 +141,6 @@ def test_no_schedule_is_better(grid: int, number: int, monkeypatch: pytest.Monke
     assert 6 * below > number
 
 
-def _model(coefficients: Coefficients) -> BatchTime:
-    base, prefill, square, decode, read = coefficients
-    return BatchTime("drawn", base, prefill, square, decode, read)
-
-
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=2, max_size=12),
@@ -149,8 +149,7 @@ def _model(coefficients: Coefficients) -> BatchTime:
 )
 def test_no_policy_has_more(lengths: list[tuple[int, int]], slo: str, rate: float) -> None:
     """At any rate, on the way to the largest too."""
-    requests = tuple(Request(i, 0, *each) for i, each in enumerate(lengths))
-    instance = at_rate(Instance("drawn", 12, requests), rate)
+    instance = at_rate(instance_of(12, *((0, *each) for each in lengths)), rate)
     model = read_batch_time("linear(base=20,prefill=30,decode=5)")
     most, bound = (
         most_good(instance, model, read_slo(slo)),

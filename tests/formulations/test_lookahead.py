@@ -24,23 +24,15 @@ from formulations.lagrangian.lookahead import PricedRow, certify_lookahead, eval
 from formulations.valid.lookahead import LookAheadRow
 from instances import Instance, Request
 from tests.engine_batch import solve_batch
-from tests.oracles.brute_force import brute_force_optimum
+from tests.formulations.relaxed import random_instance
+from tests.oracles.brute_force import brute_force_optimum, fits, hold
+from tests.oracles.draws import instance_of
 from tests.oracles.lookahead import Row, bound, kappa, pay
 from tests.tiers import a_few
 
-
-def _instance(rng: random.Random, most: int = 4) -> Instance:
-    """Draw requests that arrive together or not, some of them equal."""
-    memory = rng.randint(2, 10)
-    requests: list[Request] = []
-    for identity in range(rng.randint(1, most)):
-        output = rng.randint(1, min(memory, 6))
-        size = (rng.choice([0, 0, rng.randint(0, 4)]), rng.randint(0, memory - output), output)
-        if requests and rng.random() < 0.3:
-            like = rng.choice(requests)
-            size = (int(like.arrival), like.prompt, like.output)
-        requests.append(Request(identity, *size))
-    return Instance("ahead", memory, tuple(requests))
+#: Two that run one after the other, and a row that is one of theirs.
+PAIR = instance_of(9, (0, 2, 4), (0, 2, 4))
+ROW = {"share": 1, "rounds": 2, "core": [0], "times": [1, 3], "prices": [1, 1]}
 
 
 def _row(rng: random.Random, instance: Instance) -> Row:
@@ -62,13 +54,10 @@ def _schedule(rng: random.Random, instance: Instance) -> list[int]:
     starts = [0] * len(instance)
     for i in rng.sample(range(len(instance)), len(instance)):
         request = instance.requests[i]
-        start = int(request.arrival) + rng.choice([0, 0, 0, rng.randint(0, 3)])
-        run = range(1, request.output + 1)
-        while any(held.get(start + j, 0) + request.prompt + j > instance.memory for j in run):
-            start += 1
-        for j in run:
-            held[start + j] = held.get(start + j, 0) + request.prompt + j
-        starts[i] = start
+        starts[i] = int(request.arrival) + rng.choice([0, 0, 0, rng.randint(0, 3)])
+        while not fits(held, starts[i], request.prompt, request.output, instance.memory):
+            starts[i] += 1
+        hold(held, starts[i], request.prompt, request.output, +1)
     return starts
 
 
@@ -81,7 +70,7 @@ def test_what_runs_in_a_schedule_pays_no_more_than_memory(draws: int) -> None:
     rng = random.Random(3)
     tight = 0
     for _ in range(draws):
-        instance = _instance(rng, 8)
+        instance = random_instance(rng, (1, 8), (2, 10))
         starts = _schedule(rng, instance)
         rows = [_row(rng, instance) for _ in range(3)]
         for row in rows:
@@ -126,7 +115,7 @@ def test_no_priced_rows_exceed_the_optimum(draws: int) -> None:
     """
     rng = random.Random(8)
     for _ in range(draws):
-        instance = _instance(rng, 3)
+        instance = random_instance(rng, (1, 3), (2, 10))
         optimum = brute_force_optimum(instance)
         rows = [_row(rng, instance) for _ in range(rng.randint(1, 2))]
         memory = [rng.choice([0, 0, rng.randint(0, 30)]) for _ in range(rng.randint(0, 12))]
@@ -155,7 +144,7 @@ def test_start_windows_and_large_numbers_change_nothing(monkeypatch: pytest.Monk
     for safe in (SAFE, 0):
         monkeypatch.setattr(certificate_prices, "SAFE", safe)
         for _ in range(60):
-            instance = _instance(rng, 3)
+            instance = random_instance(rng, (1, 3), (2, 10))
             optimum = brute_force_optimum(instance)
             rows = [_row(rng, instance) for _ in range(2)]
             priced = [
@@ -191,18 +180,14 @@ def test_start_windows_and_large_numbers_change_nothing(monkeypatch: pytest.Monk
 )
 def test_what_is_no_row_is_refused(change: dict[str, object], complaint: str) -> None:
     """A core with one request twice or none, times that do not rise, and numbers below 0."""
-    instance = Instance("pair", 9, (Request(0, 0, 2, 4), Request(1, 0, 2, 4)))
-    row = {"share": 1, "rounds": 2, "core": [0], "times": [1, 3], "prices": [1, 1]}
-    document = {"kind": "prices", "value": 0, "lookahead": [row]}
-    evaluate(instance, read_certificate(document))
+    document = {"kind": "prices", "value": 0, "lookahead": [ROW]}
+    evaluate(PAIR, read_certificate(document))
     with pytest.raises(CertificateError, match=complaint):
-        evaluate(instance, read_certificate(document | {"lookahead": [row | change]}))
+        evaluate(PAIR, read_certificate(document | {"lookahead": [ROW | change]}))
 
 
 def test_rows_go_with_prices_only() -> None:
     """Patterns, trees and sweeps have no look-ahead rows."""
-    instance = Instance("pair", 9, (Request(0, 0, 2, 4), Request(1, 0, 2, 4)))
-    row = {"share": 1, "rounds": 2, "core": [0], "times": [1, 3], "prices": [1, 1]}
     states = {"knots": [1, 9], "tokens": [0, 9], "left": [0, 9], "table": [1] * 8}
     for document in (
         {"kind": "patterns", "states": states},
@@ -210,7 +195,7 @@ def test_rows_go_with_prices_only() -> None:
         {"kind": "sweep", "value": 9, "memory": [0, 1, 1], "denominator": 9},
     ):
         with pytest.raises(CertificateError, match=r"(lookahead|nothing else|no prices)"):
-            evaluate(instance, read_certificate({"value": 0} | document | {"lookahead": [row]}))
+            evaluate(PAIR, read_certificate({"value": 0} | document | {"lookahead": [ROW]}))
 
 
 @pytest.mark.slow("waits")
@@ -220,8 +205,9 @@ def test_the_search_finds_rows_that_pay() -> None:
     Without rows no prices on tokens prove as much: those are close to the LP relaxation.
     """
     rng = random.Random(4)
-    requests = tuple(Request(i, 0, rng.randint(5, 60), rng.randint(20, 300)) for i in range(40))
-    instance = Instance("large", 1_000, requests)
+    instance = instance_of(
+        1_000, *((0, rng.randint(5, 60), rng.randint(20, 300)) for _ in range(40))
+    )
     without, ahead = (
         kvopt.solve(instance, f"bound:bound-dual(lookahead={each})", time_limit=10, threads=1)
         for each in ("no", "yes")
@@ -248,15 +234,13 @@ def test_a_small_search_finds_a_row() -> None:
 
 def test_rows_that_take_too_long_are_told_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the reader would refuse for its rows alone is known from the same count."""
-    instance = Instance("pair", 9, (Request(0, 0, 2, 4), Request(1, 0, 2, 4)))
-    row = {"share": 1, "rounds": 2, "core": [0], "times": [1, 3], "prices": [1, 1]}
-    document = {"kind": "prices", "value": 0, "memory": [0, 1], "lookahead": [row]}
+    document = {"kind": "prices", "value": 0, "memory": [0, 1], "lookahead": [ROW]}
     budget = Budget()
-    evaluate(instance, read_certificate(document), budget)
+    evaluate(PAIR, read_certificate(document), budget)
     taken = -budget.left("steps", 0)
     monkeypatch.setattr(certificate_limits, "MOST_STEPS", taken)
-    assert too_long(instance, document) is None
-    document["lookahead"] = [row] * 9
-    assert too_long(instance, document) == f"the evaluation takes more than {taken} steps"
+    assert too_long(PAIR, document) is None
+    document["lookahead"] = [ROW] * 9
+    assert too_long(PAIR, document) == f"the evaluation takes more than {taken} steps"
     with pytest.raises(CertificateError, match=f"takes more than {taken} steps"):
-        evaluate(instance, read_certificate(document))
+        evaluate(PAIR, read_certificate(document))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -30,11 +31,7 @@ from instances.batch_time import parse_batch_time
 from schedules import check_schedule, make_schedule
 from schedules.evidence import VOLUMES
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.gapped import gapped
-
-
-def _rows(memory: int, *rows: tuple[int, int, int]) -> Instance:
-    return Instance("rows", memory, tuple(Request(i, *row) for i, row in enumerate(rows)))
+from tests.oracles.draws import gapped, instance_of
 
 
 @pytest.mark.parametrize(
@@ -42,7 +39,7 @@ def _rows(memory: int, *rows: tuple[int, int, int]) -> Instance:
 )
 def test_the_gap_is_that_of_all_outputs(arrival: int, parts: list[list[int]]) -> None:
     """Arrivals 0 and 2, outputs 3 and 2: one after the other they are complete by 2 + 5 = 7."""
-    instance = _rows(9, (0, 1, 3), (2, 1, 2), (arrival, 1, 1))
+    instance = instance_of(9, (0, 1, 3), (2, 1, 2), (arrival, 1, 1))
     found = parts_of(instance)
     assert [list(part.positions) for part in found] == parts
     assert [int(part.instance.requests[0].arrival) for part in found] == [0] * len(parts)
@@ -112,7 +109,7 @@ def _proved(instance: Instance) -> dict[str, Any]:
 
 def test_a_certificate_of_parts_proves_their_sum() -> None:
     """Two of (0, 3, 3) and one of (50, 0, 4): 3 + 3 at least without prices, and 4."""
-    instance = _rows(7, (0, 3, 3), (0, 3, 3), (50, 0, 4))
+    instance = instance_of(7, (0, 3, 3), (0, 3, 3), (50, 0, 4))
     assert brute_force_optimum(instance) == 3 + 6 + 4 > 3 + 3 + 4
     assert evaluate(instance, read_certificate(_proved(instance))) == 10
 
@@ -138,7 +135,7 @@ def test_a_certificate_of_parts_proves_their_sum() -> None:
 )
 def test_forged_certificates_of_parts_are_refused(change: Any, words: str) -> None:
     """A request in two parts or in none, a schedule that is assumed and not there, parts of one."""
-    instance = _rows(7, (0, 3, 3), (0, 3, 3), (50, 0, 4))
+    instance = instance_of(7, (0, 3, 3), (0, 3, 3), (50, 0, 4))
     document = _proved(instance)
     document = {**document, "parts": [dict(each) for each in document["parts"]]}
     change(document["parts"])
@@ -168,10 +165,7 @@ def test_bounds_in_seconds_add_up() -> None:
     pair = ((0, 3, 5), (0, 2, 6))
     late = tuple((3600, s, o) for _, s, o in pair)
 
-    def made(*rows: tuple[int, int, int]) -> Instance:
-        requests = tuple(Request(i, *row) for i, row in enumerate(rows))
-        return Instance("seconds", 12, requests, time_unit="second")
-
+    made = partial(instance_of, 12, time_unit="second")
     whole = made(*pair, *late)
     alone = bound_in_seconds(made(*pair), batch_time, 0.0)
     found = bound_in_seconds(whole, batch_time, 0.0)
@@ -195,8 +189,9 @@ def test_forged_parts_in_seconds_are_refused(requests: list[int]) -> None:
 
 def test_parts_in_seconds_share_what_they_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
     """With as many steps as one part takes, two of them are refused."""
-    requests = tuple(Request(i, 3600 * (i // 2), 1, 2 + i % 2) for i in range(4))
-    instance = Instance("seconds", 12, requests, time_unit="second")
+    instance = instance_of(
+        12, *((3600 * (i // 2), 1, 2 + i % 2) for i in range(4)), time_unit="second"
+    )
     batch_time, budget = {"value": 0, "batch_time": "linear(0.01,0.001,0,0.0005,0)"}, Budget()
     prices = batch_time | {
         "kind": "rates",

@@ -114,13 +114,7 @@ def _exact_pattern_lp(instance: Instance, horizon: int) -> float:
     """Return the LP over all starts and all patterns at every time, by enumeration."""
     states = running_states(instance)
     pairs = list(zip(states.tokens.tolist(), states.left.tolist(), strict=True))
-    most = instance.memory // min(w for w, _ in pairs)
-    patterns = [
-        chosen
-        for size in range(1, most + 1)
-        for chosen in combinations_with_replacement(range(len(pairs)), size)
-        if is_pattern([pairs[q] for q in chosen], instance.memory)
-    ]
+    patterns = [tuple(map(pairs.index, chosen)) for chosen in _patterns(instance) if chosen]
     starts = [
         (i, p) for i, r in enumerate(instance.requests) for p in range(int(r.arrival), horizon)
     ]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from formulations.bounds import lp, patterns
-from formulations.bounds.outcome import Bound
+from formulations.bounds.outcome import Bound, SilentReporter
 from formulations.lagrangian.certificate import evaluate, shrink
 from formulations.lagrangian.certificate_file import (
     CertificateError,
@@ -27,11 +27,9 @@ from formulations.valid.states import running_states
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from instances.families import am1, am2
-from schedules import check_schedule, make_schedule
 from tests.engine_batch import solve_batch
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.crowds import crowd
-from tests.oracles.draws import instances
+from tests.oracles.draws import crowd, instance_of, instances, scheduled
 from tests.oracles.patterns import is_pattern
 from tests.tiers import in_two
 
@@ -44,14 +42,12 @@ def _table(grids: list[NDArray[np.int64]], numerators: NDArray[np.int64], below:
     return PriceTable(knots, tokens, left, numerators, below)
 
 
-@given(instance=SMALL, data=st.data())
-@settings(max_examples=500, deadline=None)
-def test_what_runs_at_one_time_is_a_pattern(instance: Instance, data: st.DataObject) -> None:
+@given(drawn=scheduled(SMALL, 16))
+@settings(max_examples=200, deadline=None)
+def test_what_runs_at_one_time_is_a_pattern(drawn: tuple[Instance, list[int]]) -> None:
     """At every time of a feasible schedule, optimal or not, the states form a pattern."""
-    starts = [data.draw(st.integers(int(r.arrival), 16)) for r in instance.requests]
-    if not check_schedule(instance, make_schedule(instance, starts, "drawn")).valid:
-        return
-    for time in range(1, 30):
+    instance, starts = drawn
+    for time in range(1, max(starts) + 7):
         running = [
             (request.prompt + time - start, start + request.output - time)
             for request, start in zip(instance.requests, starts, strict=True)
@@ -185,7 +181,7 @@ DRAWS = [
     *(crowd(seed) for seed in range(24)),
     # Eight of a kind: prices on tokens come first.
     *(
-        Instance("eight", memory, tuple(Request(i, a, s, o) for i in range(8)))
+        instance_of(memory, *[(a, s, o)] * 8)
         for memory, a, s, o in ((7, 0, 1, 2), (9, 3, 0, 3), (11, 0, 4, 2), (5, 1, 2, 1))
     ),
 ]
@@ -200,7 +196,7 @@ def test_the_bound_is_no_more_than_the_optimum(name: str, drawn: list[Instance])
         assert answer.bound <= brute_force_optimum(instance), instance
 
 
-class _Told:
+class _Told(SilentReporter):
     """Keeps what is told of bounds."""
 
     def __init__(self) -> None:
@@ -210,9 +206,6 @@ class _Told:
         """Keep where it comes from."""
         assert value > 0
         self.sources.append(source)
-
-    def built(self, columns: int, rows: int, entries: int) -> None:
-        """Forget it."""
 
 
 @pytest.mark.parametrize(("n", "first"), [(8, True), (7, False)])
@@ -240,16 +233,14 @@ def test_among_equals_prices_on_tokens_come_first(
 
 def test_long_horizons_have_no_prices_on_tokens_first() -> None:
     """Of ten million rounds the rows alone would take longer than many a limit."""
-    requests = tuple(Request(i, 10**7, 1, 3) for i in range(12))
-    instance = Instance("late", 9, requests)
+    instance = instance_of(9, *[(10**7, 1, 3)] * 12)
     assert patterns.prices_among_equals(instance, 60.0, None, None, 1) is None
 
 
 @pytest.mark.slow("waits")
 def test_large_memories_are_left_to_memory_prices() -> None:
     """Where all patterns cannot be searched the bound is that of ``bound-dual``."""
-    requests = tuple(Request(i, 0, 100 + 13 * i, 300 + 7 * i) for i in range(60))
-    instance = Instance("large", 16_000, requests)
+    instance = instance_of(16_000, *((0, 100 + 13 * i, 300 + 7 * i) for i in range(60)))
     found, dual = solve_batch([(instance, "bound-patterns"), (instance, "bound-dual")], seconds=5)
     # Both stop by the clock, so they need not stop at the same prices.
     assert found.bound == pytest.approx(dual.bound, rel=0.01)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 
-from formulations.bounds.bundle import Bundle, Cut, Floats
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import (
     CertificateError,
@@ -18,7 +18,7 @@ from formulations.lagrangian.certificate_file import (
 )
 from formulations.search import _backward_levels, _dominance
 from formulations.search._backward_levels import Level, Limits
-from formulations.search._backward_tables import Ints, network
+from formulations.search._backward_tables import Ints, Network, network
 from formulations.search.relaxation import Evaluated, Relaxation
 from instances import Instance, Request
 from kvopt.engines.parts.ascent import Ascent, _wider
@@ -32,6 +32,9 @@ from tests.formulations.relaxed import (
 )
 from tests.oracles.brute_force import brute_force_optimum
 from tests.tiers import a_few
+
+#: Prices of 0.
+FREE = (np.zeros(2, dtype=np.int64), 1 << 10)
 
 
 @pytest.mark.parametrize("part", a_few(range(6), 2))
@@ -92,7 +95,7 @@ def test_bases_do_not_depend_on_how_many_threads_expand_them(
     """Level by level the same ones are kept, with the same labels, where none are equal."""
     rows = [(1 + i % 4, 2 + (5 * i) % 7) for i in range(9)]
     instance = Instance("nine", 17, tuple(Request(i, i % 3, *row) for i, row in enumerate(rows)))
-    under = network(instance, (np.zeros(2, dtype=np.int64), 1 << 10))
+    under = network(instance, FREE)
     relaxed = Relaxation(under, under.bound + 60)
     tolls = np.random.default_rng(1).integers(-9_000, 9_000, len(under.kinds.counts))
     levels: list[list[list[tuple[bytes, int]]]] = []
@@ -144,7 +147,7 @@ def test_little_memory_proves_nothing_less_and_nothing_more(
 def test_what_is_kept_of_each_level_counts_as_memory() -> None:
     """As much as its listener says, which here keeps a hundred times what levels take."""
     instance = Instance("three", 9, tuple(Request(i, 0, i, 4) for i in range(3)))
-    under = network(instance, (np.zeros(2, dtype=np.int64), 1 << 10))
+    under = network(instance, FREE)
     told: list[int] = []
 
     def keep(t: int, _: Level) -> int:
@@ -157,11 +160,29 @@ def test_what_is_kept_of_each_level_counts_as_memory() -> None:
     assert len(told) == 4
 
 
+def _ascent(
+    under: Network,
+    below: int,
+    on_bound: Any = lambda *_: None,
+    on_schedule: Any = lambda _: None,
+    bound: int | None = None,
+) -> Ascent:
+    """Return an ascent with all memory, from the bound of the prices where no other is given."""
+    return Ascent(
+        under,
+        below=below,
+        bound=under.bound if bound is None else bound,
+        limits=UNLIMITED,
+        on_bound=on_bound,
+        on_schedule=on_schedule,
+    )
+
+
 def test_windows_that_do_not_fit_are_not_swept_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the bound known is above what is expected, which no window can reach."""
     rows = [(2, 9), (0, 4), (3, 7), (2, 2), (1, 8), (0, 5)]
     instance = Instance("six", 20, tuple(Request(i, 0, *row) for i, row in enumerate(rows)))
-    under = network(instance, (np.zeros(2, dtype=np.int64), 1 << 10))
+    under = network(instance, FREE)
     evaluate_all, targets = Relaxation.evaluate, list[int]()
 
     def evaluate_beams(
@@ -175,15 +196,7 @@ def test_windows_that_do_not_fit_are_not_swept_again(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(Relaxation, "evaluate", evaluate_beams)
     for bound in (under.bound, 118):
         targets.clear()
-        ascent = Ascent(
-            under,
-            below=120,
-            bound=bound,
-            limits=Limits(1, 1e9, lambda: False),
-            on_bound=lambda *_: None,
-            on_schedule=lambda _: None,
-        )
-        ascent.run(2.0)
+        _ascent(under, 120, bound=bound).run(2.0)
         assert targets
         assert all(after < before for before, after in pairwise(targets))
 
@@ -197,51 +210,22 @@ def test_windows_widen_by_how_seconds_have_grown() -> None:
     assert _wider([(100, 1.0), (150, 4.0)], 4.0) == 150 + 50 + 25
 
 
-def test_a_bundle_climbs_to_the_top() -> None:
-    """-|v - a| is 0 at a, and its cuts are sums of signs."""
-    top = np.array([3.0, -20.0, 0.5])
-
-    def cut(point: Floats) -> tuple[float, Cut]:
-        slope: Ints = np.where(point > top, -1, 1).astype(np.int64)
-        return -float(np.abs(point - top).sum()), (float(-slope @ top), slope)
-
-    bundle = Bundle(3, 100.0)
-    value, first = cut(bundle.centre)
-    bundle.begin(value, first)
-    for _ in range(60):
-        point = bundle.propose(lambda _: [])
-        assert point is not None
-        value, found = cut(point)
-        bundle.add(found)
-        assert bundle.model(point) == pytest.approx(value)
-        bundle.take(point, value)
-    assert bundle.value > -0.1
-
-
 @pytest.mark.parametrize("latest", [0, 6])
 def test_multipliers_raise_the_bound_and_are_certified(latest: int) -> None:
     """Without prices the bound is raised far above the sum of the outputs, and never too far."""
     rows = [(i % 2 * latest, 1 + i % 3, 2 + i) for i in range(6)]
     instance = Instance("six", 11, tuple(Request(i, *row) for i, row in enumerate(rows)))
     optimum = brute_force_optimum(instance)
-    free = (np.zeros(2, dtype=np.int64), 1 << 10)
-    found: list[tuple[int, list[int]]] = []
-    under = network(instance, free)
-    ascent = Ascent(
-        under,
-        below=optimum + 2,
-        bound=under.bound,
-        limits=Limits(1, 1e9, lambda: False),
-        on_bound=lambda bound, own, _: found.append((bound, own.tolist())),
-        on_schedule=lambda _: None,
-    )
-    ascent.run(20.0)
-    bound, own = found[-1]
+    found: list[tuple[int, Ints]] = []
+    _ascent(
+        network(instance, FREE), optimum + 2, lambda bound, own, _: found.append((bound, own))
+    ).run(20.0)
+    bound, own = found[-1][0], found[-1][1].tolist()
     assert sum(o for *_, o in rows) < bound <= optimum
     assert bound >= optimum - 2
-    assert evaluate(instance, read_certificate(sweep_certificate(bound, free, own, ()))) == bound
+    assert evaluate(instance, read_certificate(sweep_certificate(bound, FREE, own, ()))) == bound
     with pytest.raises(CertificateError):
-        evaluate(instance, read_certificate(sweep_certificate(optimum + 1, free, own, ())))
+        evaluate(instance, read_certificate(sweep_certificate(optimum + 1, FREE, own, ())))
 
 
 @pytest.mark.parametrize(
@@ -251,16 +235,8 @@ def test_a_first_path_that_is_a_schedule_is_told(memory: int, sizes: list[tuple[
     """Then no multipliers are better, and the bundle has nowhere to go."""
     instance = Instance("few", memory, tuple(Request(i, 0, *each) for i, each in enumerate(sizes)))
     optimum = brute_force_optimum(instance)
-    under = network(instance, (np.zeros(2, dtype=np.int64), 1 << 10))
     told: list[list[int]] = []
-    ascent = Ascent(
-        under,
-        below=optimum + 1,
-        bound=under.bound,
-        limits=Limits(1, 1e9, lambda: False),
-        on_bound=lambda *_: None,
-        on_schedule=told.append,
-    )
+    ascent = _ascent(network(instance, FREE), optimum + 1, on_schedule=told.append)
     ascent.run(10.0)
     assert ascent.bound <= optimum
     for starts in told:

@@ -26,7 +26,6 @@ FOUR = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1
             "appsi_highs:ilp(relaxed=yes)",
             "highs:ilp-xy(relaxed=yes)",
             "highs:ilp-sparse(relaxed=yes)",
-            "appsi_highs:ilp(relaxed=yes)",
         ),
         2,
     ),

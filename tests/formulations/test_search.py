@@ -23,9 +23,10 @@ from formulations.valid.states import running_states
 from formulations.valid.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
-from instances import Instance, Request, read_instance
+from instances import Instance, Request
 from instances.families import am1
 from schedules import check_schedule, make_schedule
+from tests.formulations.forward import passes_of
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instances
 from tests.tiers import a_few, spread
@@ -50,20 +51,7 @@ def _search(
     groups = window_groups(instance)
     costs = start_costs(instance, prices, groups, [[group_price] * 12] * len(groups))
     patterns = _pattern_prices(instance, of_states) if of_states else None
-    known = run_policy(policies()["fcfs"], instance)
-    passes: list[Pass] = []
-    search(
-        instance,
-        start_windows(instance, known.tel),
-        groups,
-        costs,
-        (known.tel, list(known.starts)),
-        passes.append,
-        options=options,
-        patterns=patterns,
-        widths=widths,
-    )
-    return passes[-1]
+    return passes_of(instance, costs, groups, options=options, patterns=patterns, widths=widths)[-1]
 
 
 def _pattern_prices(instance: Instance, numerators: list[int]) -> PatternPrices:
@@ -109,27 +97,15 @@ def test_a_narrow_pass_still_bounds(instance: Instance, width: int, prices: list
     assert found.complete == (found.bound == found.tel)
 
 
-def _passes(instance: Instance, widths: tuple[int, ...], memory_bytes: float) -> list[Pass]:
-    known = run_policy(policies()["fcfs"], instance)
-    incumbent = known.tel, list(known.starts)
-    windows, costs = start_windows(instance, known.tel), start_costs(instance, [], [], [])
-    found: list[Pass] = []
-    search(
-        instance, windows, [], costs, incumbent, found.append,
-        widths=widths, memory_bytes=memory_bytes,
-    )  # fmt: skip
-    return found
-
-
 def test_no_pass_is_wider_than_memory_allows() -> None:
     """The same layers as with that width, each once; none where not even one state fits."""
     instance = am1.generate(seed=5, n=12, memory=20)
-    (narrow,) = _passes(instance, (10**9,), 3e4)
+    (narrow,) = passes_of(instance, widths=(10**9,), memory_bytes=3e4)
     assert 1 < narrow.width < 1_000
     assert not narrow.complete
-    assert _passes(instance, (narrow.width, 10**9, 10**10), 3e4) == [narrow]
-    assert _passes(instance, (narrow.width,), 1e9) == [narrow]
-    assert _passes(instance, (10**9,), 1.0) == []
+    assert passes_of(instance, widths=(narrow.width, 10**9, 10**10), memory_bytes=3e4) == [narrow]
+    assert passes_of(instance, widths=(narrow.width,), memory_bytes=1e9) == [narrow]
+    assert passes_of(instance, widths=(10**9,), memory_bytes=1.0) == []
 
 
 def test_states_are_the_same_however_often_the_clock_is_looked_at(
@@ -139,10 +115,10 @@ def test_states_are_the_same_however_often_the_clock_is_looked_at(
     instance = am1.generate(seed=5, n=12, memory=20)
     for width in (40, 100_000):
         monkeypatch.setattr(layers, "AT_ONCE", 10**9)
-        whole = _passes(instance, (width,), 1e9)
+        whole = passes_of(instance, widths=(width,), memory_bytes=1e9)
         for states in (1, 7):
             monkeypatch.setattr(layers, "AT_ONCE", states)
-            assert _passes(instance, (width,), 1e9) == whole
+            assert passes_of(instance, widths=(width,), memory_bytes=1e9) == whole
 
 
 NUMERATORS = st.lists(st.integers(0, 60), min_size=1, max_size=64)
@@ -179,7 +155,6 @@ def test_good_prices_on_patterns_keep_the_optimum(
     monkeypatch.setattr(layers, "GROWN", 0.0)
     instance = am1.generate(seed=seed, n=7, memory=32)
     known = run_policy(policies()["fcfs"], instance)
-    starts = np.array(known.starts)
     windows, groups = start_windows(instance, known.tel), window_groups(instance)
     costs = start_costs(instance, [], groups, [[] for _ in groups])
     states = running_states(instance)
@@ -193,19 +168,7 @@ def test_good_prices_on_patterns_keep_the_optimum(
     priced = pricing.improve(time.monotonic() + 60.0)
 
     def run(patterns: PatternPrices | None, width: int) -> Pass:
-        passes: list[Pass] = []
-        incumbent = (known.tel, starts.tolist())
-        search(
-            instance,
-            windows,
-            groups,
-            costs,
-            incumbent,
-            passes.append,
-            patterns=patterns,
-            widths=(width,),
-        )
-        return passes[-1]
+        return passes_of(instance, costs, groups, patterns=patterns, widths=(width,))[-1]
 
     plain = run(None, 1_000_000)
     assert plain.complete
@@ -216,15 +179,6 @@ def test_good_prices_on_patterns_keep_the_optimum(
     found = run(PatternPrices(states, priced), 1_000_000)
     assert (found.tel, found.bound, found.complete) == (plain.tel, plain.tel, True)
     assert found.states <= plain.states
-
-
-@pytest.mark.parametrize("path", TINY, ids=lambda path: path.stem)
-def test_tiny_instances(path: Path) -> None:
-    """Every committed tiny instance is solved to the brute-force optimum."""
-    instance = read_instance(path)
-    found = _search(instance, Options(), [0.05] * 20, 0.1)
-    optimum = brute_force_optimum(instance)
-    assert (found.tel, found.bound) == (optimum, optimum)
 
 
 def test_too_many_requests_are_refused() -> None:

@@ -25,10 +25,10 @@ from formulations.lagrangian.rates import (
     rate_certificate_document,
     read_rate_certificate,
 )
-from formulations.registry import formulations
 from formulations.valid.loads import alone, alone_bound, floor_sum, not_covered, work_bound
 from instances import Instance, Request
 from instances.batch_time import BatchTime, parse_batch_time
+from tests.oracles.draws import instance_of
 from tests.oracles.real_time_brute_force import Coefficients, Moves, least_total_latency
 from tests.oracles.real_time_whole import STAGGERED, least_latency_whole, staggered
 from tests.tiers import a_few
@@ -39,11 +39,11 @@ Triples = list[tuple[int, int, int]]
 
 def _instance(requests: Triples, memory: int) -> Instance:
     """Arrivals are given in nanoseconds."""
-    made = (
-        Request(i, a // SECOND if a % SECOND == 0 else a / SECOND, s, o)
-        for i, (a, s, o) in enumerate(requests)
+    instance = instance_of(
+        memory,
+        *((a // SECOND if a % SECOND == 0 else a / SECOND, s, o) for a, s, o in requests),
+        time_unit="second",
     )
-    instance = Instance("drawn", memory, tuple(made), time_unit="second")
     assert instance.arrival_times.tolist() == [arrival for arrival, _, _ in requests]
     return instance
 
@@ -551,15 +551,6 @@ def test_rounds_are_refused() -> None:
         bound_in_seconds(instance, model, time.monotonic() + 1)
     with pytest.raises(RateCertificateError, match="expected an instance with arrivals in seconds"):
         evaluate_rates(instance, RateCertificate("alone", 0, "unit"))
-
-
-def test_it_is_listed() -> None:
-    """As a bound whose instances have seconds; all others have rounds."""
-    units = {
-        name: getattr(each.declared, "time_unit", "round") for name, each in formulations().items()
-    }
-    assert {name for name, unit in units.items() if unit == "second"} == {"bound-seconds"}
-    assert formulations()["bound-seconds"].relaxation
 
 
 def test_improvements_are_reported_and_the_deadline_holds() -> None:

@@ -10,14 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from formulations.lagrangian.starts import certified_costs
 from formulations.search import layers
 from formulations.search._state_dominance import StateDominance
-from formulations.search.layers import Pass, search
-from formulations.valid.windows import start_windows
-from heuristics.registry import policies
-from heuristics.simulator import run_policy
+from formulations.search.layers import Pass
 from instances import Instance, Request
+from tests.formulations.forward import passes_of
 from tests.formulations.relaxed import random_instance
 from tests.oracles.brute_force import brute_force_optimum
 from tests.tiers import a_few
@@ -126,15 +123,8 @@ def test_passes_that_compare_every_layer_find_the_optimum(
         rng = random.Random(seed)
         instance = random_instance(rng)
         optimum = brute_force_optimum(instance)
-        known = run_policy(policies()["fcfs"], instance)
-        windows = start_windows(instance, known.tel)
         for width in (rng.randint(1, 6), rng.randint(7, 40), 5_000):
-            passes: list[Pass] = []
-            search(
-                instance, windows, [], certified_costs(instance, [], None, windows.latest),
-                (known.tel, list(known.starts)), passes.append, widths=(width,),
-                threads=rng.randint(1, 2),
-            )  # fmt: skip
+            passes = passes_of(instance, widths=(width,), threads=rng.randint(1, 2))
             assert passes[0].bound <= optimum <= passes[0].tel, (seed, width)
             complete += passes[0].complete and width < 40
         assert passes[0].complete
@@ -165,12 +155,7 @@ def test_states_are_compared_at_their_own_time(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(StateDominance, "undominated", undominated)
     rows = [(2, 4), (1, 3), (2, 2), (0, 5)]
     instance = Instance("four", 8, tuple(Request(i, 0, *row) for i, row in enumerate(rows)))
-    known = run_policy(policies()["fcfs"], instance)
-    windows = start_windows(instance, known.tel)
-    search(
-        instance, windows, [], certified_costs(instance, [], None, windows.latest),
-        (known.tel, list(known.starts)), lambda _: None, widths=(1_000,),
-    )  # fmt: skip
+    passes_of(instance, widths=(1_000,))
     assert seen >= {1, 2, 3, 4, 5}
 
 
@@ -178,15 +163,9 @@ def test_states_are_compared_at_their_own_time(monkeypatch: pytest.MonkeyPatch) 
 def test_a_layer_in_parts_is_that_made_at_once(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without what compares states, where each of them is a part."""
     instance = random_instance(random.Random(seed))
-    known = run_policy(policies()["fcfs"], instance)
-    windows = start_windows(instance, known.tel)
     found: list[Pass] = []
     for full in (layers.FULL, 0.0):
         monkeypatch.setattr(layers, "FULL", full)
-        search(
-            instance, windows, [], certified_costs(instance, [], None, windows.latest),
-            (known.tel, list(known.starts)), found.append, widths=(50_000,),
-            options=layers.Options(dominance=False),
-        )  # fmt: skip
+        found += passes_of(instance, widths=(50_000,), options=layers.Options(dominance=False))
     assert found[0] == found[1]
     assert found[0].complete

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,20 +32,12 @@ from formulations.search.backward import Options, Step, search
 from instances import Instance, Request
 from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.draws import instances
+from tests.oracles.draws import alike, instance_of, instances
 from tests.tiers import a_few
 
 SMALL = instances(max_requests=5, max_memory=12, max_arrival=6, max_output=6)
 CROWDED = instances(max_requests=5, max_memory=9, max_arrival=0, max_output=6)
 Prices = PriceTable | tuple[Any, int]
-
-
-@st.composite
-def alike(draw: st.DrawFn) -> Instance:
-    """Draw an instance in which several requests are equal."""
-    few = draw(instances(max_requests=2, max_memory=9, max_arrival=3, max_output=5))
-    chosen = draw(st.lists(st.sampled_from(few.requests), min_size=2, max_size=5))
-    return Instance("alike", few.memory, tuple(replace(r, id=i) for i, r in enumerate(chosen)))
 
 
 @st.composite
@@ -222,11 +213,13 @@ def test_equal_keys_do_not_merge_different_bases(threads: int, data: st.DataObje
 
 #: Two that never run together: (0, 3, 4) and (0, 3, 5) with M = 8: OPT = 4 + 9 = 13.
 PAIR = Instance("pair", 8, (Request(0, 0, 3, 4), Request(1, 0, 3, 5)))
+#: Prices of 0.
+FREE = (np.zeros(2, dtype=np.int64), 1)
 
 
 def _free(instance: Instance) -> Network:
     """Return an instance under prices of 0, whose value is Σ o."""
-    return network(instance, (np.zeros(2, dtype=np.int64), 1))
+    return network(instance, FREE)
 
 
 def test_what_is_forgotten_needs_multipliers() -> None:
@@ -343,29 +336,24 @@ def test_damaged_certificates_are_refused(
     damage: Callable[[dict[str, Any]], dict[str, Any]], text: str
 ) -> None:
     """That of the pair proves 13; changed, it proves nothing, and says why."""
-    free = (np.zeros(2, dtype=np.int64), 1)
-    document = sweep_certificate(13, free, [0, 0])
+    document = sweep_certificate(13, FREE, [0, 0])
     assert evaluate(PAIR, read_certificate(document)) == 13
     with pytest.raises(CertificateError, match=text):
         evaluate(PAIR, read_certificate(damage(document)))
-
-
-def _rows(memory: int, *rows: tuple[int, int, int]) -> Instance:
-    return Instance("rows", memory, tuple(Request(i, *row) for i, row in enumerate(rows)))
 
 
 @pytest.mark.parametrize(
     ("instance", "value", "text"),
     [
         # A number a state would be some gigabytes, whatever is proved.
-        (_rows(10**9, (0, 0, 3 * 10**8)), 1, "states of different requests"),
+        (instance_of(10**9, (0, 0, 3 * 10**8)), 1, "states of different requests"),
         # Thousands of levels with a base each, and a table with as many rounds.
-        (_rows(1, (0, 0, 1)), 10_000, "more than 100000000 steps"),
-        (_rows(1, (0, 0, 1)), 30_000_000, "rounds are too many"),
+        (instance_of(1, (0, 0, 1)), 10_000, "more than 100000000 steps"),
+        (instance_of(1, (0, 0, 1)), 30_000_000, "rounds are too many"),
         # What fits into a large memory, by tokens; many rows with many places.
-        (_rows(10**6, *((0, i, 60) for i in range(300))), 18_001, "takes more"),
-        (_rows(900, *((0, 0, i % 30 + 1) for i in range(60))), 1_020, "more than"),
-        (_rows(1, *((i, 0, 1) for i in range(20_000))), 1, "rounds are too many"),
+        (instance_of(10**6, *((0, i, 60) for i in range(300))), 18_001, "takes more"),
+        (instance_of(900, *((0, 0, i % 30 + 1) for i in range(60))), 1_020, "more than"),
+        (instance_of(1, *((i, 0, 1) for i in range(20_000))), 1, "rounds are too many"),
     ],
     ids=["states", "levels", "rounds", "memory", "places", "requests"],
 )
@@ -382,8 +370,7 @@ def test_many_states_count_as_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of all states are made at every level: nine of them at thirteen levels."""
     for name, value in (("LEVEL", 0), ("COMPLETION", 0), ("STATE", 0), ("MOST_STEPS", 10_000)):
         monkeypatch.setattr(backward_levels, name, value)
-    free = (np.zeros(2, dtype=np.int64), 1)
-    certificate = read_certificate(sweep_certificate(13, free, [0, 0]))
+    certificate = read_certificate(sweep_certificate(13, FREE, [0, 0]))
     assert evaluate(PAIR, certificate) == 13
     monkeypatch.setattr(backward_levels, "STATE", 10_000 // 9)
     with pytest.raises(CertificateError, match="takes more than 10000 steps"):
@@ -398,7 +385,7 @@ def test_large_tokens_are_looked_ahead_in_blocks() -> None:
         options = [expected[m - 1]]
         options += [expected[m - h] + p for h, p in zip(held, paid, strict=True) if h <= m]
         expected[m] = max(options)
-    instance = _rows(memory, *((0, h - 1, 1) for h in held))
+    instance = instance_of(memory, *((0, h - 1, 1) for h in held))
     network = backward_tables.Network(
         memory,
         backward_tables.kinds_of(instance, Budget()),
@@ -416,7 +403,7 @@ def test_large_tokens_are_looked_ahead_in_blocks() -> None:
 
 def test_what_completes_is_bounded_in_coarse_units_of_many_tokens() -> None:
     """In units of 2^8 tokens no less is gained than in tokens; what is below one, all at once."""
-    instance = _rows(10**6, (0, 0, 1), (0, 0, 1), (0, 99_999, 1), (0, 300_000, 1))
+    instance = instance_of(10**6, (0, 0, 1), (0, 0, 1), (0, 99_999, 1), (0, 300_000, 1))
     kinds = backward_tables.kinds_of(instance, Budget())
     none = np.zeros(3, dtype=np.int64)
     network = backward_tables.Network(
@@ -551,7 +538,7 @@ def test_kinds_are_counted_in_as_many_groups_as_words_need(
     assert sweep_module._countable(np.array([2, 2, 2])) == {3: 1, 9: 2, 100: 3}[most]
     instance = Instance("alike", 7, tuple(Request(i, 0, 1, 1 + i % 3) for i in range(6)))
     optimum, found = brute_force_optimum(instance), list[Step]()
-    free = network(instance, (np.zeros(2, dtype=np.int64), 1))
+    free = _free(instance)
     assert search(free, bound=0, below=optimum + 1, limits=_limits(), on_step=found.append)
     assert found[-1].bound == optimum
 
@@ -562,13 +549,15 @@ def test_narrower_windows_come_first_where_splitting_makes_many_arcs(
 ) -> None:
     """Whatever may be split at once: one window far above the optimum proves the same."""
     rng = np.random.default_rng(seed)
-    requests = tuple(
-        Request(i, int(rng.integers(0, 3)), int(rng.integers(0, 3)), int(rng.integers(1, 5)))
-        for i in range(6)
+    instance = instance_of(
+        9,
+        *(
+            (int(rng.integers(0, 3)), int(rng.integers(0, 3)), int(rng.integers(1, 5)))
+            for _ in range(6)
+        ),
     )
-    instance = Instance("six", 9, requests)
     optimum = brute_force_optimum(instance)
-    free = network(instance, (np.zeros(2, dtype=np.int64), 1))
+    free = _free(instance)
     asked: list[int] = []
     inside = sweep_module._inside
 

@@ -24,29 +24,13 @@ from formulations.lagrangian.tree import (
     evaluate_tree,
     root,
 )
-from instances import Instance, Request
+from instances import Instance
 from kvopt.methods.witness import model_code
 from tests.oracles.brute_force import brute_force_optimum
+from tests.oracles.draws import alike, instance_of
 
 #: M = 5, s = 1, o = (1, 1, 3, 3): the optimum is 12 (tests/kvopt/best_known/registry.py).
-FOUR = Instance(
-    "four",
-    5,
-    (Request(0, 0, 1, 1), Request(1, 0, 1, 1), Request(2, 0, 1, 3), Request(3, 0, 1, 3)),
-)
-
-
-@st.composite
-def _small_instances(draw: st.DrawFn) -> Instance:
-    memory = draw(st.integers(2, 9))
-    kinds = []
-    for _ in range(draw(st.integers(1, 3))):
-        output = draw(st.integers(1, min(memory, 5)))
-        kinds.append((draw(st.integers(0, 4)), draw(st.integers(0, memory - output)), output))
-    # Few kinds, so that equal requests are common.
-    chosen = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=5))
-    requests = tuple(Request(i, *kind) for i, kind in enumerate(chosen))
-    return Instance("drawn", memory, requests)
+FOUR = instance_of(5, (0, 1, 1), (0, 1, 1), (0, 1, 3), (0, 1, 3))
 
 
 def _drawn_tree(draw: st.DrawFn, instance: Instance, value: int, node: Node) -> list[TreeNode]:
@@ -65,7 +49,7 @@ def _drawn_tree(draw: st.DrawFn, instance: Instance, value: int, node: Node) -> 
 
 
 @settings(max_examples=40, deadline=None)
-@given(data=st.data(), instance=_small_instances(), above=st.integers(-3, 6))
+@given(data=st.data(), instance=alike(), above=st.integers(-3, 6))
 def test_no_tree_exceeds_the_optimum(data: st.DataObject, instance: Instance, above: int) -> None:
     """Whatever its branches and prices and whatever it claims, it proves at most OPT."""
     optimum = brute_force_optimum(instance)
@@ -81,7 +65,7 @@ def test_no_tree_exceeds_the_optimum(data: st.DataObject, instance: Instance, ab
 
 
 @settings(max_examples=25, deadline=None)
-@given(instance=_small_instances())
+@given(instance=alike())
 def test_a_grown_tree_proves_the_optimum(instance: Instance) -> None:
     """It reaches OPT exactly, comes back from its file, and never proves one round more."""
     optimum = brute_force_optimum(instance)

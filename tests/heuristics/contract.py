@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from heuristics.policy import AdvisedPolicy
+from heuristics.policy import AdvisedPolicy, NotApplicableError
 from heuristics.registry import policies
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import Setting, run_policy
@@ -29,18 +29,23 @@ def run(name: str, instance: Instance, seed: int = 0) -> Schedule | None:
         return run_policy(policy, instance, Setting(seed=seed, advice=advice))
     except EndlessLoopError:
         assert name in MAY_LOOP
-    except ValueError as error:
-        if type(error).__name__ != "NotApplicableError":
-            raise
+    except NotApplicableError:
+        pass
     return None
+
+
+def runs_of(instance: Instance, schedule: Schedule) -> list[list[tuple[int, int]]]:
+    """Return of each request when its runs begin, and the tokens that each has in the end."""
+    runs = []
+    for i, request in enumerate(instance.requests):
+        attempts = schedule.attempts[i] if schedule.attempts else ()
+        tried = [*attempts, (schedule.starts[i], request.output)]
+        kept = schedule.kept[i] if schedule.kept else (0,) * len(tried)
+        runs.append([(start + k, tokens) for (start, tokens), k in zip(tried, kept, strict=True)])
+    return runs
 
 
 def begins_before(instance: Instance, schedule: Schedule, cut: int) -> set[tuple[int, int]]:
     """Return (request, round) of everything that began before a round, attempts included."""
-    kept = schedule.kept or [(0,) * 99] * len(instance)
-    begun = set()
-    for i, start in enumerate(schedule.starts):
-        attempts = schedule.attempts[i] if schedule.attempts else ()
-        for (begin, _), tokens in zip([*attempts, (start, 0)], kept[i], strict=False):
-            begun.add((i, begin + tokens))
-    return {(i, begin) for i, begin in begun if begin < cut}
+    runs = enumerate(runs_of(instance, schedule))
+    return {(i, begin) for i, of_request in runs for begin, _ in of_request if begin < cut}

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from heuristics.reference.a_min import a_min
 from heuristics.registry import policies
 from heuristics.simulator import Setting, run_policy
-from instances import Instance, Request
+from instances import Instance
 from instances.families import two_point, worst_mix
 from schedules import Schedule
+from tests.oracles.draws import instance_of
 from tests.oracles.lemma_2 import lemma_2
 
 #: p_1, p_2, ..: the share of outputs of k or more.
@@ -60,8 +61,7 @@ def drawn(tail: Tail, n: int, memory: int) -> Instance:
     counts = np.floor(shares(tail) * n + 1e-9).astype(int)
     counts[0] += n - counts.sum()
     outputs = np.random.default_rng(0).permutation(np.repeat(np.arange(1, upper + 1), counts))
-    requests = (Request(i, 0, 0, int(o), 1, upper) for i, o in enumerate(outputs))
-    return Instance("drawn", memory, tuple(requests))
+    return instance_of(memory, *((0, 0, int(o), 1, upper) for o in outputs))
 
 
 def served(instance: Instance, ties: str = "fresh") -> tuple[Schedule, float]:
@@ -142,8 +142,7 @@ def test_lemma_1_fails_on_four_requests(last: bool) -> None:
 
     At time 1 all four hold 4 tokens, two complete, and at time 2 the others hold 4.
     """
-    requests = tuple(Request(i, 0, 0, o, 1, 2) for i, o in enumerate((1, 1, 2, 2)))
-    instance = Instance("four", 4, requests)
+    instance = instance_of(4, *((0, 0, o, 1, 2) for o in (1, 1, 2, 2)))
     schedule = a_min(instance, [1] * 4, max if last else min)
     assert schedule.starts == (0, 0, 0, 0)
     assert schedule.attempts is None
@@ -151,7 +150,7 @@ def test_lemma_1_fails_on_four_requests(last: bool) -> None:
 
 
 @pytest.mark.parametrize("share", [0.06, 0.3, 0.6])
-@pytest.mark.parametrize(("lower", "upper"), [(1, 50), (5, 20), (15, 50)])
+@pytest.mark.parametrize(("lower", "upper"), [(1, 50), (5, 20), (15, 50), (12, 20)])
 def test_few_requests_do_not_show_it(lower: int, upper: int, share: float) -> None:
     """With n = M = 1,000 no more starts than memory holds at once, and (3 − α)/2 + u/M is kept."""
     instance = two_point.generate(

@@ -1,4 +1,4 @@
-"""What a search begins with: gaps filled, and admission that passes over some requests."""
+"""What a search begins with: gaps filled, admission that passes over some, where one fits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from heuristics import compiled as compiling
 from heuristics import gap_filling
-from heuristics.admission import Requests, starts_in_order
+from heuristics.admission import Active, Requests, first_feasible, starts_in_order
 from heuristics.compiled import compiled
 from heuristics.gap_filling import BLOCK
 from heuristics.local_search import Budget, Search, by_volume, columns_of, improve_starts
@@ -19,39 +19,26 @@ from heuristics.simulator import run_in_order
 from instances import Instance
 from instances.families import mix80_20
 from schedules import check_schedule, make_schedule
+from tests.oracles.brute_force import fits, hold
 from tests.oracles.draws import instances
 
 #: Arrivals and starts lie blocks apart.
 FAR_APART: Any = instances(max_requests=14, max_memory=16, max_arrival=90, max_output=12)
 
 
-def fits(instance: Instance, starts: dict[int, int], i: int, start: int) -> bool:
-    """Tell whether a request may start at a round beside others, time after time."""
-    others = [(begun, instance.requests[k]) for k, begun in starts.items() if k != i]
-    request = instance.requests[i]
-    return all(
-        request.prompt
-        + j
-        + sum(
-            other.prompt + start + j - begun
-            for begun, other in others
-            if begun < start + j <= begun + other.output
-        )
-        <= instance.memory
-        for j in range(1, request.output + 1)
-    )
-
-
 def admitted(instance: Instance, order: list[int], passes: int) -> list[int]:
     """Return the starts of admission in an order, round after round."""
     starts: dict[int, int] = {}
+    held: dict[int, int] = {}
     now = 0
     while len(starts) < len(instance):
         passed = 0
         for i in order:
-            if i in starts or int(instance.requests[i].arrival) > now:
+            request = instance.requests[i]
+            if i in starts or int(request.arrival) > now:
                 continue
-            if fits(instance, starts, i, now):
+            if fits(held, now, request.prompt, request.output, instance.memory):
+                hold(held, now, request.prompt, request.output, +1)
                 starts[i] = now
             elif passed == passes:
                 break
@@ -73,16 +60,22 @@ def test_each_is_shifted_to_the_first_gap(
     order = np.array(data.draw(st.permutations(range(n))), dtype=np.int64)
     starts = np.array(run_in_order(instance, order, "list").starts, np.int64)
     by_start = np.argsort(starts, kind="stable")
-    expected = dict(enumerate(starts.tolist()))
+    expected = starts.tolist()
+    held: dict[int, int] = {}
+    sizes = [(request.prompt, request.output) for request in instance.requests]
+    for start, size in zip(expected, sizes, strict=True):
+        hold(held, start, *size, +1)
     for i in by_start.tolist():
-        start = int(instance.requests[i].arrival)
-        while not fits(instance, expected, i, start):
-            start += 1
-        expected[i] = start
+        prompt, output = sizes[i]
+        hold(held, expected[i], prompt, output, -1)
+        expected[i] = int(instance.requests[i].arrival)
+        while not fits(held, expected[i], prompt, output, instance.memory):
+            expected[i] += 1
+        hold(held, expected[i], prompt, output, +1)
     rounds = int((starts + instance.outputs).max()) + 1
     profile = (np.zeros(rounds, np.int32), np.zeros(rounds // BLOCK + 1, np.int32))
     kernel(columns_of(instance), instance.memory, by_start, starts, profile)
-    assert starts.tolist() == [expected[i] for i in range(n)]
+    assert starts.tolist() == expected
     assert check_schedule(instance, make_schedule(instance, starts.tolist(), "shifted")).valid
 
 
@@ -140,3 +133,46 @@ def test_passes_end_when_their_share_of_the_time_is_over() -> None:
     search = Search(columns, instance.memory, known, seed=0)
     search.pass_over(order, Budget(seconds=1e-9))
     assert search.best_total == min(once, known.sum())
+
+
+@st.composite
+def _workers(draw: st.DrawFn) -> list[tuple[int, int, int]]:
+    """Draw active requests: (start, prompt, end believed), all active at round 10 or just over."""
+    size = draw(st.integers(0, 5))
+    return [
+        (draw(st.integers(0, 10)), draw(st.integers(0, 4)), draw(st.integers(9, 20)))
+        for _ in range(size)
+    ]
+
+
+def _fits(
+    active: list[tuple[int, int, int]], start: int, prompt: int, length: int, memory: int
+) -> bool:
+    """Tell whether M suffices at every time of a candidate's run."""
+    return all(
+        prompt + time - start + sum(s + time - p for p, s, end in active if p < time <= end)
+        <= memory
+        for time in range(start + 1, start + length + 1)
+    )
+
+
+@given(
+    active=_workers(),
+    prompt=st.integers(0, 4),
+    length=st.integers(1, 8),
+    spare=st.integers(0, 30),
+    rounds=st.integers(0, 14),
+)
+@settings(max_examples=600, deadline=None)
+def test_the_first_round_is_that_of_trying_all(
+    active: list[tuple[int, int, int]], prompt: int, length: int, spare: int, rounds: int
+) -> None:
+    """From round 10 on, up to a limit that may come first; M may be exceeded without it."""
+    memory, now = prompt + length + spare, 10
+    limit = now + rounds
+    active.sort(key=lambda each: each[2])
+    bases = [s - p for p, s, _ in active]
+    columns = Active([end for _, _, end in active], bases, list(range(len(active))))
+    found = first_feasible(columns, 0, len(active), sum(bases), prompt, length, memory, now, limit)
+    fitting = (r for r in range(now, limit) if _fits(active, r, prompt, length, memory))
+    assert found == next(fitting, limit)

@@ -20,8 +20,7 @@ from instances.families import two_point
 from schedules import Schedule, check_schedule, make_schedule
 from tests.heuristics.twins import intervals_of
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.draws import instances, predicted, with_intervals
-from tests.tiers import spread
+from tests.oracles.draws import instances, predicted
 
 INTERVAL_POLICIES = ("a-max", "a-min", "a-ell", "a-switch")
 
@@ -105,37 +104,6 @@ def test_a_min_with_exact_intervals_is_shortest_first(instance: Instance, seed: 
     assert list(schedule.starts) == largest_batches(instance, order, outputs)
 
 
-@given(instance=predicted(), seed=st.integers(0, 20))
-@settings(max_examples=200, deadline=None)
-def test_a_max_by_upper_ends(instance: Instance, seed: int) -> None:
-    """Largest prefixes by upper end and its own numbers; with one interval, the random order."""
-    numbers = draws(seed, len(instance))
-    _, upper = intervals_of(instance)
-    order = sorted(range(len(instance)), key=lambda i: (upper[i], numbers[i]))
-    schedule = run("a-max", instance, seed, order="upper")
-    assert schedule.attempts is None
-    assert list(schedule.starts) == largest_batches(instance, order, upper)
-    most = max(instance.outputs.tolist())
-    alike = with_intervals(instance, [(1, most)] * len(instance))
-    if max(instance.prompts.tolist()) + most <= instance.memory:
-        # Else an upper end is what fits beside the prompt, and so none is like the other.
-        assert outcome(run("a-max", alike, seed, order="upper")) == outcome(
-            run("a-max", alike, seed)
-        )
-
-
-@given(instance=predicted(), seed=st.integers(0, 5))
-@settings(max_examples=100, deadline=None)
-def test_a_min_does_not_look_at_upper_ends(instance: Instance, seed: int) -> None:
-    """Other upper ends leave the schedule of A_min as it was."""
-    requests = instance.requests
-    wider = with_intervals(
-        instance,
-        [(r.output_lower or r.output, (r.output_upper or r.output) + 9) for r in requests],
-    )
-    assert outcome(run("a-min", instance, seed)) == outcome(run("a-min", wider, seed))
-
-
 @pytest.mark.parametrize("name", [*INTERVAL_POLICIES, "a-random", "h-sf"])
 @given(instance=predicted(max_requests=7), seed=st.integers(0, 5))
 @settings(max_examples=50, deadline=None)
@@ -158,16 +126,11 @@ def test_example_1() -> None:
     assert run("a-min", instance).tel == 5
 
 
-@pytest.mark.parametrize("starts", [(0, 2, 0, 3), (1, 1, 0, 3), (0, 0, 0, 2)])
-def test_example_ec_1_schedules_are_valid(starts: tuple[int, ...]) -> None:
-    """C Example EC.1: the three printed schedules keep to M = 7 in this suite's convention too."""
+def test_example_ec_1() -> None:
+    """C Example EC.1: the printed schedules keep to M = 7 here too; H-SF makes the third, OPT."""
     instance = simple(7, [1, 2, 3, 4])
-    assert check_schedule(instance, make_schedule(instance, starts, "printed")).valid
-
-
-def test_example_ec_1_h_sf_makes_the_third() -> None:
-    """C Example EC.1: H-SF makes I3, which the paper calls optimal and brute force confirms."""
-    instance = simple(7, [1, 2, 3, 4])
+    for starts in ((0, 2, 0, 3), (1, 1, 0, 3), (0, 0, 0, 2)):
+        assert check_schedule(instance, make_schedule(instance, starts, "printed")).valid
     schedule = run("h-sf", instance)
     # Requests 1 to 3 hold 6 tokens at times 1 and 2; with request 4 at round 1 it would be 8.
     assert schedule.starts == (0, 0, 0, 2)
@@ -176,7 +139,7 @@ def test_example_ec_1_h_sf_makes_the_third() -> None:
 
 
 def test_a_min_by_hand() -> None:
-    """M = 6, s = 1, o = (3, 3) in [1, 9]: one is cancelled with one token and served after."""
+    """M = 6, s = 1, o = (3, 3) in [1, 5]: one is cancelled with one token and served after."""
     instance = simple(6, [3, 3], output_lower=1, output_upper=5)
     # Both hold 2 at time 1 and 3 at time 2, which is M; at round 2 they would need 8 at time 3.
     # One is cancelled with 2 tokens made; at round 2 the other is believed to end at 3, holding
@@ -220,16 +183,6 @@ TWO_POINT = [
 ]
 
 
-@pytest.mark.parametrize(("lower", "upper", "share"), spread(TWO_POINT, 5))
-def test_theorem_6(lower: int, upper: int, share: float) -> None:
-    """C Theorem 6 at M = 1000: A_min with ties drawn anew stays below (3 − α)/2 + u/M."""
-    instance = two_point.generate(
-        n=1500, memory=1000, lower=lower, upper=upper, long_share=share, seed=1
-    )
-    bound = (3 - lower / upper) / 2
-    assert mean_ratio("a-min", instance, range(2), ties="fresh") <= bound + upper / 1000
-
-
 def test_theorem_6_fails_with_one_permutation() -> None:
     """One random order for all rounds exceeds the bound of C Theorem 6, and not for a small M.
 
@@ -241,28 +194,15 @@ def test_theorem_6_fails_with_one_permutation() -> None:
     assert mean_ratio("a-min", instance, range(2), ties="fresh") < 1.25
 
 
-@pytest.mark.parametrize(("lower", "upper", "share"), spread(TWO_POINT, 5))
-def test_theorem_7(lower: int, upper: int, share: float) -> None:
-    """C Theorem 7 at M = 400: A_ℓ stays below 1 + α/(2(1 − α)) or 1 + 2α², plus u/M."""
-    # The theorem counts whole batches as a fluid; a smaller M makes more of the same requests.
-    instance = two_point.generate(
-        n=1500, memory=400, lower=lower, upper=upper, long_share=share, seed=1
-    )
-    ratio = lower / upper
-    bound = 1 + ratio / (2 * (1 - ratio)) if lower * 2 <= upper else 1 + 2 * ratio**2
-    assert mean_ratio("a-ell", instance, range(1)) <= bound + upper / 400
-
-
 @pytest.mark.parametrize(("lower", "upper", "share"), TWO_POINT)
-def test_theorems_1_and_ec_1(lower: int, upper: int, share: float) -> None:
-    """A_max stays below (1/α)(1 + 1/α)/2, A_random below (1 + 1/α)/2, plus the same slack."""
+def test_theorem_1(lower: int, upper: int, share: float) -> None:
+    """A_max stays below (1/α)(1 + 1/α)/2, plus u/M of that."""
     instance = two_point.generate(
         n=1000, memory=1000, lower=lower, upper=upper, long_share=share, seed=1
     )
     stretch = upper / lower
-    slack = 1 + upper / 1000
-    assert mean_ratio("a-random", instance, range(3)) <= (1 + stretch) / 2 * slack
-    assert mean_ratio("a-max", instance, range(3)) <= stretch * (1 + stretch) / 2 * slack
+    bound = stretch * (1 + stretch) / 2 * (1 + upper / 1000)
+    assert mean_ratio("a-max", instance, range(3)) <= bound
 
 
 def test_draws_are_apart_from_those_of_an_instance() -> None:

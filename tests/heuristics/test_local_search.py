@@ -18,8 +18,8 @@ from heuristics.simulator import run_in_order
 from instances import Instance, Request
 from instances.families import am1, am2
 from schedules import check_schedule, make_schedule
-from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.draws import instances
+from tests.oracles.brute_force import brute_force_optimum, fits, hold
+from tests.oracles.draws import instance_of, instances
 from tests.tiers import a_few
 
 #: A threshold, and a number of places, that give up nothing.
@@ -28,33 +28,35 @@ ALL = 1 << 60
 
 def decoded(instance: Instance, order: list[int], delays: list[int]) -> list[int]:
     """Return the starts, by place, of a list with delays, by the definition: round after round."""
-    taken: list[tuple[int, Request]] = []
+    held: dict[int, int] = {}
     starts: list[int] = []
     now = 0
-
-    def fits(start: int, request: Request) -> bool:
-        return all(
-            sum(
-                each.prompt + t - begun
-                for begun, each in [*taken, (start, request)]
-                if begun < t <= begun + each.output
-            )
-            <= instance.memory
-            for t in range(start + 1, start + request.output + 1)
-        )
-
     for i in order:
         request = instance.requests[i]
+        size = request.prompt, request.output
         now = max(now, int(request.arrival))
-        while not fits(now, request):
-            now += 1
-        if delays[i]:
-            now += delays[i]
-            while not fits(now, request):
+        for delay in (0, delays[i]):
+            now += delay
+            while not fits(held, now, *size, instance.memory):
                 now += 1
-        taken.append((now, request))
+        hold(held, now, *size, +1)
         starts.append(now)
     return starts
+
+
+def first(instance: Instance) -> Ints:
+    """Return the starts of the requests admitted in their order."""
+    return np.array(run_in_order(instance, np.arange(len(instance)), "list").starts)
+
+
+def searching(instance: Instance, seed: int = 0, **how: Any) -> Search:
+    """Return a search from there."""
+    return Search(columns_of(instance), instance.memory, first(instance), seed=seed, **how)
+
+
+def improved(instance: Instance, begin: Ints, budget: Budget, **how: Any) -> tuple[Ints, Ints]:
+    """Return the starts and the order that the local search finds."""
+    return improve_starts(columns_of(instance), instance.memory, begin, budget, **how)
 
 
 def walk_of(instance: Instance, order: Ints, delays: Ints) -> tuple[Walk, Columns]:
@@ -133,8 +135,7 @@ def test_an_exchange_by_size_is_with_one_of_the_next_in_size(
 ) -> None:
     """Wherever it stands: by output or by prompt no more than four requests lie in between."""
     instance, order, _, (_, a, _, _) = change
-    begin = np.array(run_in_order(instance, np.arange(len(instance)), "list").starts)
-    sizes = Search(columns_of(instance), instance.memory, begin, seed=0)._rules.sizes
+    sizes = searching(instance)._rules.sizes
     state = np.array([seed], np.uint64)
     place = compiled(annealing.similar_place)(state, order, sizes, a)
     pair = [(int(instance.outputs[i]), int(instance.prompts[i])) for i in (order[a], order[place])]
@@ -148,10 +149,8 @@ def test_an_exchange_by_size_is_with_one_of_the_next_in_size(
 
 def test_exchanges_by_size_meet_every_request_next_in_size() -> None:
     """Of ten sizes the fifth meets those up to four away, on both sides, and itself never."""
-    requests = tuple(Request(i, 0, 1, 1 + i) for i in range(10))
-    instance = Instance("ten", 20, requests)
-    begin = np.array(run_in_order(instance, np.arange(10), "list").starts)
-    search = Search(columns_of(instance), 20, begin, seed=0)
+    instance = instance_of(20, *((0, 1, 1 + i) for i in range(10)))
+    search = searching(instance)
     order, state = np.arange(10)[::-1].copy(), np.array([1], np.uint64)
     similar = compiled(annealing.similar_place)
     met = {int(order[similar(state, order, search._rules.sizes, 5)]) for _ in range(300)}
@@ -172,9 +171,7 @@ def test_long_lists_have_fewer_exchanges_by_size(
     n: int, delays: bool, shares: tuple[float, float]
 ) -> None:
     """Without delays there are none: the walk of the policy is another."""
-    instance = am1.generate(seed=1, n=n)
-    begin = np.array(run_in_order(instance, np.arange(n), "list").starts)
-    rules = Search(columns_of(instance), instance.memory, begin, seed=0, delays=delays)._rules
+    rules = searching(am1.generate(seed=1, n=n), delays=delays)._rules
     assert (rules.delayed, rules.similar) == pytest.approx(shares)
 
 
@@ -228,14 +225,8 @@ def test_hundreds_of_small_schedules_pass_the_checker(draws: int) -> None:
             told.append(schedule.tel)
             assert check_schedule(instance, schedule).valid
 
-        starts, _ = improve_starts(
-            columns_of(instance),
-            instance.memory,
-            np.array(start.starts, dtype=np.int64),
-            Budget(moves=150),
-            seed=case,
-            on_better=tell,
-        )
+        begin = np.array(start.starts, dtype=np.int64)
+        starts, _ = improved(instance, begin, Budget(moves=150), seed=case, on_better=tell)
         schedule = make_schedule(instance, starts.tolist(), "found")
         assert check_schedule(instance, schedule).valid
         assert told == sorted(set(told), reverse=True)
@@ -248,13 +239,9 @@ def test_never_below_the_optimum_and_mostly_at_it(draws: int, most: int) -> None
     rng, reached = np.random.default_rng(3), 0
     for seed in range(draws):
         instance = drawn(rng, scales=(1,))
-        start = np.array(run_in_order(instance, np.arange(len(instance)), "list").starts)
-        columns, budget = columns_of(instance), Budget(moves=3000)
-        starts, _ = improve_starts(columns, instance.memory, start, budget, seed=seed)
-        tel, optimum = (
-            make_schedule(instance, starts.tolist(), "").tel,
-            brute_force_optimum(instance),
-        )
+        starts, _ = improved(instance, first(instance), Budget(moves=3000), seed=seed)
+        tel = make_schedule(instance, starts.tolist(), "").tel
+        optimum = brute_force_optimum(instance)
         assert tel >= optimum
         reached += tel == optimum
     assert reached >= most
@@ -264,31 +251,26 @@ def test_never_below_the_optimum_and_mostly_at_it(draws: int, most: int) -> None
 def test_every_better_schedule_is_better_and_valid(family: Any) -> None:
     """Schedules only get better, pass the checker, and the best beats the start."""
     instance = family.generate(seed=1)
-    begin = run_in_order(instance, np.arange(len(instance)), "list")
+    begin = first(instance)
     found: list[list[int]] = []
-    improve_starts(
-        columns_of(instance),
-        instance.memory,
-        np.array(begin.starts),
-        Budget(seconds=0.5),
-        seed=1,
-        on_better=lambda starts, _: found.append(starts.tolist()),
-    )
+
+    def tell(starts: Ints, _: Ints) -> None:
+        found.append(starts.tolist())
+
+    improved(instance, begin, Budget(seconds=0.5), seed=1, on_better=tell)
     schedules = [make_schedule(instance, starts, "found") for starts in found]
-    tels = [schedule.tel for schedule in schedules]
-    assert tels == sorted(set(tels), reverse=True)
-    assert tels[-1] < begin.tel
+    sums = [sum(starts) for starts in found]
+    assert sums == sorted(set(sums), reverse=True)
+    assert sums[-1] < begin.sum()
     assert all(check_schedule(instance, schedule).valid for schedule in schedules)
 
 
 def test_the_same_seed_gives_the_same_schedule_compiled_or_not() -> None:
     """In a number of moves nothing depends on the machine; another seed goes another way."""
     instance = am2.generate(seed=2, n=20)
-    begin = np.array(run_in_order(instance, np.arange(20), "list").starts)
 
     def run(seed: int, moves: int, **how: Any) -> tuple[list[int], list[int]]:
-        columns, budget = columns_of(instance), Budget(moves=moves)
-        starts, order = improve_starts(columns, instance.memory, begin, budget, seed=seed, **how)
+        starts, order = improved(instance, first(instance), Budget(moves=moves), seed=seed, **how)
         return starts.tolist(), order.tolist()
 
     assert run(5, 300) == run(5, 300, compile_it=False)
@@ -300,27 +282,21 @@ def test_the_same_seed_gives_the_same_schedule_compiled_or_not() -> None:
 def test_without_delays_it_is_the_schedule_of_its_order() -> None:
     """What the policy searches is a list for the common admission, where all arrive together."""
     instance = am1.generate(seed=3)
-    begin = run_in_order(instance, np.arange(len(instance)), "list")
-    starts, order = improve_starts(
-        columns_of(instance),
-        instance.memory,
-        np.array(begin.starts),
-        Budget(moves=5000),
-        order=np.lexsort((np.arange(len(instance)), np.array(begin.starts))),
-        seed=1,
-        delays=False,
+    begin = first(instance)
+    by_start = np.argsort(begin, kind="stable")
+    starts, order = improved(
+        instance, begin, Budget(moves=5000), order=by_start, seed=1, delays=False
     )
     assert list(run_in_order(instance, order, "list").starts) == starts.tolist()
-    assert starts.sum() < sum(begin.starts)
+    assert starts.sum() < begin.sum()
 
 
 def test_both_ways_to_keep_the_worker_walk_the_same_way() -> None:
     """Tokens by time are a matter of speed only: list, delays and Σ are the same."""
     instance = am1.generate(seed=5)
-    begin = np.array(run_in_order(instance, np.arange(len(instance)), "list").starts)
     found = []
     for rounds in (0, 5000):
-        search = Search(columns_of(instance), instance.memory, begin, seed=2)
+        search = searching(instance, seed=2)
         tokens = np.zeros(rounds, np.int32)
         search._trial = search._trial._replace(tokens=tokens)
         search.anneal(3000, 20.0)
@@ -332,8 +308,7 @@ def test_one_request_and_sums_beyond_words_are_left_alone() -> None:
     """There is nothing to exchange in a list of one; what could exceed 64 bits is not searched."""
     one = am1.generate(n=1)
     start = np.zeros(1, np.int64)
-    arguments = (columns_of(one), one.memory, start, Budget(seconds=0.1))
-    assert improve_starts(*arguments, seed=0, on_better=_refuse)[0] is start
+    assert improved(one, start, Budget(seconds=0.1), seed=0, on_better=_refuse)[0] is start
     many = np.full(2_000_000, 10**12, np.int64)
     columns = Columns(many, many, many)
     assert not fits_in_words(columns, many)

@@ -30,7 +30,7 @@ from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
 from schedules import Schedule
 from tests.heuristics.contract import begins_before, run
-from tests.oracles.draws import instances
+from tests.oracles.draws import instance_of, instances
 
 BLIND = sorted(name for name, policy in policies().items() if not policy.clairvoyant)
 
@@ -319,8 +319,7 @@ def reachable(start: object) -> Iterator[object]:
 def test_blind_policies_are_those_that_no_prediction_changes(name: str) -> None:
     """What is declared to use nothing of the outputs does; all others use what they are told."""
     outputs = (9, 1, 7, 2, 5, 3, 8, 4, 6, 2, 1, 9)
-    requests = tuple(Request(i, i // 3, 1 + i % 4, o) for i, o in enumerate(outputs))
-    instance = Instance("told", 24, requests)
+    instance = instance_of(24, *((i // 3, 1 + i % 4, o) for i, o in enumerate(outputs)))
     told: list[tuple[str, Values]] = [
         ("exact", {}),
         ("interval", {"low": 1, "high": 9}),

@@ -8,6 +8,7 @@ from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
 from instances.batch_time import Batch, parse_batch_time
 from schedules import Schedule, check_schedule
+from tests.oracles.draws import instance_of
 
 
 def _run(name: str, instance: Instance, batch_time: str = "", **values: float) -> Schedule:
@@ -44,15 +45,14 @@ def test_a_long_prompt_is_much_work_where_prefills_are_dear() -> None:
 
     Only one fits into M = 10.  ``svf`` begins with the long prompt, ``swf`` with the short one.
     """
-    requests = (Request(0, 0, 9, 1), Request(1, 0, 2, 4))
-    instance = Instance("two", 10, requests, time_unit="second")
+    instance = instance_of(10, (0, 9, 1), (0, 2, 4), time_unit="second")
     dear = "linear(base=1,prefill=1000,square=0,decode=1,read=0)"
     assert _run("svf", instance, dear).starts == (0, 1)
     assert _run("swf", instance, dear).starts == (4, 0)
     assert _run("swf", instance, "unit").starts == _run("svf", instance, "unit").starts
 
 
-#: (0, 8) holds 1 to 8 of M = 8; (0, 1) arrives at 3 and does not fit beside it at its end.
+#: (0, 8) holds 1 to 8 of M = 8; (3, 1) arrives at 4 and does not fit beside it then.
 EXCHANGE = Instance("exchange", 8, (Request(0, 0, 0, 8), Request(1, 4, 3, 1)))
 
 
@@ -78,8 +78,7 @@ def test_who_has_had_much_goes() -> None:
 
 def test_the_local_search_compares_lists_on_the_clock() -> None:
     """Never worse than the best of its simple orders there, here that of the least work."""
-    requests = [Request(0, 0, 9, 1), *(Request(i, 0, 2, 4) for i in range(1, 4))]
-    instance = Instance("dear", 10, tuple(requests), time_unit="second")
+    instance = instance_of(10, (0, 9, 1), *[(0, 2, 4)] * 3, time_unit="second")
     dear = "linear(base=1,prefill=1000,square=0,decode=1,read=0)"
     simple = ("fcfs", "mc-sf", "mc-sf-total", "svf", "swf", "output-peak")
     tels = {name: _run(name, instance, dear).tel for name in simple}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heuristics import compiled
-from heuristics.policy import AdvisedPolicy, Choice, NotApplicableError
+from heuristics.policy import AdvisedPolicy, NotApplicableError
 from heuristics.reference import EndlessError, TooLongError, UnservableError
 from heuristics.reference.mc_sf import in_order
 from heuristics.registry import policies
@@ -23,7 +24,9 @@ from instances import Instance, Request
 from instances.batch_time import NANOSECONDS, BatchTime, parse_batch_time
 from schedules import Schedule, check_schedule, make_schedule
 from schedules.real_time import replay
-from tests.heuristics.twins import twin
+from tests.heuristics.contract import runs_of
+from tests.heuristics.twins import options_of, twin
+from tests.oracles.draws import instance_of
 from tests.oracles.real_time import Literal, UndecidedError, in_real_time
 from tests.oracles.real_time_serving import (
     CannotServeError,
@@ -60,6 +63,11 @@ MODELS = tuple(
 UNIT = MODELS[0]
 #: Decided by little sums of work, so more of them are drawn.
 PREEMPTIVE = ("srpt", "srpt-predicted", "las")
+#: With other values they mostly loop for ever here.
+ENDING: dict[str, dict[str, Sequence[Any]]] = {
+    "alpha-greedy": {"alpha": (0.5, 0.7, 0.9)},
+    "alpha-beta": {"beta": (0.2, 0.5, 0.9)},
+}
 MORE = [(name, 800 if name in PREEMPTIVE else FEWER.get(name, CASES)) for name in ONLINE]
 
 
@@ -90,36 +98,8 @@ def drawn(seed: int) -> tuple[Instance, BatchTime, np.random.Generator]:
 
 def values_for(name: str, rng: np.random.Generator) -> dict[str, Any]:
     """Draw parameters that make a difference on small instances."""
-    values: dict[str, Any] = {}
-    for each in policies()[name].parameters:
-        options = each.options if isinstance(each, Choice) else (each.default,)
-        values[each.name] = options[int(rng.integers(0, len(options)))]
-    pick = rng.choice
-    if name == "alpha-greedy":
-        # With less it mostly loops for ever here.
-        values["alpha"] = float(pick([0.5, 0.7, 0.9]))
-    if name == "alpha-beta":
-        values |= {"alpha": float(pick([0.0, 0.25, 0.5, 0.7]))}
-        values |= {"beta": float(pick([0.3, 0.5, 0.9])), "stall": "no"}
-    if name in ("a-min", "a-switch"):
-        values["ties"] = "permutation"
-    if name == "vllm-v1":
-        values |= {"block": int(pick([1, 1, 2, 3])), "budget": int(pick([1, 2, 5, 9, 30]))}
-        values |= {"running": int(pick([1, 2, 8])), "watermark": float(pick([0, 0.1, 0.3]))}
-        values["chunk"] = "no"
-    if name == "sglang-ratio":
-        values["conservativeness"] = float(pick([0.0, 0.3, 1.0, 2.0]))
-    if name in ("wait", "nested-wait"):
-        values["scale"] = float(pick([0.001, 0.5, 1.0, 20.0]))
-    if name == "nested-wait":
-        values["segment"] = int(rng.integers(1, 6))
-    if name in PREEMPTIVE:
-        values["factor"] = float(pick([1.0, 1.5, 3.0, 12.0]))
-    if name == "svf-1bit":
-        values["threshold"] = float(pick([0.0, 0.5, 1.0]))
-    if name == "local-search":
-        values["moves"] = 5
-    return values
+    options = options_of(name) | ENDING.get(name, {})
+    return {key: each[int(rng.integers(len(each)))] for key, each in options.items()}
 
 
 @pytest.mark.parametrize("name", ONLINE)
@@ -145,20 +125,7 @@ def test_rounds_of_a_second_give_the_schedule_in_rounds(name: str) -> None:
         found = run_policy(policies()[name], timed, replace(setting, batch_time=UNIT))
         assert found.tel == expected.tel * NANOSECONDS
         assert found.kept == expected.kept
-        assert _seconds(timed, found) == _rounds(plain, expected)
-
-
-def _rounds(instance: Instance, schedule: Schedule) -> list[list[tuple[int, int]]]:
-    """Return when each run begins, and the tokens that it has in the end."""
-    runs = []
-    for i, request in enumerate(instance.requests):
-        tried = (
-            *(schedule.attempts or ((),) * len(instance))[i],
-            (schedule.starts[i], request.output),
-        )
-        kept = schedule.kept[i] if schedule.kept else (0,) * len(tried)
-        runs.append([(start + k, tokens) for (start, tokens), k in zip(tried, kept, strict=True)])
-    return runs
+        assert _seconds(timed, found) == runs_of(plain, expected)
 
 
 def _seconds(instance: Instance, schedule: Schedule) -> list[list[tuple[int, int]]]:
@@ -169,7 +136,7 @@ def _seconds(instance: Instance, schedule: Schedule) -> list[list[tuple[int, int
             begins[each.first + k] = each.begin // NANOSECONDS + k
             assert each.begin % NANOSECONDS == 0
     return [
-        [(begins[begin], tokens) for begin, tokens in each] for each in _rounds(instance, schedule)
+        [(begins[begin], tokens) for begin, tokens in each] for each in runs_of(instance, schedule)
     ]
 
 
@@ -308,8 +275,7 @@ def test_the_ratio_of_sglang_falls_after_a_prompt_in_chunks() -> None:
     In rounds of a nanosecond the second begins beside the first in the same round whatever the
     chunks; its start is the round of its last one.
     """
-    requests = (Request(0, 0, 2, 1000), Request(1, 5e-7, 300, 1))
-    instance = Instance("alone", 1108, requests, time_unit="second")
+    instance = instance_of(1108, (0, 2, 1000), (5e-7, 300, 1), time_unit="second")
     policy, batch_time = policies()["sglang-ratio"], parse_batch_time("linear(base=0.000001)")
     for chunk, rounds in ((0, 1), (2, 150), (1, 300)):
         setting = Setting({"chunk": chunk}, batch_time=batch_time)
@@ -329,8 +295,9 @@ def test_engines_cut_prompts_in_seconds_unless_told_otherwise(
     """The engine's own default in seconds, which is not what it is in rounds; both can be asked."""
     policy, batch_time = policies()[name], parse_batch_time("affine(base=50,token=0.5)")
     # Prompts beyond each limit: whole they begin alone, cut they take several rounds.
-    requests = tuple(Request(k, 0, 5000 + 4000 * (k % 2), 20) for k in range(6))
-    timed = Instance("long", 60_000, requests, time_unit="second")
+    timed = instance_of(
+        60_000, *((0, 5000 + 4000 * (k % 2), 20) for k in range(6)), time_unit="second"
+    )
     plain = replace(timed, time_unit="round")
     default = run_policy(policy, timed, Setting(batch_time=batch_time))
     asked, whole = (
@@ -401,8 +368,9 @@ def test_the_compiled_kernel_makes_the_same(name: str, monkeypatch: pytest.Monke
 def test_numbers_beyond_64_bits_are_exact(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a sum could exceed 64 bits nothing is compiled, and the checker says the same."""
     monkeypatch.setattr(compiled, "COMPILE_FROM", 1)
-    requests = tuple(Request(i, i * 10**9, 4 * 10**8 * (i % 3), 30 + i) for i in range(4))
-    instance = Instance("huge", 10**9, requests, time_unit="second")
+    instance = instance_of(
+        10**9, *((i * 10**9, 4 * 10**8 * (i % 3), 30 + i) for i in range(4)), time_unit="second"
+    )
     setting = Setting(batch_time=parse_batch_time(text))
     schedule = run_policy(policies()["mc-sf"], instance, setting)
     assert schedule.tel > 2**53

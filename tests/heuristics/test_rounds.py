@@ -84,6 +84,14 @@ def one_at_a_time(waiting: list[int], state: State) -> list[int]:
     return [] if state.starts else waiting[:1]
 
 
+def evict_the_last() -> Fake:
+    """Start all that waits on an empty worker, evict the last of them on overflow."""
+    return Fake(
+        lambda waiting, state: list(waiting) if not state.starts else [],
+        lambda state: list(state.starts)[-1:],
+    )
+
+
 def run_fake(
     rules: Fake,
     requests: list[tuple[float, int, int]],
@@ -127,10 +135,7 @@ def test_order_of_a_round() -> None:
 
 def test_eviction_on_overflow_by_hand() -> None:
     """M = 6, two of (1, 3): 2 + 2, 3 + 3, then 8 would be held, so one is evicted at round 2."""
-    rules = Fake(
-        lambda waiting, state: list(waiting) if not state.starts else [],
-        lambda state: list(state.starts)[-1:],
-    )
+    rules = evict_the_last()
     trace = run_fake(rules, [(0, 1, 3), (0, 1, 3)], memory=6)
     assert ("evict", 2) in rules.calls
     assert trace.segments == [[Segment(0, 1, 3)], [Segment(0, 1, 2), Segment(3, 1, 3)]]
@@ -139,11 +144,7 @@ def test_eviction_on_overflow_by_hand() -> None:
 
 def test_kept_tokens_by_hand() -> None:
     """The same with tokens kept: two of three are there, so one round after 3 remains."""
-    rules = Fake(
-        lambda waiting, state: list(waiting) if not state.starts else [],
-        lambda state: list(state.starts)[-1:],
-    )
-    trace = run_fake(rules, [(0, 1, 3), (0, 1, 3)], memory=6, keeps_tokens=True)
+    trace = run_fake(evict_the_last(), [(0, 1, 3), (0, 1, 3)], memory=6, keeps_tokens=True)
     assert trace.segments[1] == [Segment(0, 1, 2), Segment(3, 3, 3)]
     assert trace.completions == [3, 4]
 
@@ -311,10 +312,7 @@ def test_waiting_for_an_arrival_with_an_empty_worker() -> None:
 
 def test_prompts_are_prefilled_again_with_kept_tokens() -> None:
     """A preempted request pays for its prompt and what it kept in the first round after."""
-    rules = Fake(
-        lambda waiting, state: list(waiting) if not state.starts else [],
-        lambda state: list(state.starts)[-1:],
-    )
+    rules = evict_the_last()
     # Each sum that a batch has shows up at decimal places of its own (nanoseconds).
     model = parse_batch_time("linear(base=10,prefill=0.1,square=0.001,decode=1,read=0.00001)")
     trace = run_fake(rules, [(0, 1, 3), (0, 1, 3)], memory=6, batch_time=model, keeps_tokens=True)

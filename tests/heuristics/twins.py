@@ -16,43 +16,44 @@ from heuristics.simulator import policy_generator
 from instances import Instance
 from schedules import Schedule
 
-SHARES = st.sampled_from([0.0, 0.1, 0.2, 0.25, 0.5, 0.9])
-_SCALES = st.sampled_from([0.001, 0.5, 1.0, 2.5, 20.0, 1000.0])
-_FACTORS = st.sampled_from([1.0, 1.5, 2.0, 12.0])
+SHARES = (0.0, 0.1, 0.2, 0.25, 0.5, 0.9)
+_SCALES = (0.001, 0.5, 1.0, 2.5, 20.0, 1000.0)
+_FACTORS = (1.0, 1.5, 2.0, 3.0, 12.0)
 #: Parameters that make a difference on small instances; choices need no line here.
-_DRAWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
-    "a-min": {"ties": st.just("permutation")},
-    "a-switch": {"ties": st.just("permutation")},
+_DRAWN: dict[str, dict[str, Sequence[Any]]] = {
+    "a-min": {"ties": ("permutation",)},
+    "a-switch": {"ties": ("permutation",)},
     "alpha-greedy": {"alpha": SHARES},
-    "alpha-beta": {
-        "alpha": SHARES,
-        "beta": st.sampled_from([0.2, 0.5, 0.9, 1.0]),
-        "stall": st.just("no"),
-    },
-    "nested-wait": {"segment": st.integers(1, 6), "scale": _SCALES},
-    "sglang-ratio": {"conservativeness": st.sampled_from([0.0, 0.1, 0.5, 1.0, 2.0])},
+    "alpha-beta": {"alpha": SHARES, "beta": (0.2, 0.5, 0.9, 1.0), "stall": ("no",)},
+    "local-search": {"moves": (5,)},
+    "nested-wait": {"segment": range(1, 7), "scale": _SCALES},
+    "sglang-ratio": {"conservativeness": (0.0, 0.1, 0.3, 0.5, 1.0, 2.0)},
     **{name: {"factor": _FACTORS} for name in ("srpt", "srpt-predicted", "las")},
-    "svf-1bit": {"threshold": st.sampled_from([0.0, 0.5, 1.0, 3.0])},
+    "svf-1bit": {"threshold": (0.0, 0.5, 1.0, 3.0)},
     "vllm-v1": {
-        "block": st.sampled_from([1, 1, 2, 3, 4]),
-        "budget": st.integers(1, 30),
-        "running": st.integers(1, 8),
-        "watermark": st.sampled_from([0.0, 0.1, 0.3]),
-        "chunk": st.just("no"),
+        "block": (1, 1, 2, 3, 4),
+        "budget": (1, 2, 5, 9, 30),
+        "running": (1, 2, 8),
+        "watermark": (0.0, 0.1, 0.3),
+        "chunk": ("no",),
     },
     "wait": {"scale": _SCALES},
 }
 
 
-def values_of(name: str) -> st.SearchStrategy[dict[str, Any]]:
-    """Return how values of all parameters of a policy are drawn."""
-    drawn = {
-        each.name: st.sampled_from(each.options)
-        if isinstance(each, Choice)
-        else st.just(each.default)
+def options_of(name: str) -> dict[str, Sequence[Any]]:
+    """Return what values of each parameter of a policy are drawn from."""
+    drawn: dict[str, Sequence[Any]] = {
+        each.name: each.options if isinstance(each, Choice) else (each.default,)
         for each in policies()[name].parameters
     }
-    return st.fixed_dictionaries(drawn | _DRAWN.get(name, {}))
+    return drawn | _DRAWN.get(name, {})
+
+
+def values_of(name: str) -> st.SearchStrategy[dict[str, Any]]:
+    """Return how values of all parameters of a policy are drawn."""
+    options = options_of(name).items()
+    return st.fixed_dictionaries({each: st.sampled_from(values) for each, values in options})
 
 
 def intervals_of(instance: Instance) -> tuple[list[int], list[int]]:

@@ -21,7 +21,7 @@ from schedules.evidence import VOLUMES
 from tests.engine_batch import solve_batch
 from tests.kvopt.sweep_tools import task_of
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.gapped import gapped
+from tests.oracles.draws import gapped
 from tests.tiers import a_few
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies")

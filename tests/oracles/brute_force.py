@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import permutations
 
 from instances import Instance
@@ -32,10 +33,10 @@ def brute_force_optimum(instance: Instance) -> int:
         arrival, prompt, output = requests[position]
         start = arrival
         while latency + start + output - arrival + still_to_come[position + 1] < best:
-            if _fits(held, start, prompt, output, instance.memory):
-                _hold(held, start, prompt, output, +1)
+            if fits(held, start, prompt, output, instance.memory):
+                hold(held, start, prompt, output, +1)
                 place(position + 1, latency + start + output - arrival)
-                _hold(held, start, prompt, output, -1)
+                hold(held, start, prompt, output, -1)
             start += 1
 
     place(0, 0)
@@ -47,17 +48,51 @@ def _greedy(order: tuple[tuple[int, int, int], ...], memory: int) -> int:
     total = 0
     for arrival, prompt, output in order:
         start = arrival
-        while not _fits(held, start, prompt, output, memory):
+        while not fits(held, start, prompt, output, memory):
             start += 1
-        _hold(held, start, prompt, output, +1)
+        hold(held, start, prompt, output, +1)
         total += start + output - arrival
     return total
 
 
-def _fits(held: dict[int, int], start: int, prompt: int, output: int, memory: int) -> bool:
+def schedules_up_to(instance: Instance, most: int) -> Iterator[tuple[int, ...]]:
+    """Yield the start rounds, in the instance's order, of every schedule with a TEL up to a number.
+
+    A start is tried as long as the latency so far, plus the outputs still to come, allows for that.
+    """
+    requests = [(int(r.arrival), r.prompt, r.output) for r in instance.requests]
+    order = sorted(range(len(requests)), key=lambda i: -requests[i][2])
+    starts = [0] * len(requests)
+    held: dict[int, int] = {}
+
+    def place(position: int, left: int) -> Iterator[tuple[int, ...]]:
+        """Place the requests from ``position`` on within ``left`` rounds of latency beyond o."""
+        if position == len(order):
+            yield tuple(starts)
+            return
+        arrival, prompt, output = requests[order[position]]
+        for wait in range(left + 1):
+            if fits(held, arrival + wait, prompt, output, instance.memory):
+                hold(held, arrival + wait, prompt, output, +1)
+                starts[order[position]] = arrival + wait
+                yield from place(position + 1, left - wait)
+                hold(held, arrival + wait, prompt, output, -1)
+
+    yield from place(0, most - sum(output for _, _, output in requests))
+
+
+def all_optima(instance: Instance) -> tuple[int, list[tuple[int, ...]]]:
+    """Return the optimum and the start rounds of every schedule that attains it."""
+    optimum = brute_force_optimum(instance)
+    return optimum, sorted(schedules_up_to(instance, optimum))
+
+
+def fits(held: dict[int, int], start: int, prompt: int, output: int, memory: int) -> bool:
+    """Tell whether memory suffices at every time of a run beside what is held."""
     return all(held.get(start + j, 0) + prompt + j <= memory for j in range(1, output + 1))
 
 
-def _hold(held: dict[int, int], start: int, prompt: int, output: int, sign: int) -> None:
+def hold(held: dict[int, int], start: int, prompt: int, output: int, sign: int) -> None:
+    """Add the tokens of a run to what is held, or with −1 take them away."""
     for j in range(1, output + 1):
         held[start + j] = held.get(start + j, 0) + sign * (prompt + j)

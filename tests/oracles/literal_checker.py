@@ -8,15 +8,29 @@ end and not before.  The last rule adds up what all requests hold at each time.
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import Any
+from collections import Counter, defaultdict
+from typing import Any, NamedTuple
 
 #: A request as (arrival, prompt, output), rounds and tokens.
 Row = tuple[int, int, int]
+#: What can be impossible, in the words of a reason; at one time the first of them is told.
+WORDS = ("before its arrival", "previous attempt ends", "tokens are held")
+#: A time, what is impossible there, by its place in ``WORDS``, whose runs do it, and tokens held.
+_Violation = tuple[int, int, tuple[int, ...], int | None]
 
 
-def literal_verdict(rows: list[Row], memory: int, document: dict[str, Any]) -> tuple[str, Any]:
-    """Return the kind of verdict and, where infeasible, the first violating time (rounds).
+class Judged(NamedTuple):
+    """The kind of verdict and, where infeasible, the first violation (rounds, tokens)."""
+
+    kind: str
+    time: int | None = None
+    tokens: int | None = None
+    ids: tuple[int, ...] = ()
+    words: str = ""
+
+
+def literal_verdict(rows: list[Row], memory: int, document: dict[str, Any]) -> Judged:
+    """Return the verdict; requests are named by their place.
 
     ``document`` holds ``starts``, ``tel``, ``lower_bound``, ``status`` and, where set, ``attempts``
     and ``kept``, of any lengths and integers.
@@ -24,15 +38,16 @@ def literal_verdict(rows: list[Row], memory: int, document: dict[str, Any]) -> t
     bound = document["lower_bound"]
     lives = _lives(rows, document)
     if lives is None or document["tel"] < 0 or (bound is not None and bound < 0):
-        return "malformed", None
-    times = [*_impossible(rows, lives), *_overfull(rows, memory, lives)]
-    if times:
-        return "infeasible", min(times)
+        return Judged("malformed")
+    violations = [*_impossible(rows, lives), *_overfull(rows, memory, lives)]
+    if violations:
+        time, what, ids, tokens = min(violations)
+        return Judged("infeasible", time, tokens, ids, WORDS[what])
     latency = sum(
         runs[-1][-1][0] - arrival for runs, (arrival, _, _) in zip(lives, rows, strict=True)
     )
     keeps = any(run[0][1] > 1 for runs in lives for run in runs)
-    return ("valid" if _honest(document, latency, keeps) else "malformed"), None
+    return Judged("valid" if _honest(document, latency, keeps) else "malformed")
 
 
 def _lives(rows: list[Row], document: dict[str, Any]) -> list[list[list[tuple[int, int]]]] | None:
@@ -56,26 +71,34 @@ def _lives(rows: list[Row], document: dict[str, Any]) -> list[list[list[tuple[in
     return lives
 
 
-def _impossible(rows: list[Row], lives: list[list[list[tuple[int, int]]]]) -> list[int]:
+def _impossible(rows: list[Row], lives: list[list[list[tuple[int, int]]]]) -> list[_Violation]:
     """Return the rounds in which a run begins before the arrival or before the last one's end."""
-    found = []
-    for (arrival, _, _), runs in zip(rows, lives, strict=True):
-        now = arrival
+    found: list[_Violation] = []
+    for i, ((arrival, _, _), runs) in enumerate(zip(rows, lives, strict=True)):
+        ended = 0
         for run in runs:
-            if run[0][0] <= max(now, arrival):
-                found.append(run[0][0] - 1)
-            now = run[-1][0]
+            begin = run[0][0] - 1
+            if begin < max(arrival, ended):
+                found.append((begin, 0 if begin < arrival else 1, (i,), None))
+            ended = run[-1][0]
     return found
 
 
-def _overfull(rows: list[Row], memory: int, lives: list[list[list[tuple[int, int]]]]) -> list[int]:
+def _overfull(
+    rows: list[Row], memory: int, lives: list[list[list[tuple[int, int]]]]
+) -> list[_Violation]:
     """Return the times at which more than the memory is held."""
     held: Counter[int] = Counter()
-    for (_, prompt, _), runs in zip(rows, lives, strict=True):
-        for run in runs:
-            for time, made in run:
-                held[time] += prompt + made
-    return [time for time, tokens in held.items() if tokens > memory]
+    whose: defaultdict[int, set[int]] = defaultdict(set)
+    for i, ((_, prompt, _), runs) in enumerate(zip(rows, lives, strict=True)):
+        for time, made in (each for run in runs for each in run):
+            held[time] += prompt + made
+            whose[time].add(i)
+    return [
+        (time, 2, tuple(sorted(whose[time])), tokens)
+        for time, tokens in held.items()
+        if tokens > memory
+    ]
 
 
 def _honest(document: dict[str, Any], latency: int, keeps: bool) -> bool:

@@ -16,8 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from math import ceil
 
 from instances import Instance
 from schedules import Schedule
@@ -57,14 +55,11 @@ def duration(
     reads
         What each request that decodes holds at the beginning of the round (tokens).
     """
-    base, per_prefill, per_square, per_decode, per_read = map(Fraction, coefficients)
-    picoseconds = base
+    base, token, square, decode, each = coefficients
+    picoseconds = base + decode * len(reads) + each * sum(reads)
     for before, tokens in prefills:
-        picoseconds += per_prefill * tokens
-        picoseconds += per_square * ((before + tokens) ** 2 - before**2)
-    for read in reads:
-        picoseconds += per_decode + per_read * read
-    return max(1, ceil(picoseconds / 1000))
+        picoseconds += token * tokens + square * ((before + tokens) ** 2 - before**2)
+    return max(1, -(-picoseconds // 1000))
 
 
 def in_real_time(

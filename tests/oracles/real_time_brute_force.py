@@ -15,6 +15,8 @@ from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
 
+from tests.oracles.real_time import duration
+
 Coefficients = tuple[int, int, int, int, int]
 
 
@@ -103,21 +105,14 @@ class _Search:
         # One after the other, whole, in every round the next token.
         now = self.best = 0
         for arrival, prompt, output in sorted(requests):
-            now = max(now, arrival) + self._time([(0, prompt)], [])
-            now += sum(self._time([], [prompt + made]) for made in range(1, output))
+            now = max(now, arrival) + duration(coefficients, [(0, prompt)], [])
+            now += sum(duration(coefficients, [], [prompt + made]) for made in range(1, output))
             self.best += now - arrival
 
     def run(self) -> int:
         first = min(arrival for arrival, _, _ in self.requests)
         self._visit(first, tuple(_At(0, 0, False) for _ in self.requests), 0, 0)
         return self.best
-
-    def _time(self, prefills: list[tuple[int, int]], read: list[int]) -> int:
-        base, token, square, decode, each = self.coefficients
-        picoseconds = base + decode * len(read) + each * sum(read)
-        for before, tokens in prefills:
-            picoseconds += token * tokens + square * ((before + tokens) ** 2 - before**2)
-        return max(1, -(-picoseconds // 1000))
 
     def _visit(self, now: int, state: tuple[_At | None, ...], paid: int, evicted: int) -> None:
         """Try everything from a state on; None stands for a request that is complete."""
@@ -134,15 +129,19 @@ class _Search:
         if self.seen.get((now, evicted, state), paid + 1) <= paid:
             return
         self.seen[now, evicted, state] = paid
-        choices = [
-            list(self._choices(at, now, *request)) if at is not None else [(None, None, 0)]
-            for at, request in zip(state, self.requests, strict=True)
-        ]
-        for taken in product(*choices):
+        for taken in self._batches(now, state):
             self._round(now, paid, evicted, taken)
         later = [a for at, (a, _, _) in zip(state, self.requests, strict=True) if at and a > now]
         if later:
             self._visit(min(later), state, paid, evicted)
+
+    def _batches(self, now: int, state: tuple[_At | None, ...]) -> Iterator[tuple[_Choice, ...]]:
+        """Yield what all requests may be at the end of a round."""
+        choices: list[list[_Choice]] = [
+            list(self._choices(at, now, *request)) if at is not None else [(None, None, 0)]
+            for at, request in zip(state, self.requests, strict=True)
+        ]
+        return product(*choices)
 
     def _choices(
         self, at: _At, now: int, arrival: int, prompt: int, output: int
@@ -181,7 +180,7 @@ class _Search:
             return
         if sum(at.cached for at, _, _ in taken if at is not None) > self.memory:
             return
-        end = now + self._time(prefills, read)
+        end = now + duration(self.coefficients, prefills, read)
         state: list[_At | None] = []
         for (at, _, _), (arrival, _, output) in zip(taken, self.requests, strict=True):
             done = at is not None and at.made == output
@@ -240,12 +239,8 @@ class _BestGoodput(_Search):
         if self.reached.get(key, -1) >= self.good:
             return
         self.reached[key] = self.good
-        choices = [
-            list(self._choices(at, now, *request)) if at is not None else [(None, None, 0)]
-            for at, request in zip(state, self.requests, strict=True)
-        ]
         before = self.firsts, self.good
-        for taken in product(*choices):
+        for taken in self._batches(now, state):
             self._enter(now, state, evicted, taken)
             self.firsts, self.good = before
         later = [self.requests[i][0] for i in left if self.requests[i][0] > now]
@@ -258,7 +253,7 @@ class _BestGoodput(_Search):
         """Note who makes the first token in a round, and who ends there, before it is tried."""
         prefills = [does for _, does, _ in taken if isinstance(does, tuple)]
         read = [does for _, does, _ in taken if isinstance(does, int)]
-        end = now + self._time(prefills, read)
+        end = now + duration(self.coefficients, prefills, read)
         firsts = list(self.firsts)
         for i, (at, does, evictions) in enumerate(taken):
             old = state[i]

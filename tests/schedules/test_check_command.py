@@ -42,27 +42,32 @@ def files(folder: Path, instance: Instance, schedule: Schedule) -> tuple[Path, P
     return paths
 
 
-def test_a_valid_schedule_exits_with_0(tmp_path: Path) -> None:
-    """One line on stdout, nothing on stderr (so no warning of runpy either), exit code 0."""
-    done = run(*files(tmp_path, PAIR, GOOD))
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "valid: instance 'pair', n=2, TEL 6\n"
+#: A schedule that is not the memory's, at time 3 of 5 + 3 = 8 tokens, and one with a wrong TEL.
+TIGHT = dataclasses.replace(PAIR, memory=7)
+FALSE = dataclasses.replace(GOOD, tel=5)
 
 
-def test_a_malformed_schedule_exits_with_10(tmp_path: Path) -> None:
-    """A wrong TEL is said on stdout and exits with 10."""
-    done = run(*files(tmp_path, PAIR, dataclasses.replace(GOOD, tel=5)))
-    assert (done.returncode, done.stderr) == (10, "")
-    assert done.stdout == "malformed: TEL is 6, the schedule claims 5\n"
-
-
-def test_an_infeasible_schedule_exits_with_21(tmp_path: Path) -> None:
-    """An overflow is said on stdout and exits with 21."""
-    tight = dataclasses.replace(PAIR, memory=7)
-    # At time 3 the requests hold 5 + 3 = 8 > 7.
-    done = run(*files(tmp_path, tight, make_schedule(tight, [0, 1], "test")))
-    assert (done.returncode, done.stderr) == (21, "")
-    assert done.stdout.startswith("infeasible: at time 3 8 tokens are held, memory is 7;")
+@pytest.mark.parametrize(
+    ("instance", "schedule", "code", "told"),
+    [
+        (PAIR, GOOD, 0, "valid: instance 'pair', n=2, TEL 6\n"),
+        (PAIR, FALSE, 10, "malformed: TEL is 6, the schedule claims 5\n"),
+        (
+            TIGHT,
+            make_schedule(TIGHT, [0, 1], "test"),
+            21,
+            "infeasible: at time 3 8 tokens are held",
+        ),
+    ],
+)
+def test_each_verdict_has_its_exit_code(
+    instance: Instance, schedule: Schedule, code: int, told: str, tmp_path: Path
+) -> None:
+    """One line on stdout, nothing on stderr (so no warning of runpy either)."""
+    done = run(*files(tmp_path, instance, schedule))
+    assert (done.returncode, done.stderr) == (code, "")
+    assert done.stdout.startswith(told)
+    assert done.stdout.count("\n") == 1
 
 
 @pytest.mark.parametrize("arguments", [[], ["one"], ["one", "two", "three"], ["--unknown"]])
@@ -70,11 +75,6 @@ def test_bad_usage_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixt
     """Too few, too many or unknown arguments exit with 2 and one line."""
     assert main(arguments) == 2
     assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_bad_usage_of_the_process_exits_with_2() -> None:
-    """The process hands the exit code of bad usage on."""
-    assert run().returncode == 2
 
 
 @pytest.mark.parametrize("broken", ["instance", "schedule"])
@@ -98,8 +98,9 @@ def test_an_unreadable_file_exits_with_10(
     assert str(target) in err
 
 
-def test_an_unreadable_file_ends_the_process_without_a_traceback(tmp_path: Path) -> None:
-    """A folder given for a file, through the process: one line, exit code 10."""
+def test_the_process_ends_without_a_traceback(tmp_path: Path) -> None:
+    """With 2 for bad usage; a folder given for a file is one line and exit code 10."""
+    assert run().returncode == 2
     done = run(tmp_path, tmp_path)
     assert (done.returncode, done.stdout) == (10, "")
     assert len(done.stderr.splitlines()) == 1

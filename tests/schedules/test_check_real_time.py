@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,20 +13,18 @@ import pytest
 
 from heuristics.registry import policies
 from heuristics.simulator import Setting, run_policy
-from instances import Instance, Request
+from instances import Instance
 from instances.batch_time import parse_batch_time
 from schedules import Clock, Schedule, make_schedule
 from schedules.check import check_schedule
 from schedules.files import parse_schedule, schedule_document
 from schedules.real_time import replay
+from tests.oracles.draws import instance_of
 
 SLOW = parse_batch_time("affine(1000,500)")
 
 
-def make(memory: int, *requests: tuple[float, int, int]) -> Instance:
-    """Return an instance of (arrival in seconds, prompt, output) triples."""
-    made = tuple(Request(i, *request) for i, request in enumerate(requests))
-    return Instance("made", memory, made, time_unit="second")
+make = partial(instance_of, time_unit="second")
 
 
 def schedule_of(instance: Instance, starts: list[int], tel: float, **changes: Any) -> Schedule:
@@ -272,8 +271,7 @@ def test_long_outputs_take_no_longer() -> None:
     model = parse_batch_time("linear(base=0.000001,decode=0.000000003,read=0.000000007)")
     found = []
     for outputs in ((700, 2100, 5), (10**9 - 3, 10**9 - 9, 10**6)):
-        requests = tuple(Request(i, 0, i, o) for i, o in enumerate(outputs))
-        instance = Instance("long", 10**9, requests, time_unit="second")
+        instance = make(10**9, *((0, i, o) for i, o in enumerate(outputs)))
         setting = Setting(batch_time=model)
         schedule = run_policy(policies()["fcfs"], instance, setting)
         began = time.process_time()

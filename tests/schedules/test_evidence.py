@@ -39,21 +39,10 @@ ILP = Witness("highs:ilp", 12, "highs", frozenset({"ilp", "windows"}), Argument.
 CP = Witness("cpsat:cpsat", 12, "cpsat", frozenset({"cp"}), Argument.CONSTRAINTS)
 SEARCH = Witness("search", 12, "search", frozenset({"layers", "windows"}), Argument.FORWARD_SETS)
 BACKWARD = Witness("search:sweep", 12, "search", frozenset({"sweep"}), Argument.BACKWARD)
-SWEEP = Witness(
-    "certificate: sweep", 12, "certificate: ", frozenset({"swept"}), Argument.BACKWARD, "sweep"
-)
-VOLUMES = Witness(
-    "certificate: volumes", 12, "certificate: ", frozenset({"volume"}), Argument.AREA, "volumes"
-)
+SWEEP = _certificate("sweep", "swept", Argument.BACKWARD)
+VOLUMES = _certificate("volumes", "volume", Argument.AREA)
 PARTS = _certificate("parts", "parts", Argument.PARTS)
-PRICES = Witness(
-    "certificate: prices",
-    12,
-    "certificate: ",
-    frozenset({"windows"}),
-    Argument.MEMORY_PRICES,
-    "prices",
-)
+PRICES = _certificate("prices", "windows", Argument.MEMORY_PRICES)
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from schedules.picture import (
     picture_of,
     save_picture,
 )
+from tests.oracles.draws import instance_of
 from tests.tiers import a_few
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -45,11 +46,6 @@ def a_schedule(n: int, *, name: str = "picture", seed: int = 0) -> tuple[Instanc
     starts = [20 + k for k in range(n)]
     attempts = [[(k, 1)] if k % 4 == 3 else [] for k in range(n)]
     return instance, make_schedule(instance, starts, "waves", attempts=attempts, lower_bound=n)
-
-
-def write_picture(instance: Instance, schedule: Schedule, path: Path) -> None:
-    """Write the picture of a schedule."""
-    save_picture(picture_of(instance, schedule), path)
 
 
 @pytest.mark.parametrize("n", a_few([1, 13, 2000, 5, 12, 100], 3))
@@ -116,8 +112,7 @@ def test_what_cannot_be_drawn_is_refused() -> None:
 
 def test_columns_over_seconds_show_the_most_of_their_rounds() -> None:
     """Rounds of a second, with a gap between them in which nothing is held and nothing runs."""
-    requests = (Request(0, 2, 2, 3), Request(1, 3, 1, 1), Request(2, 9, 4, 1))
-    instance = Instance("timed", 9, requests, time_unit="second")
+    instance = instance_of(9, (2, 2, 3), (3, 1, 1), (9, 4, 1), time_unit="second")
     # The rounds begin at 2, 3, 4 and, after a gap, 9; request 1 waits from 3 to 4.
     clock = Clock("unit", begins=((0, 2 * 10**9), (3, 9 * 10**9)))
     schedule = make_schedule(instance, [0, 2, 3], "test", clock=clock, tel=(3 + 2 + 1) * 10**9)
@@ -154,8 +149,7 @@ def test_drawing_leaves_the_settings_of_matplotlib_alone(tmp_path: Path) -> None
 
 def test_the_areas_are_the_tokens_held() -> None:
     """Without resampling the stack's top at every round is what the convention says."""
-    requests = (Request(0, 0, 2, 3), Request(1, 0, 1, 2))
-    instance = Instance(name="pair", memory=8, requests=requests)
+    instance = instance_of(8, (0, 2, 3), (0, 1, 2))
     stack = _stacked(instance, make_schedule(instance, [0, 1], "test"))
     # Request 0 holds 3, 4, 5 at times 1, 2, 3; on it request 1 adds 2, 3 at times 2, 3.
     assert stack.edges.tolist() == [0, 1, 2, 3]

@@ -10,23 +10,11 @@ import pytest
 from schedules.model import Clock
 from schedules.real_time.serving import METRICS, Serving, good, goodput, percentile, serving, tpots
 from schedules.real_time.slo import Slo, SloError, read_slo
-from schedules.real_time.timeline import Rounds, Timeline, timeline
+from schedules.real_time.timeline import Rounds, timeline
 from tests.schedules.real_time.literal import drawn
-from tests.schedules.real_time.test_timeline import in_seconds, scheduled
+from tests.schedules.real_time.test_timeline import in_seconds, scheduled, with_kept_tokens
 
 MS = 10**6
-
-
-def by_hand() -> Timeline:
-    """Return the replay of two requests, kept tokens and an eviction (``test_timeline``).
-
-    First: arrival 0, tokens at 12, 23, 47, 57 ms, prompt 2; second: arrival 0, tokens at 23, 33,
-    47 ms, prompt 1.  Rounds begin at 0, 12, 23, 33, 47 and end at 57 ms.
-    """
-    instance = in_seconds((0, 2, 4), (0, 1, 3))
-    clock = Clock("linear(base=10,prefill=1)")
-    kept = {"attempts": (((0, 2),), ()), "kept": ((0, 2), (0,))}
-    return timeline(instance, scheduled(instance, clock, (1, 1), **kept))
 
 
 #: Metric and value; the arithmetic stands beside it.
@@ -81,7 +69,7 @@ def test_there_is_an_example_of_every_metric() -> None:
 @pytest.mark.parametrize("name", METRICS)
 def test_a_metric_by_hand(name: str) -> None:
     """The two requests above."""
-    assert getattr(serving(by_hand()), name) == pytest.approx(EXPECTED[name], rel=1e-12)
+    assert getattr(serving(with_kept_tokens()), name) == pytest.approx(EXPECTED[name], rel=1e-12)
 
 
 def test_the_duration_begins_with_the_first_arrival() -> None:
@@ -125,7 +113,7 @@ def test_requests_of_one_token_have_no_tpot() -> None:
 )
 def test_goodput_by_hand(text: str, kept: list[bool]) -> None:
     """TTFT 12 and 23, TPOT 15 and 12, E2EL 57 and 47 ms in 57 ms; a limit met exactly is kept."""
-    found = by_hand()
+    found = with_kept_tokens()
     assert good(found, read_slo(text)).tolist() == kept
     assert goodput(found, read_slo(text)) == pytest.approx(sum(kept) / 0.057)
 
@@ -186,7 +174,7 @@ def test_of_drawn_schedules() -> None:
 
 def test_the_metrics_are_plain_numbers() -> None:
     """So that they can stand in a row or in JSON."""
-    found = dataclasses.asdict(serving(by_hand()))
+    found = dataclasses.asdict(serving(with_kept_tokens()))
     assert {type(value) for value in found.values()} <= {int, float, type(None)}
-    assert isinstance(by_hand().rounds, Rounds)
+    assert isinstance(with_kept_tokens().rounds, Rounds)
     assert dataclasses.fields(Serving)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,16 +12,14 @@ from instances import Instance, Request
 from schedules import Schedule
 from schedules.model import Clock
 from schedules.real_time import replay
-from schedules.real_time.timeline import timeline
+from schedules.real_time.timeline import Timeline, timeline
+from tests.oracles.draws import instance_of
 from tests.schedules.real_time.literal import drawn, literal
 
 MS = 10**6
 
 
-def in_seconds(*requests: tuple[float, int, int]) -> Instance:
-    """Return an instance of (arrival in seconds, prompt, output)."""
-    made = tuple(Request(i, *each) for i, each in enumerate(requests))
-    return Instance("by_hand", 100, made, time_unit="second")
+in_seconds = partial(instance_of, 100, time_unit="second")
 
 
 def scheduled(
@@ -59,15 +58,22 @@ def test_two_requests_by_hand() -> None:
     assert found.duration == 44_800_000
 
 
-def test_kept_tokens_by_hand() -> None:
-    """One is evicted with 2 tokens in round 2 and prefilled with them in round 3.
+def with_kept_tokens() -> Timeline:
+    """Return two requests, one evicted with 2 tokens in round 2 and prefilled with them in round 3.
 
     Rounds: 12, 11, 10, 14 (prompt 2 and 2 kept), 10 ms; so they end at 12, 23, 33, 47 and 57.
+    First: arrival 0, tokens at 12, 23, 47, 57 ms, prompt 2; second: arrival 0, tokens at 23, 33,
+    47 ms, prompt 1.
     """
     instance = in_seconds((0, 2, 4), (0, 1, 3))
     clock = Clock("linear(base=10,prefill=1)")
     kept = {"attempts": (((0, 2),), ()), "kept": ((0, 2), (0,))}
-    found = timeline(instance, scheduled(instance, clock, (1, 1), **kept))
+    return timeline(instance, scheduled(instance, clock, (1, 1), **kept))
+
+
+def test_kept_tokens_by_hand() -> None:
+    """The times above, what is held and waits, and what is prefilled again."""
+    found = with_kept_tokens()
     assert (found.rounds.ends // MS).tolist() == [12, 23, 33, 47, 57]
     assert (found.first_tokens // MS).tolist() == [12, 23]
     assert (found.completions // MS).tolist() == [57, 47]
