@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
@@ -28,6 +28,8 @@ _FAR, _NO_LANES = 1 << 61, np.uint64(0)
 Level = tuple[NDArray[np.uint16], NDArray[np.int16], Ints]
 #: What is told of a time and the bases kept there, and returns how many bytes of them it keeps.
 OnLevel = Callable[[int, Level], int]
+#: What is told of a time and the number of bases there, and returns how many of them may be kept.
+Most = Callable[[int, int], int]
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,7 @@ class Swept:
 
     ``closed``: no path is left, so no schedule has a slack within the window.  Otherwise ``paths``
     are those left, None where they were not kept, and ``least`` is the length of the least one;
-    ``reason`` tells why a sweep has stopped.  ``sizes`` are the bases kept at times 0, 1, ..., and
-    by ``narrowed`` the window has become narrower.
+    ``reason`` tells why a sweep has stopped.  By ``narrowed`` the window has become narrower.
     """
 
     closed: bool
@@ -58,7 +59,6 @@ class Swept:
     paths: Paths | None = None
     least: int | None = None
     reason: str = ""
-    sizes: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     narrowed: int = 0
 
 
@@ -117,7 +117,7 @@ def sweep(
     beam: int | None = None,
     on_level: OnLevel | None = None,
     last: int | None = None,
-    most: Ints | None = None,
+    most: Most | None = None,
 ) -> Swept:
     """Sweep backwards from the last time at which anything may run.
 
@@ -137,9 +137,9 @@ def sweep(
     last
         That time, where it is not as the rules say (:func:`last_time`).
     most
-        Bases that may be kept at times 0, 1, ..., with dominance; the last one is that of all later
-        times.  Where there are more the window becomes narrower, until no more are within it;
-        levels of less than ``NARROW`` bases are left as they are.
+        How many bases of a level may be kept, with dominance.  Where there are more the window
+        becomes narrower, until no more are within it; levels of less than ``NARROW`` bases are left
+        as they are.
     """
     last = last_time(rules) if last is None else last
     pool = ThreadPoolExecutor(limits.threads) if limits.threads > 1 else None
@@ -161,7 +161,7 @@ class _Ways:
     dominance: Dominance | None
     beam: int | None
     on_level: OnLevel | None
-    most: Ints | None
+    most: Most | None
 
     def base_bytes(self, width: int) -> int:
         """Return how many bytes a base of so many members takes while its level is made."""
@@ -189,7 +189,6 @@ def _sweep(ways: _Ways, top: int, width: int, keep: bool) -> Swept:
     base_bytes = ways.base_bytes(width)
     arcs = _Arcs() if keep else None
     nodes, narrowed = 0, 0
-    sizes = np.zeros(top + 1, dtype=np.int64)
     if after > rules.window:
         return Swept(True, 0)
     narrow = ways.on_level is None
@@ -200,8 +199,7 @@ def _sweep(ways: _Ways, top: int, width: int, keep: bool) -> Swept:
             if limits.out_of_time():
                 return Swept(False, nodes, reason="time")
             began = t
-            t, level, made, kept = _descend(t, level, ways, arcs)
-            sizes[t:began] = kept[::-1]
+            t, level, made = _descend(t, level, ways, arcs)
             nodes += made
             narrow = t < began
         else:
@@ -218,23 +216,19 @@ def _sweep(ways: _Ways, top: int, width: int, keep: bool) -> Swept:
                 ways = ways.narrowed(by)
             narrow = made < NARROW and ways.on_level is None
             t -= 1
-            sizes[t] = len(level[1])
             if ways.on_level is not None:
                 held += ways.on_level(t, level)
         if not len(level[1]):
-            return Swept(True, nodes, sizes=sizes, narrowed=narrowed)
+            return Swept(True, nodes, narrowed=narrowed)
     # Nothing runs at time 0, so only the empty base is left.
     paths = None
     if arcs is not None:
         paths = shortened(arcs.network(top), rules.tolls, ways.limit(0) - after)
-    return Swept(False, nodes, paths, int(level[2][0]), sizes=sizes, narrowed=narrowed)
+    return Swept(False, nodes, paths, int(level[2][0]), narrowed=narrowed)
 
 
-def _descend(t: int, level: Level, ways: _Ways, arcs: _Arcs | None) -> tuple[int, Level, int, Ints]:
-    """Sweep narrow levels from t on.
-
-    Returns the time reached, its level, the bases made, and those kept at each time on the way.
-    """
+def _descend(t: int, level: Level, ways: _Ways, arcs: _Arcs | None) -> tuple[int, Level, int]:
+    """Sweep narrow levels from t on; return the time reached, its level and the bases made."""
     from formulations.search._level_kernels import descend  # loads the compiler
 
     rule = ways.dominance
@@ -248,7 +242,7 @@ def _descend(t: int, level: Level, ways: _Ways, arcs: _Arcs | None) -> tuple[int
     )
     if arcs is not None and len(ends):
         arcs.add(found, ends, sizes)
-    return t, level, made, sizes
+    return t, level, made
 
 
 def last_time(rules: Rules) -> int:
@@ -376,7 +370,7 @@ def _followed(t: int, level: Level, ways: _Ways) -> tuple[Ints, int]:
     labels = level[2][chosen]
     if ways.beam is not None and len(chosen) > ways.beam:
         return np.sort(chosen[np.argpartition(labels, ways.beam)[: ways.beam]]), 0
-    most = len(chosen) if ways.most is None else int(ways.most[min(t, len(ways.most) - 1)])
+    most = len(chosen) if ways.most is None else ways.most(t, len(chosen))
     if len(chosen) <= most:
         return chosen, 0
     limit = int(np.partition(labels, most)[most]) - 1

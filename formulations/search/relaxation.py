@@ -18,11 +18,11 @@ left, the least of those left is the bound: of paths that are no schedules some 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.search._backward_levels import Limits, OnLevel, Swept, last_time, sweep
+from formulations.search._backward_levels import Limits, Most, OnLevel, Swept, last_time, sweep
 from formulations.search._backward_paths import Paths
 from formulations.search._backward_tables import SAFE, Ints, Network, TooLargeError, rules
 from formulations.search._dominance import dominance
@@ -45,8 +45,6 @@ class Evaluated:
         Bases that were made.
     reason
         Which limit came first.
-    sizes
-        Bases kept at times 0, 1, ...
     """
 
     bound: int | None
@@ -54,7 +52,6 @@ class Evaluated:
     paths: Paths | None
     nodes: int
     reason: str
-    sizes: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
 class Relaxation:
@@ -100,13 +97,13 @@ class Relaxation:
         target: int,
         limits: Limits,
         beam: int | None = None,
-        most: Ints | None = None,
+        most: Most | None = None,
     ) -> Evaluated:
         """Return what is proved up to a TEL (rounds) with multipliers in units of the prices.
 
         With a beam only so many bases of a level are followed, and nothing is proved: then the
-        paths are some of all.  Where ``most`` says how many bases may be kept at times
-        0, 1, ..., the window becomes as narrow as that wants it.
+        paths are some of all.  The window becomes as narrow as ``most`` wants it, which says how
+        many bases of a level may be kept.
         """
         swept = self._swept(multipliers, target, limits, keep=True, beam=beam, most=most)
         return self._evaluated(swept, multipliers, target, proved=beam is None)
@@ -124,7 +121,7 @@ class Relaxation:
         keep: bool,
         beam: int | None = None,
         on_level: OnLevel | None = None,
-        most: Ints | None = None,
+        most: Most | None = None,
     ) -> Swept:
         if int(np.abs(multipliers).max(initial=0)) > self.farthest:
             raise ValueError("the multipliers are too large for exact 64-bit arithmetic")
@@ -156,9 +153,7 @@ class Relaxation:
             assert swept.least is not None
             least = swept.least - int(multipliers @ self.network.kinds.counts)
             bound = -(-(self.network.total + least) // self.network.unit)
-        return Evaluated(
-            bound if proved else None, least, swept.paths, swept.nodes, swept.reason, swept.sizes
-        )
+        return Evaluated(bound if proved else None, least, swept.paths, swept.nodes, swept.reason)
 
     def _still(self, multipliers: Ints) -> Ints:
         """Return the least that what completes at times 0, 1, ... or before costs."""

@@ -41,6 +41,8 @@ _OUTPUT_KEPT = 4_000
 _DRAIN_SECONDS = 1.0
 #: How often memory is looked at anew where a process has ended during the look.
 _LOOKS = 3
+#: How much longer than a look memory is not looked at after it, where no limit is at stake.
+_REST = 100
 #: Bytes of the longest event, and what each request adds: starts, attempts and their certificates.
 _LONGEST_LINE = 64_000_000
 _BYTES_A_REQUEST = 1_000
@@ -93,8 +95,7 @@ class Process:
     ) -> None:
         self._begun = begun(module)
         self._process = self._begun.process
-        self._memory_limit = memory_limit
-        self._watch = _Watch(self._process.pid)
+        self._watch = _Watch(self._process.pid, memory_limit)
         if memory_limit is not None:
             # What has begun ahead may be done before the next look.
             self._watch.look()
@@ -123,7 +124,7 @@ class Process:
 
     def exceeds_memory(self) -> bool:
         """Whether the process tree holds more resident memory than the limit."""
-        return self._watch.exceeds(self._memory_limit)
+        return self._watch.exceeds()
 
     def step_back(self) -> None:
         """Let other processes go first where processors are short, as far as the system allows."""
@@ -196,21 +197,25 @@ class _Watch:
     system tells.  What no process maps any more, as a segment of shared memory, is not seen.
     """
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, gigabytes: float | None) -> None:
         self.peak = 0
         self._pid = pid
-        self._looked = -math.inf
+        self._limit = math.inf if gigabytes is None else gigabytes * 1e9
+        self._next = -math.inf
 
-    def exceeds(self, gigabytes: float | None) -> bool:
+    def exceeds(self) -> bool:
         # Looking goes through all processes of the machine: not once for every event of a burst.
-        if time.monotonic() - self._looked > _POLL_SECONDS / 2:
+        if time.monotonic() > self._next:
             self.look()
-        return gigabytes is not None and self.peak > gigabytes * 1e9
+        return self.peak > self._limit
 
     def look(self) -> None:
-        self._looked = time.monotonic()
+        began = time.monotonic()
         with contextlib.suppress(psutil.NoSuchProcess):
             self.peak = max(self.peak, self._held())
+        ended = time.monotonic()
+        rest = _REST * (ended - began) if self._limit == math.inf else 0.0
+        self._next = ended + max(_POLL_SECONDS / 2, rest)
 
     def _held(self) -> int:
         """Return the bytes that the tree holds, and no more than the peak if that is sure."""

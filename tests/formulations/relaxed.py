@@ -95,15 +95,17 @@ def one_case(seed: int) -> tuple[int, int, int]:
 def _check_narrowed(
     relaxed: Relaxation, multipliers: Ints, target: int, optimum: int, rng: random.Random
 ) -> None:
-    """A window that becomes narrower proves what one of its width does, or what a path says.
+    """A window that becomes narrower proves what one of its width does, or what a path says."""
+    told: list[tuple[int, int]] = []
 
-    Of a level no more bases are kept than there may be.
-    """
-    most = np.array([rng.randint(0, 4) for _ in range(rng.choice((1, 9, 99)))], dtype=np.int64)
+    def most(t: int, bases: int) -> int:
+        told.append((t, bases))
+        return rng.randint(0, 4)
+
     found = relaxed.evaluate(multipliers, target, LEVEL_BY_LEVEL, most=most)
     assert found.bound is not None
     assert found.bound <= min(optimum, target + 1)
-    assert found.sizes.max(initial=0) <= 4
+    assert told == sorted(told, reverse=True)
     if found.least is None:
         again = relaxed.evaluate(multipliers, found.bound - 1, UNLIMITED)
         assert again.least is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ from formulations.search._backward_levels import Level, Limits
 from formulations.search._backward_tables import Ints, Network, network
 from formulations.search.relaxation import Evaluated, Relaxation
 from instances import Instance, Request
-from kvopt.engines.parts.ascent import Ascent, _wider
+from kvopt.engines.parts import ascent
+from kvopt.engines.parts.ascent import Ascent
 from schedules import check_schedule, make_schedule
 from tests.formulations.relaxed import (
     UNLIMITED,
@@ -201,13 +203,18 @@ def test_windows_that_do_not_fit_are_not_swept_again(monkeypatch: pytest.MonkeyP
         assert all(after < before for before, after in pairwise(targets))
 
 
-def test_windows_widen_by_how_seconds_have_grown() -> None:
-    """A little further than time does, and as far as may be where nothing is known."""
-    # Of one alone: 4 times for each percent, 16 times as long as it may take if they grow so.
-    assert _wider([(1000, 1.0)], 8.0) == 1000 + 20
-    assert _wider([(100, 1.0), (150, 0.5)], 8.0) > 1 << 50
-    # 25 rounds double the seconds.
-    assert _wider([(100, 1.0), (150, 4.0)], 4.0) == 150 + 50 + 25
+def test_a_window_becomes_narrower_where_time_would_not_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a share of each level, once a level has told what a base takes; all stay where it does."""
+    now = 0.0
+    monkeypatch.setattr(ascent, "time", SimpleNamespace(monotonic=lambda: now))
+    pace, slow = ascent._Pace(100.0), ascent._Pace(1000.0)
+    assert (pace(50, 10), slow(50, 10)) == (10, 10)
+    now = 10.0
+    # A second each: 0.6 · 49 · 10 s are more than the 90 that are left, but less than 990.
+    assert (pace(49, 10), slow(49, 10)) == (7, 10)
+    now = 80.0
+    # Of the times between nothing is known, so a base takes a second still: 0.6 · 2 · 20 > 20.
+    assert (pace(2, 20), slow(2, 20)) == (16, 20)
 
 
 @pytest.mark.parametrize("latest", [0, 6])

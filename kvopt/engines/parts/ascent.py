@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formulations.bounds.bundle import Bundle, Cut, Floats
-from formulations.search._backward_levels import Limits
+from formulations.search._backward_levels import Limits, Most
 from formulations.search._backward_paths import Paths, entries, priced, starts_of
 from formulations.search._backward_tables import Network
 from formulations.search._tables import CompletionBounds
@@ -40,15 +42,10 @@ PROMISE, EXACT_PROMISE, LONGEST = 0.01, 0.0005, 50.0
 NETWORKS = 3
 #: Share of the way from the prices' value to the model's that the first exact window goes.
 FIRST_WAY = 0.25
-#: How many times more bases than the one before it an exact window has at least, at most where
-#: that was the first, and at any time.
-LEAST_GROWTH, FIRST_GROWTH, NARROW = 1.2, 8.0, 500
-#: Share of the bases that there may be that a window has, or more.
-FULL = 0.7
-#: By what seconds grow with each percent of the value, as long as nothing is known of it.
-PERCENT = 4.0
-#: How many times longer than it may take a window is thought to take.
-FLATTER = 2.0
+#: Share of the time left that an exact window may take that becomes narrower where it would take
+#: longer; how long the levels that are left are thought to take, in the mean, as a share of the one
+#: at hand; levels that say how long a base takes, and the share of a level that is kept at least.
+ITS_SHARE, LATER, SPOKEN, LEAST_KEPT = 0.9, 0.6, 5, 0.7
 #: By what an evaluation may take longer than the one before.
 LATE = 1.2
 #: Share of the gap by which a window has to go beyond the bound.
@@ -190,39 +187,27 @@ class Ascent:
     def _exactly(self, point: Floats, target: int) -> float | None:
         """Return the value at a point, at most what the model says; None where time does not do.
 
-        The first window goes up to ``target``, the next ones up to where a path is expected.  Of
-        these no level is larger than there is time for, by the levels of the one before: they
-        become as narrow as that wants, and each that is closed is a bound.
+        The first window goes up to ``target``, and proves something soon; the second one up to
+        where a path is expected, becoming narrower on its way where time would not do.
         """
-        reach = self._reach(point)
-        most: Ints | None = None
-        closed: list[tuple[int, float]] = []
+        reach, pace = self._reach(point), None
         while self.bound < self.below and not self._limits.out_of_time():
-            found = self._evaluated(point, target, None, most)
+            found = self._evaluated(point, target, None, pace)
             if found.least is not None:
                 self._add(point, found)
                 return self._value(found)
-            if found.bound is None:
-                if most is not None or target <= self.bound + LEAST_WAY * self._gap:
-                    break
-                target = (self.bound + target) // 2
-                continue
-            if found.bound > reach:
+            if found.bound is not None and found.bound > reach:
                 # Beams, or windows of other points, have left out what is longer.
                 return reach - self._start
-            closed.append((found.bound, max(self._took, 1e-3)))
-            # A wider window also has bases where this one had none any more.
-            widest = np.maximum.accumulate(found.sizes[::-1])[::-1]
-            longest = closed[-1][1] * max(widest.sum() / max(found.sizes.sum(), 1), 1.0)
-            growth = (self._end - time.monotonic()) / (FULL * longest)
-            if growth < LEAST_GROWTH:
+            if pace is not None:
                 break
-            if len(closed) == 1:
-                growth = min(growth, FIRST_GROWTH)
-            most = None
-            if len(widest):
-                most = np.maximum(growth * widest, NARROW).astype(np.int64)
-            target = min(reach, _wider(closed, growth))
+            if found.bound is not None:
+                now = time.monotonic()
+                target, pace = reach, _Pace(now + ITS_SHARE * (self._end - now))
+            elif target > self.bound + LEAST_WAY * self._gap:
+                target = (self.bound + target) // 2
+            else:
+                break
         return None
 
     def _deepen(self) -> bool:
@@ -247,17 +232,16 @@ class Ascent:
                     return True
                 bundle.length *= 4
                 continue
-            reach = self._reach(point)
-            # The next one takes about as long as the last one.
-            short = LATE * self._took > self._end - time.monotonic()
-            value = self._exactly(point, (self.bound + reach) // 2 if short else reach)
+            if LATE * self._took > self._end - time.monotonic():
+                return False
+            value = self._exactly(point, self._reach(point))
             if value is None:
                 return False
             bundle.take(point, value)
         return self.bound >= self.below
 
     def _evaluated(
-        self, point: Floats, target: int, beam: int | None, most: Ints | None = None
+        self, point: Floats, target: int, beam: int | None, most: Most | None = None
     ) -> Evaluated:
         multipliers, began = self.multipliers(point), time.monotonic()
         found = self._relaxed.evaluate(multipliers, target, self._limits, beam, most)
@@ -276,8 +260,11 @@ class Ascent:
         return found.least / self._network.unit
 
     def _learn(self, point: Floats, found: Evaluated) -> None:
+        """Take what a beam says: too much, so no more than the cuts do that are known by now."""
+        bundle = self._bundle
         self._add(point, found)
-        self._bundle.take(point, self._value(found))
+        bundle.take(point, min(self._value(found), bundle.model(point)))
+        bundle.value = min(bundle.value, bundle.model(bundle.centre))
 
     def _add(self, point: Floats, found: Evaluated) -> None:
         if found.paths is None:
@@ -303,18 +290,26 @@ class Ascent:
         return best.value, (constant, slope)
 
 
-def _wider(closed: list[tuple[int, float]], growth: float) -> int:
-    """Return the TEL up to which a window may go that takes so many times as long as the last one.
+class _Pace:
+    """Says how many bases of each level may be kept for a sweep to end in time.
 
-    The last two that were closed tell how seconds grow; as if they grew more slowly, since one that
-    goes too far becomes narrower.  One that goes much too far makes many bases for each that it
-    keeps.
+    Levels get larger down to a time near 0, where dominance keeps them from growing any more.
     """
-    (bound, took), before = closed[-1], closed[-2] if len(closed) > 1 else None
-    if before is None:
-        slope = math.log(PERCENT) / max(0.01 * bound, 1.0)
-    elif took <= before[1] or bound <= before[0]:
-        return 1 << 60
-    else:
-        slope = math.log(took / before[1]) / (bound - before[0])
-    return bound + math.ceil(math.log(FLATTER * growth) / slope)
+
+    def __init__(self, end: float) -> None:
+        self._end = end
+        self._before = -1, 1, 0.0
+        self._seconds: deque[float] = deque(maxlen=SPOKEN)
+
+    def __call__(self, t: int, bases: int) -> int:
+        now = time.monotonic()
+        before, kept, then = self._before
+        # Narrow levels are swept by the dozen, and of these nobody is told.
+        if before == t + 1:
+            self._seconds.append((now - then) / kept)
+        if self._seconds:
+            still = LATER * t * bases * median(self._seconds)
+            if still > self._end - now:
+                bases = int(bases * max((self._end - now) / still, LEAST_KEPT))
+        self._before = t, max(bases, 1), now
+        return bases

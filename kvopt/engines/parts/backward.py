@@ -70,8 +70,8 @@ LP_SHARE = 0.3
 #: five seconds at most; the registry with a certificate for
 #: each of its open instances is then verified in some minutes.
 CERTIFIED_UP_TO = 3_000_000
-#: The same with dominance: the evaluations of today's registry take 2 to 12 s each.
-DOMINANCE_CERTIFIED_UP_TO = 10_000_000
+#: The same with dominance, where it takes 1.3 to 1.4 µs for each.
+DOMINANCE_CERTIFIED_UP_TO = 20_000_000
 #: Shares of the time between which multipliers follow prices, and share of the time left that they
 #: take.  They begin where two turns of prices, each of so long a share of the time, gain less each
 #: than a share of the gap: windows made for as much more time go further by about as much.
