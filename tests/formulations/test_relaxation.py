@@ -210,11 +210,11 @@ def test_a_window_becomes_narrower_where_time_would_not_do(monkeypatch: pytest.M
     pace, slow = ascent._Pace(100.0), ascent._Pace(1000.0)
     assert (pace(50, 10), slow(50, 10)) == (10, 10)
     now = 10.0
-    # A second each: 0.6 · 49 · 10 s are more than the 90 that are left, but less than 990.
-    assert (pace(49, 10), slow(49, 10)) == (7, 10)
+    # A second each: 0.2 · 49 · 10 s are more than the 90 that are left, but less than 990.
+    assert (pace(49, 10), slow(49, 10)) == (9, 10)
     now = 80.0
-    # Of the times between nothing is known, so a base takes a second still: 0.6 · 2 · 20 > 20.
-    assert (pace(2, 20), slow(2, 20)) == (16, 20)
+    # Of the times between nothing is known, so a base takes a second still: 0.2 · 9 · 20 > 20.
+    assert (pace(9, 20), slow(9, 20)) == (14, 20)
 
 
 @pytest.mark.parametrize("latest", [0, 6])

@@ -45,7 +45,7 @@ FIRST_WAY = 0.25
 #: Share of the time left that an exact window may take that becomes narrower where it would take
 #: longer; how long the levels that are left are thought to take, in the mean, as a share of the one
 #: at hand; levels that say how long a base takes, and the share of a level that is kept at least.
-ITS_SHARE, LATER, SPOKEN, LEAST_KEPT = 0.9, 0.6, 5, 0.7
+ITS_SHARE, LATER, SPOKEN, LEAST_KEPT = 0.9, 0.2, 5, 0.7
 #: By what an evaluation may take longer than the one before.
 LATE = 1.2
 #: Share of the gap by which a window has to go beyond the bound.
