@@ -133,7 +133,7 @@ def search(
     Raises
     ------
     ValueError
-        If there are more than 63 requests.
+        If there are more than 63 requests, or a width is below 1.
     """
     n = len(instance)
     if n > REQUESTS_UP_TO:
@@ -152,10 +152,9 @@ def search(
     compared = StateDominance(instance, reach) if options.dominance else None
     # Beside the layers, the tokens of one state after each start.
     row_bytes = np.dtype(word).itemsize * (n + reach)
-    widest = _widest(memory_bytes - 8 * (n + 1) * reach, row_bytes, compared)
-    fitting = sorted({min(width, widest) for width in widths}) if widest > 0 else []
+    memory_bytes -= 8 * (n + 1) * reach
     with ThreadPoolExecutor(threads) as pool:
-        for width in fitting:
+        for width in _fitting(widths, memory_bytes, row_bytes, compared):
             rules = Rules(
                 instance.memory, width, options.shift, options.merge, options.equal,
                 with_patterns, completion is not None,
@@ -169,11 +168,17 @@ def search(
                 return
 
 
-def _widest(memory_bytes: float, row_bytes: int, compared: StateDominance | None) -> int:
-    """Return how many states a layer may have."""
+def _fitting(
+    widths: tuple[int, ...], memory_bytes: float, row_bytes: int, compared: StateDominance | None
+) -> list[int]:
+    """Return the widths of the passes, none more than memory allows; none where it allows none."""
+    # Layers without room for a state would lose all of them and note the bound of none.
+    if min(widths, default=1) < 1:
+        raise ValueError(f"expected widths of at least 1, found {min(widths)}")
     state_bytes = 2 * (64 + 32 + 2 * row_bytes)
     state_bytes += compared.row_bytes if compared else 0
-    return int(memory_bytes / state_bytes)
+    widest = int(memory_bytes / state_bytes)
+    return sorted({min(width, widest) for width in widths}) if widest > 0 else []
 
 
 def _tables(

@@ -188,6 +188,27 @@ def test_too_many_requests_are_refused() -> None:
         _search(instance, Options(), [], 0.0)
 
 
+@pytest.mark.parametrize("width", [0, -1])
+def test_a_width_that_keeps_no_state_is_refused(width: int) -> None:
+    """Such a pass loses states without noting their bounds, and 4 would count as the optimum.
+
+    One request of one token runs at a time, so the optimum ends at 1 and 2: a TEL of 3.
+    """
+    instance = Instance("two", 1, (Request(0, 0, 0, 1), Request(1, 0, 0, 1)))
+    costs, passes = start_costs(instance, [], [], []), list[Pass]()
+    with pytest.raises(ValueError, match=f"widths of at least 1, found {width}"):
+        search(
+            instance,
+            start_windows(instance, 4),
+            [],
+            costs,
+            (4, [0, 2]),
+            passes.append,
+            widths=(9, width),
+        )
+    assert passes == []
+
+
 @pytest.mark.parametrize("tel", a_few((7 * 10**13, 8_388_613, 1 << 40), 1))
 def test_far_incumbents_do_not_overflow(tel: int) -> None:
     """Without prices the bound is the optimum 21, however bad the known schedule is.
