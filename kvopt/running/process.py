@@ -105,7 +105,7 @@ class Process:
         self._tail = Tail(self._begun.printed, _OUTPUT_KEPT)
         self._lines = LinePipe(self._begun.events, _LONGEST_LINE + _BYTES_A_REQUEST * requests)
         self._strange = 0
-        self._last_word = False
+        self._said: Event | None = None
 
     @staticmethod
     def of(task: Task, methods: Sequence[Method] = (), *, hears: bool = False) -> Process:
@@ -144,7 +144,7 @@ class Process:
             if event is None:
                 self._strange += 1
             else:
-                self._last_word = isinstance(event, Done | Peak)
+                self._said = event
                 on_event(event)
         return True
 
@@ -161,7 +161,8 @@ class Process:
         """
         if ending == "finished":
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(_EXIT_SECONDS if self._last_word else _GONE_SECONDS)
+                done = isinstance(self._said, Done | Peak)
+                self._process.wait(_EXIT_SECONDS if done else _GONE_SECONDS)
         self._begun.hand_no_more()
         # The reaper kills what is left; if it cannot, it is killed with all that is below it.
         os.close(self._begun.lifeline)
@@ -175,7 +176,12 @@ class Process:
             kill_tree(self._process.pid)
             self._process.wait()
         detail = ""
-        if ending == "finished" and self._process.returncode != 0:
+        # After its last word a process has nothing left to do but to end, in whatever way.
+        if (
+            ending == "finished"
+            and self._process.returncode != 0
+            and not isinstance(self._said, Peak)
+        ):
             ending = "crashed"
             detail = _exit_reason(self._process.returncode)
         return Outcome(ending, detail, self.age(), self._watch.peak, self._tail.close())

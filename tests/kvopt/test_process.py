@@ -98,6 +98,22 @@ def test_a_crash_names_its_signal(name: str, worker: Path) -> None:
     assert (outcome.ending, outcome.detail) == ("crashed", name)
 
 
+@pytest.mark.parametrize(
+    ("last", "ending", "detail"),
+    [
+        ('{"kind": "done"}', "crashed", "exit code 7"),
+        ('{"kind": "peak", "bytes": 1}', "finished", ""),
+    ],
+)
+def test_how_a_process_ends_after_its_last_word_is_no_crash(
+    worker: Path, last: str, ending: str, detail: str
+) -> None:
+    """What a method has said in full counts, whatever threads and libraries do at exit."""
+    worker.write_text(f"import os\nprint('{last}', flush=True)\nos._exit(7)\n")
+    outcome = _run().outcome
+    assert (outcome.ending, outcome.detail) == (ending, detail)
+
+
 def test_eating_memory_is_stopped(worker: Path) -> None:
     """Resident memory above the limit ends the run."""
     worker.write_text("import time\nblock = bytearray(b'x' * 400_000_000)\ntime.sleep(100)\n")
