@@ -207,7 +207,7 @@ def test_a_window_becomes_narrower_where_time_would_not_do(monkeypatch: pytest.M
     """By a share of each level, once a level has told what a base takes; all stay where it does."""
     now = 0.0
     monkeypatch.setattr(ascent, "time", SimpleNamespace(monotonic=lambda: now))
-    pace, slow = ascent._Pace(100.0), ascent._Pace(1000.0)
+    pace, slow = ascent._Pace(100.0, 0.2), ascent._Pace(1000.0, 0.2)
     assert (pace(50, 10), slow(50, 10)) == (10, 10)
     now = 10.0
     # A second each: 0.2 · 49 · 10 s are more than the 90 that are left, but less than 990.
@@ -215,6 +215,22 @@ def test_a_window_becomes_narrower_where_time_would_not_do(monkeypatch: pytest.M
     now = 80.0
     # Of the times between nothing is known, so a base takes a second still: 0.2 · 9 · 20 > 20.
     assert (pace(9, 20), slow(9, 20)) == (14, 20)
+
+
+@pytest.mark.parametrize(("begin", "first"), [(0.0, 0.4), (0.3, 1e-9), (0.0, 1e-9)])
+def test_windows_prove_something_where_beams_or_time_do_not_do(
+    monkeypatch: pytest.MonkeyPatch, begin: float, first: float
+) -> None:
+    """With no time for beams there are exact windows; a first one that is too short is no harm."""
+    monkeypatch.setattr(ascent, "BEGIN_SHARE", begin)
+    monkeypatch.setattr(ascent, "FIRST_SHARE", first)
+    rows = [(2, 9), (0, 4), (3, 7), (2, 2), (1, 8), (0, 5)]
+    instance = Instance("six", 20, tuple(Request(i, 0, *row) for i, row in enumerate(rows)))
+    optimum = brute_force_optimum(instance)
+    under = network(instance, FREE)
+    found = _ascent(under, optimum + 2)
+    found.run(3.0)
+    assert under.bound < found.bound <= optimum
 
 
 @pytest.mark.parametrize("latest", [0, 6])

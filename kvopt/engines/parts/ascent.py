@@ -42,10 +42,17 @@ PROMISE, EXACT_PROMISE, LONGEST = 0.01, 0.0005, 50.0
 NETWORKS = 3
 #: Share of the way from the prices' value to the model's that the first exact window goes.
 FIRST_WAY = 0.25
-#: Share of the time left that an exact window may take that becomes narrower where it would take
-#: longer; how long the levels that are left are thought to take, in the mean, as a share of the one
-#: at hand; levels that say how long a base takes, and the share of a level that is kept at least.
-ITS_SHARE, LATER, SPOKEN, LEAST_KEPT = 0.9, 0.2, 5, 0.7
+#: Share of the time after which a beam that has found no path is given up for exact windows.
+BEGIN_SHARE = 0.3
+#: Shares of the time left that the first exact window may take, and the others, which become
+#: narrower where they would take longer; how many times as long as the last one there has to be
+#: time for.
+FIRST_SHARE, ITS_SHARE, LEAST_TIMES = 0.4, 0.9, 1.3
+#: How long the levels that are left are thought to take at first, in the mean, as a share of the
+#: one at hand, and by what that is changed at most where a window has ended too soon.
+LATER, LEAST_CHANGE = 0.2, 0.25
+#: Levels that say how long a base takes, and the share of a level that is kept at least.
+SPOKEN, LEAST_KEPT = 5, 0.7
 #: By what an evaluation may take longer than the one before.
 LATE = 1.2
 #: Share of the gap by which a window has to go beyond the bound.
@@ -98,6 +105,7 @@ class Ascent:
         self._limits, self._all_limits = limits, limits
         #: When the time ends, and what the last evaluation took.
         self._end, self._took = math.inf, 0.0
+        self._later = LATER
 
     @property
     def ended(self) -> bool:
@@ -115,8 +123,8 @@ class Ascent:
         self._limits = replace(
             self._all_limits, out_of_time=lambda: late() or time.monotonic() > end
         )
-        if self._stage == _BEGIN and self._begin():
-            self._stage = _DEEPEN
+        if self._stage == _BEGIN:
+            self._stage = self._begin(began + BEGIN_SHARE * seconds)
         if self._stage == _DEEPEN:
             if FEWEST * self._took < BEAM_SHARE * seconds:
                 self._follow_beams(began + BEAM_SHARE * seconds)
@@ -147,9 +155,26 @@ class Ascent:
         rounded: Ints = np.rint(point * self._network.unit).clip(-most, most).astype(np.int64)
         return rounded
 
-    def _begin(self) -> bool:
-        """Evaluate at 0; tell whether there is anything to be raised."""
-        nothing = np.zeros(len(self._counts))
+    def _begin(self, end: float) -> int:
+        """Evaluate at 0, exactly where beams find no path in time; return what comes next."""
+        nothing, limits = np.zeros(len(self._counts)), self._limits
+        self._limits = replace(
+            limits, out_of_time=lambda: limits.out_of_time() or time.monotonic() > end
+        )
+        try:
+            if self._follow_first_beams(nothing):
+                return _DEEPEN
+        finally:
+            self._limits = limits
+        value = self._exactly(nothing, self._first_target())
+        if value is None or not self._networks:
+            return _BEGIN
+        _, cut = self._cut(self._networks[-1], self.multipliers(nothing))
+        self._bundle.begin(value, cut)
+        return _CLIMB
+
+    def _follow_first_beams(self, nothing: Floats) -> bool:
+        """Follow beams at 0, wider and wider; tell whether there is a path."""
         ways = [(share, BEAM) for share in FIRST_REACH]
         for share, beam in [*ways, (1.0, WIDEST), (1.0, None)]:
             target = min(math.ceil(self._start + share * self._gap), self.below - 1)
@@ -187,37 +212,47 @@ class Ascent:
     def _exactly(self, point: Floats, target: int) -> float | None:
         """Return the value at a point, at most what the model says; None where time does not do.
 
-        The first window goes up to ``target``, and proves something soon; the second one up to
-        where a path is expected, becoming narrower on its way where time would not do.
+        The first window goes up to ``target``, and proves something soon; the next ones up to where
+        a path is expected.  All become narrower on their way where time would not do.
         """
-        reach, pace = self._reach(point), None
+        farthest = reach = self._reach(point)
+        share = ITS_SHARE if target >= reach else FIRST_SHARE
         while self.bound < self.below and not self._limits.out_of_time():
+            began = time.monotonic()
+            allotted = share * (self._end - began)
+            pace = _Pace(began + allotted, self._later)
             found = self._evaluated(point, target, None, pace)
             if found.least is not None:
                 self._add(point, found)
                 return self._value(found)
-            if found.bound is not None and found.bound > reach:
+            if found.bound is None:
+                if target <= self.bound + LEAST_WAY * self._gap:
+                    break
+                # Beyond the memory.
+                target = farthest = (self.bound + target) // 2
+                continue
+            if found.bound > reach:
                 # Beams, or windows of other points, have left out what is longer.
                 return reach - self._start
-            if pace is not None:
+            if found.bound <= target:
+                # It became narrower, and ended too soon by so much.
+                self._later *= max(self._took / allotted, LEAST_CHANGE)
+            left = ITS_SHARE * (self._end - time.monotonic())
+            if found.bound > farthest or left < LEAST_TIMES * self._took:
                 break
-            if found.bound is not None:
-                now = time.monotonic()
-                target, pace = reach, _Pace(now + ITS_SHARE * (self._end - now))
-            elif target > self.bound + LEAST_WAY * self._gap:
-                target = (self.bound + target) // 2
-            else:
-                break
+            target, share = farthest, ITS_SHARE
         return None
 
     def _deepen(self) -> bool:
         """Evaluate exactly where beams have led; tell whether the value there is known."""
-        way = max(self._reach(self._bundle.centre) - self._network.bound, 1)
-        target = max(self.bound, self._network.bound + int(FIRST_WAY * way))
-        value = self._exactly(self._bundle.centre, target)
+        value = self._exactly(self._bundle.centre, self._first_target())
         if value is not None:
             self._bundle.restart(value)
         return value is not None
+
+    def _first_target(self) -> int:
+        way = max(self._reach(self._bundle.centre) - self._network.bound, 1)
+        return max(self.bound, self._network.bound + int(FIRST_WAY * way))
 
     def _climb(self) -> bool:
         """Go on with exact evaluations, each of which is a bound; tell whether nothing is left."""
@@ -296,8 +331,8 @@ class _Pace:
     Levels get larger down to a time near 0, where dominance keeps them from growing any more.
     """
 
-    def __init__(self, end: float) -> None:
-        self._end = end
+    def __init__(self, end: float, later: float) -> None:
+        self._end, self._later = end, later
         self._before = -1, 1, 0.0
         self._seconds: deque[float] = deque(maxlen=SPOKEN)
 
@@ -308,7 +343,7 @@ class _Pace:
         if before == t + 1:
             self._seconds.append((now - then) / kept)
         if self._seconds:
-            still = LATER * t * bases * median(self._seconds)
+            still = self._later * t * bases * median(self._seconds)
             if still > self._end - now:
                 bases = int(bases * max((self._end - now) / still, LEAST_KEPT))
         self._before = t, max(bases, 1), now
