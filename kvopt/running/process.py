@@ -41,8 +41,9 @@ _OUTPUT_KEPT = 4_000
 _DRAIN_SECONDS = 1.0
 #: How often memory is looked at anew where a process has ended during the look.
 _LOOKS = 3
-#: How much longer than a look memory is not looked at after it, where no limit is at stake.
-_REST = 100
+#: How much longer than a look memory is not looked at after it where no limit is at stake, and the
+#: longest of that in seconds.
+_REST, _LONGEST_REST = 100, 5.0
 #: Bytes of the longest event, and what each request adds: starts, attempts and their certificates.
 _LONGEST_LINE = 64_000_000
 _BYTES_A_REQUEST = 1_000
@@ -105,7 +106,7 @@ class Process:
         self._tail = Tail(self._begun.printed, _OUTPUT_KEPT)
         self._lines = LinePipe(self._begun.events, _LONGEST_LINE + _BYTES_A_REQUEST * requests)
         self._strange = 0
-        self._said: Event | None = None
+        self._last_word = self._at_its_end = False
 
     @staticmethod
     def of(task: Task, methods: Sequence[Method] = (), *, hears: bool = False) -> Process:
@@ -144,7 +145,8 @@ class Process:
             if event is None:
                 self._strange += 1
             else:
-                self._said = event
+                self._last_word = isinstance(event, Done | Peak)
+                self._at_its_end |= isinstance(event, Peak)
                 on_event(event)
         return True
 
@@ -161,8 +163,7 @@ class Process:
         """
         if ending == "finished":
             with contextlib.suppress(subprocess.TimeoutExpired):
-                done = isinstance(self._said, Done | Peak)
-                self._process.wait(_EXIT_SECONDS if done else _GONE_SECONDS)
+                self._process.wait(_EXIT_SECONDS if self._last_word else _GONE_SECONDS)
         self._begun.hand_no_more()
         # The reaper kills what is left; if it cannot, it is killed with all that is below it.
         os.close(self._begun.lifeline)
@@ -177,11 +178,7 @@ class Process:
             self._process.wait()
         detail = ""
         # After its last word a process has nothing left to do but to end, in whatever way.
-        if (
-            ending == "finished"
-            and self._process.returncode != 0
-            and not isinstance(self._said, Peak)
-        ):
+        if ending == "finished" and self._process.returncode != 0 and not self._at_its_end:
             ending = "crashed"
             detail = _exit_reason(self._process.returncode)
         return Outcome(ending, detail, self.age(), self._watch.peak, self._tail.close())
@@ -220,7 +217,8 @@ class _Watch:
         with contextlib.suppress(psutil.NoSuchProcess):
             self.peak = max(self.peak, self._held())
         ended = time.monotonic()
-        rest = _REST * (ended - began) if self._limit == math.inf else 0.0
+        free = self._limit == math.inf
+        rest = min(_REST * (ended - began), _LONGEST_REST) if free else 0.0
         self._next = ended + max(_POLL_SECONDS / 2, rest)
 
     def _held(self) -> int:

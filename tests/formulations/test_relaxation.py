@@ -215,6 +215,9 @@ def test_a_window_becomes_narrower_where_time_would_not_do(monkeypatch: pytest.M
     now = 80.0
     # Of the times between nothing is known, so a base takes a second still: 0.2 · 9 · 20 > 20.
     assert (pace(9, 20), slow(9, 20)) == (14, 20)
+    now = 200.0
+    # Too late by now: a last base stays, and there may be none, and no time below.
+    assert [pace(8, 10), pace(7, 1), pace(6, 0), pace(0, 1)] == [7, 1, 0, 1]
 
 
 @pytest.mark.parametrize(("begin", "first"), [(0.0, 0.4), (0.3, 1e-9), (0.0, 1e-9)])

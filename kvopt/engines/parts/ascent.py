@@ -343,8 +343,8 @@ class _Pace:
         if before == t + 1:
             self._seconds.append((now - then) / kept)
         if self._seconds:
-            still = self._later * t * bases * median(self._seconds)
-            if still > self._end - now:
-                bases = int(bases * max((self._end - now) / still, LEAST_KEPT))
+            left, still = self._end - now, self._later * t * bases * median(self._seconds)
+            if still > max(left, 0.0):
+                bases = max(int(bases * max(left / still, LEAST_KEPT)), 1)
         self._before = t, max(bases, 1), now
         return bases
