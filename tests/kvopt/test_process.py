@@ -103,6 +103,7 @@ def test_a_crash_names_its_signal(name: str, worker: Path) -> None:
     [
         ('{"kind": "done"}', "crashed", "exit code 7"),
         ('{"kind": "peak", "bytes": 1}', "finished", ""),
+        ('{"kind": "peak", "bytes": 1}\\n{"kind": "note", "text": "late"}', "finished", ""),
     ],
 )
 def test_how_a_process_ends_after_its_last_word_is_no_crash(
