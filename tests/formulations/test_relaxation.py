@@ -236,6 +236,26 @@ def test_windows_prove_something_where_beams_or_time_do_not_do(
     assert under.bound < found.bound <= optimum
 
 
+def test_the_pace_learns_from_windows_that_end_too_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that became narrower and took next to nothing of its time: the next one may have more."""
+    instance = Instance("six", 20, tuple(Request(i, 0, 1, 3 + i) for i in range(6)))
+    evaluate_all, laters = Relaxation.evaluate, list[float]()
+
+    def evaluate_narrowed(
+        relaxed: Relaxation, own: Ints, target: int, limits: Limits, beam: int | None, pace: Any
+    ) -> Evaluated:
+        if beam is not None:
+            return evaluate_all(relaxed, own, target, limits, beam)
+        laters.append(pace._later)
+        if len(laters) < 3:
+            return Evaluated(target, None, None, 0, "")
+        return evaluate_all(relaxed, own, target, limits)
+
+    monkeypatch.setattr(Relaxation, "evaluate", evaluate_narrowed)
+    _ascent(network(instance, FREE), brute_force_optimum(instance) + 3).run(5.0)
+    assert laters[:3] == pytest.approx([0.2, 0.05, 0.0125])
+
+
 @pytest.mark.parametrize("latest", [0, 6])
 def test_multipliers_raise_the_bound_and_are_certified(latest: int) -> None:
     """Without prices the bound is raised far above the sum of the outputs, and never too far."""
