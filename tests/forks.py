@@ -21,6 +21,9 @@ from typing import Any, NoReturn
 
 _SERVED = multiprocessing.get_context("forkserver")
 _SERVED.set_forkserver_preload(["kvopt.running.reaper", "kvopt.running.worker", "pytest"])
+#: An exit code is read once, and where two threads ask at once, the second one is told 255.  Who
+#: starts a process asks for the codes of all others.
+_ASKED = Lock()
 
 
 class Fork:
@@ -43,15 +46,14 @@ class Fork:
         handed = _Handed([stdin, stdout, stderr, *pass_fds])
         given = (command[-1], str(cwd or Path.cwd()), env, handed)
         self._process = _SERVED.Process(target=_keep, args=given)
-        # Of two threads that ask at once, the second would be told 255: the code is read once.
-        self._asked = Lock()
-        self._process.start()
+        with _ASKED:
+            self._process.start()
         self.pid = self._process.pid
 
     @property
     def returncode(self) -> int | None:
         """The exit code, as ``Popen`` tells it."""
-        with self._asked:
+        with _ASKED:
             return self._process.exitcode
 
     def wait(self, timeout: float | None = None) -> int:
