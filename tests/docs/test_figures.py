@@ -78,10 +78,14 @@ def open_instances() -> list[str]:
 
 
 def suite_sizes() -> list[str]:
-    """The runs of the suite of all that is open, and how long they take at most."""
+    """The runs of the suite of all that is open, how long they take at most, and of the ablation."""
     tasks = plan(read_suite("open").sections)
     hours = sum(task.time_limit for task in tasks) / 3600
-    return [f"| {len(tasks)} | {hours:.1f} hours, `--jobs 1` |"]
+    ablation = len(plan(read_suite("ablation").sections))
+    return [
+        f"| {len(tasks)} | {hours:.1f} hours, `--jobs 1` |",
+        f"[the page](../../reports/ablation/ABLATION.md) | {ablation} |",
+    ]
 
 
 def folders() -> list[str]:
@@ -136,10 +140,16 @@ def windows() -> list[str]:
 
 def experiments() -> list[str]:
     """Each page of the papers' experiments, and the sizes of the exact worst cases."""
-    largest = max(row.n for row in worst_case_rows())
+    at_once = [row for row in worst_case_rows() if not row.latest]
+    most = {row.n: 0 for row in at_once}
+    for row in at_once:
+        most[row.n] = max(most[row.n], row.memory)
+    *first, last = (str(most[n]) for n in sorted(most))
+    *few, many = (_WORDS[n] for n in sorted(most))
     return [
         *(f"](../claims/{slug}.md) |" for slug in pages()),
-        f"over all instances of up to {_WORDS[largest]} requests",
+        f"over all instances of up to {many} requests and small memories (M ≤ "
+        f"{', '.join(first)} and {last} for {', '.join(few)} and {many} requests that arrive at 0",
     ]
 
 
