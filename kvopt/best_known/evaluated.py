@@ -23,7 +23,9 @@ def evaluate(instance: Instance, certificate: Certificate) -> int:
         Where the reader does, or where prices of look-ahead rows are too large for it.
     """
     peak = max((request.peak for request in instance.requests), default=0)
-    _refuse_large(certificate, peak)
+    # No part has parts: the reader refuses them.
+    for each in (certificate, *(read_certificate(part.certificate) for part in certificate.parts)):
+        _refuse_large(each, peak)
     return reader.evaluate(instance, certificate)
 
 
@@ -32,5 +34,3 @@ def _refuse_large(certificate: Certificate, peak: int) -> None:
         times = max(row.times) - min(row.times) + 1
         if times * max(map(abs, row.prices), default=0) * peak >= _MOST:
             raise CertificateError(f"lookahead {number}: expected smaller prices")
-    for part in certificate.parts:
-        _refuse_large(read_certificate(part.certificate), peak)
