@@ -78,7 +78,7 @@ def open_instances() -> list[str]:
 
 
 def suite_sizes() -> list[str]:
-    """The runs of the suite of all that is open, how long they take at most, and of the ablation."""
+    """The runs of the suite of all that is open and how long they take, and the ablation's."""
     tasks = plan(read_suite("open").sections)
     hours = sum(task.time_limit for task in tasks) / 3600
     ablation = len(plan(read_suite("ablation").sections))
