@@ -27,7 +27,11 @@ def check_row(instance: Instance, number: int, row: PricedLookAhead, budget: Bud
     rising = all(a < b for a, b in zip(row.times, row.times[1:], strict=False))
     if not rising or len(row.times) != len(row.prices):
         raise CertificateError(f"lookahead {number}: expected a price for each of rising times")
-    limits.refuse_long(budget, row.times[-1] - row.times[0], row.times[-1])
+    steps = row.times[-1] - row.times[0]
+    limits.refuse_long(budget, steps, row.times[-1])
+    # All rows are held at once, by time, and so are two sums of each.
+    if not budget.take("numbers of rows", 3 * (steps + 1), limits.MOST_HELD):
+        raise CertificateError(f"the rows hold more than {limits.MOST_HELD} numbers")
 
 
 def prices_by_time(row: PricedLookAhead) -> list[int]:
@@ -96,7 +100,8 @@ class RowPayments:
             place = starts + after - self.first
             inside = place[: np.searchsorted(place, len(twice))]
             # From before the first price on, each round earlier adds all prices once more.
-            ahead = np.maximum(-inside, 0)
+            # Of the kind of the sums: a number of Python's times 64 bits would be 64 bits.
+            ahead = np.maximum(-inside, 0).astype(twice.dtype)
             total[: len(inside)] += change * (twice[np.maximum(inside, 0)] + once * ahead)
         return total
 

@@ -102,7 +102,12 @@ def certify_lookahead(
     """
     floats = np.maximum(np.asarray(prices, dtype=np.float64), 0.0)
 
+    largest = float(np.max([np.max(each.prices) for each in priced], initial=0.0))
+
     def fits(trial: int) -> bool:
+        # Not where a price is infinite, or none at all.
+        if not largest * trial < SAFE:
+            return False
         memory = float(np.rint(floats * trial).sum())
         most = _magnitude(instance, _rounded(priced, trial), memory, len(floats), trial)
         return most < SAFE / 4

@@ -9,12 +9,11 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from formulations.lagrangian.certificate import shrink
+from formulations.lagrangian.certificate import evaluate, shrink
 from formulations.lagrangian.certificate_file import Certificate, CertificateError, read_certificate
 from formulations.valid.volumes import volume_bound
 from instances import Instance
 from kvopt.best_known.entry import Certified, Proof, Reported, Upper, Value
-from kvopt.best_known.evaluated import evaluate
 from kvopt.best_known.files import schedule_of
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import MethodError, read_method

@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 
+from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import Certificate, CertificateError
 from instances import Instance, InstanceFileError
 from instances.named import FOLDER
@@ -20,7 +21,6 @@ from kvopt.best_known.entry import (
     Step,
     today,
 )
-from kvopt.best_known.evaluated import evaluate
 from kvopt.best_known.files import (
     REGISTRY_FILE,
     RegistryError,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from fractions import Fraction
 
@@ -243,4 +244,42 @@ def test_rows_that_take_too_long_are_told_before(monkeypatch: pytest.MonkeyPatch
     document["lookahead"] = [ROW] * 9
     assert too_long(PAIR, document) == f"the evaluation takes more than {taken} steps"
     with pytest.raises(CertificateError, match=f"takes more than {taken} steps"):
+        evaluate(PAIR, read_certificate(document))
+
+
+@pytest.mark.parametrize("price", [2**59, 2**62, 2**63, 2**80])
+@pytest.mark.parametrize("denominator", [1, 2**62, 2**68])
+def test_huge_prices_are_added_up_exactly(price: int, denominator: int) -> None:
+    """Beyond 64 bits the reader agrees with the oracle: a forged certificate proves no more.
+
+    Of (0, 0, 4) with M = 4 a price of 2⁶² proved 5 with 2⁶⁸ as denominator.
+    """
+    instance = Instance("one", 4, (Request(0, 0, 0, 4),))
+    row = Row(1, 3, (0,), (4,), (price,))
+    read = evaluate(instance, _certificate([], [row], denominator))
+    assert read == bound(instance, [], [row], denominator) <= 4
+
+
+@pytest.mark.parametrize("price", [8.4e6, 1e10, 1e300, math.inf, math.nan])
+def test_prices_that_no_denominator_holds_prove_nothing_wrong(price: float) -> None:
+    """What is not finite has no bound, and what is large a smaller denominator or none."""
+    instance = Instance("pair", 4, (Request(0, 0, 0, 2), Request(1, 0, 0, 2)))
+    priced = [PricedRow(LookAheadRow(0, 1, (0, 1)), (2,), (price,))]
+    for rows in (priced, [*priced, *_low(1)], [*_low(1), *priced]):
+        found = certify_lookahead(instance, np.zeros(3), rows)
+        assert found is None or found.value <= 4
+        assert found is None or math.isfinite(price)
+
+
+def _low(time: int) -> list[PricedRow]:
+    return [PricedRow(LookAheadRow(0, 0, ()), (time,), (0.1,))]
+
+
+def test_rows_hold_no_more_than_is_allowed_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is short enough by itself."""
+    document = {"kind": "prices", "value": 0, "lookahead": [ROW | {"times": [0, 9]}]}
+    monkeypatch.setattr(certificate_limits, "MOST_HELD", 50)
+    assert evaluate(PAIR, read_certificate(document)) <= brute_force_optimum(PAIR)
+    document["lookahead"] = [ROW | {"times": [0, 9]}] * 2
+    with pytest.raises(CertificateError, match="the rows hold more than 50 numbers"):
         evaluate(PAIR, read_certificate(document))
