@@ -9,8 +9,9 @@ from t + d on.
 
 What is kept of the worker are the ends of the active requests, sorted, and the tokens held at each:
 64-bit integers and no array over time, so large tokens and late rounds cost nothing.  Where many
-requests run at once, the tokens held by time are faster than their ends; 32 bits hold them, since
-neither those held nor a peak exceeds 10⁹.  Both give the same starts.
+requests run at once, as where many start within a few rounds, the tokens held by time are faster
+than their ends; 32 bits hold them, since neither those held nor a peak exceeds 10⁹.  Both give the
+same starts.
 
 A changed list is decoded from the first changed place on, until its total must exceed the threshold
 of the acceptance, which is drawn before, or the worker is as it was but for a shift.
@@ -42,6 +43,8 @@ CLOSE = 4
 NOTHING = -(1 << 62)
 #: Requests in a row that move together, at most.
 BLOCK = 5
+#: Where so many requests start within so many rounds, changes are decoded by tokens.
+DENSE_STARTS, DENSE_ROUNDS = 16, 128
 
 
 class Walk(NamedTuple):
@@ -59,8 +62,6 @@ class Walk(NamedTuple):
         Sum of the starts and latest completion of the places before one, shape (n + 1,).
     waits
         Latest arrival of the places from one on, shape (n + 1,).
-    running
-        How many requests of the places before one are active at the start before it, shape (n,).
     """
 
     order: Ints
@@ -69,7 +70,6 @@ class Walk(NamedTuple):
     sums: Ints
     latest: Ints
     waits: Ints
-    running: Ints
 
 
 class Trial(NamedTuple):
@@ -77,7 +77,7 @@ class Trial(NamedTuple):
 
     Attributes
     ----------
-    starts, running
+    starts
         As those of a walk, shape (n,).
     ends, held
         Of the active requests, sorted, and the tokens held at each; shape (twice as many as can
@@ -87,7 +87,6 @@ class Trial(NamedTuple):
     """
 
     starts: Ints
-    running: Ints
     ends: Ints
     held: Ints
     tokens: Ints
@@ -241,12 +240,11 @@ def enter(ends, held, low, high, place, start, prompt, output):
 @filling_kernel
 def resume_ends(walk, columns, first, now, trial):
     """Fill the active requests after the start ``now`` before a place; return how many."""
-    order, _, starts, _, _, _, running = walk
+    order, _, starts, _, latest, _ = walk
     _, prompts, outputs = columns
-    _, _, ends, held, _ = trial
-    left = running[first] if first > 0 else 0
+    _, ends, held, _ = trial
     high, k = 0, first - 1
-    while left > 0:
+    while k >= 0 and latest[k + 1] > now:
         request = order[k]
         end = starts[k] + outputs[request]
         if end > now:
@@ -257,7 +255,6 @@ def resume_ends(walk, columns, first, now, trial):
                 place -= 1
             ends[place], held[place] = end, prompts[request] - starts[k]
             high += 1
-            left -= 1
         k -= 1
     bases = 0
     for k in range(high - 1, -1, -1):
@@ -298,7 +295,7 @@ def first_gap(held, clean, start, prompt, output, memory):
 @filling_kernel
 def resume_tokens(walk, columns, first, now, held):
     """Fill the tokens held after the start ``now`` before a place; return up to where they are."""
-    order, _, starts, _, latest, _, _ = walk
+    order, _, starts, _, latest, _ = walk
     _, prompts, outputs = columns
     clean = max(now, latest[first]) + 1
     held[now + 1 : clean] = 0
@@ -317,9 +314,15 @@ def resume_tokens(walk, columns, first, now, held):
 
 @filling_kernel
 def resume(walk, columns, first, now, trial):
-    """Return the worker as it is after the start ``now`` before a place."""
-    if len(trial[4]) > 0:
-        return 0, 0, resume_tokens(walk, columns, first, now, trial[4])
+    """Return the worker as it is after the start ``now`` before a place.
+
+    That is the first and the last active request, and up to where tokens stand: 0 where it is known
+    by its ends.
+    """
+    starts, tokens = walk[2], trial[3]
+    here = starts[first : first + DENSE_STARTS]
+    if len(tokens) > 0 and here[-1] - here[0] <= DENSE_ROUNDS:
+        return 0, 0, resume_tokens(walk, columns, first, now, tokens)
     return 0, resume_ends(walk, columns, first, now, trial), 0
 
 
@@ -328,10 +331,10 @@ def first_free(worker, trial, request, start, memory):
     """Return where a request fits from ``start`` on, and the place of its end; see ``take``."""
     low, high, clean = worker
     prompt, output = request
-    if len(trial[4]) > 0:
-        start, clean = first_gap(trial[4], clean, start, prompt, output, memory)
+    if clean > 0:
+        start, clean = first_gap(trial[3], clean, start, prompt, output, memory)
         return (low, high, clean), start, 0
-    start, low, place = first_start(trial[2], trial[3], low, high, start, prompt, output, memory)
+    start, low, place = first_start(trial[1], trial[2], low, high, start, prompt, output, memory)
     return (low, high, clean), start, place
 
 
@@ -339,27 +342,18 @@ def first_free(worker, trial, request, start, memory):
 def take(worker, trial, request, start, delay, memory):
     """Let a request (prompt, output) start as soon as it fits and its delay is over.
 
-    ``worker`` are the first and last active request and up to where tokens stand.  Return it as it
-    is then, and the start.
+    Return the worker (``resume``) as it is then, and the start.
     """
     worker, start, place = first_free(worker, trial, request, start, memory)
     if delay > 0:
         worker, start, place = first_free(worker, trial, request, start + delay, memory)
     low, high, clean = worker
     prompt, output = request
-    if len(trial[4]) == 0:
-        low, high = enter(trial[2], trial[3], low, high, place, start, prompt, output)
-    elif start + output < len(trial[4]):
-        fill(trial[4], start, prompt, output, 1)
+    if clean == 0:
+        low, high = enter(trial[1], trial[2], low, high, place, start, prompt, output)
+    elif start + output < len(trial[3]):
+        fill(trial[3], start, prompt, output, 1)
     return (low, high, clean), start
-
-
-@filling_kernel
-def active_at(ends, low, high, now):
-    """Return the first active request that ends after a round."""
-    while low < high and ends[low] <= now:
-        low += 1
-    return low
 
 
 @filling_kernel
@@ -381,20 +375,18 @@ def evaluate(walk, columns, memory, first, last, threshold, wide, trial):
     tuple
         Σ starts, the place after the last one decoded, and by how many rounds the rest moves.
     """
-    order, delays, starts, sums, latest, waits, _ = walk
+    order, delays, starts, sums, latest, waits = walk
     arrivals, prompts, outputs = columns
-    n, size = len(order), len(trial[4])
+    n = len(order)
     now = starts[first - 1] if first > 0 else 0
     worker = resume(walk, columns, first, now, trial)
+    size = len(trial[3]) if worker[2] > 0 else 0
     total, until = sums[first], latest[first]
     # From one place on all starts have moved by ``shift``; what began before ends by ``over``.
     shift, over, was_over, settled = 0, 0, 0, False
     for k in range(first, n):
         request = order[k]
         prompt, output = prompts[request], outputs[request]
-        low = active_at(trial[2], worker[0], worker[1], now)
-        worker = (low, worker[1], worker[2])
-        trial[1][k] = worker[1] - low
         start = max(now, arrivals[request])
         worker, now = take(worker, trial, (prompt, output), start, delays[request], memory)
         trial[0][k] = now
@@ -416,12 +408,12 @@ def evaluate(walk, columns, memory, first, last, threshold, wide, trial):
 @filling_kernel
 def keep(walk, columns, first, last, until, shift, trial):
     """Take over what ``evaluate`` has decoded: places first..until−1, and how the rest moves."""
-    order, _, starts, sums, latest, waits, running = walk
+    order, _, starts, sums, latest, waits = walk
     arrivals, _, outputs = columns
     n = len(order)
     before = sums[until]
     for k in range(first, until):
-        starts[k], running[k] = trial[0][k], trial[1][k]
+        starts[k] = trial[0][k]
         sums[k + 1] = sums[k] + starts[k]
         latest[k + 1] = max(latest[k], starts[k] + outputs[order[k]])
     moved = sums[until] - before
@@ -443,16 +435,13 @@ def follow(walk, columns, memory, targets, delayed, trial):
     With ``delayed`` its delays are set so that it has the starts ``targets``, by place, by which it
     is sorted; without, there are none.
     """
-    order, delays, starts, sums, latest, waits, running = walk
+    order, delays, starts, sums, latest, waits = walk
     arrivals, prompts, outputs = columns
-    _, _, ends, held, _ = trial
+    _, ends, held, _ = trial
     low = high = now = 0
     for k in range(len(order)):
         request = order[k]
         prompt, output = prompts[request], outputs[request]
-        while low < high and ends[low] <= now:
-            low += 1
-        running[k] = high - low
         start = max(now, arrivals[request])
         start, low, place = first_start(ends, held, low, high, start, prompt, output, memory)
         delays[request] = max(0, targets[k] - start) if delayed else 0
@@ -476,7 +465,7 @@ def pace(walk, columns, memory, share, starts, trial):
     """
     order = walk[0]
     arrivals, prompts, outputs = columns
-    _, _, ends, held, _ = trial
+    _, ends, held, _ = trial
     low = high = now = total = 0
     volume = 0.0
     for k in range(len(order)):

@@ -146,7 +146,7 @@ class Search:
         )
         self._state = np.array([seed], dtype=np.uint64)
         self._trial = _spaces(self._columns, self._memory, starts)
-        self._walk = Walk(*(np.zeros(n + more, np.int64) for more in (0, 0, 0, 1, 1, 1, 0)))
+        self._walk = Walk(*(np.zeros(n + more, np.int64) for more in (0, 0, 0, 1, 1, 1)))
         self._best = (self._walk.order.copy(), self._walk.order.copy(), self._walk.order.copy())
         self._totals = np.zeros(4, np.int64)
         self._totals[1] = _ANY
@@ -263,8 +263,8 @@ def _spaces(columns: Columns, memory: int, starts: Ints) -> Trial:
     rounds = end + end // 4 + 2 * int(outputs.max()) + 2
     dense = running >= DENSE_FROM * float(outputs.mean()) and rounds <= ROUNDS_UP_TO
     tokens = np.zeros(rounds if dense else 0, np.int32)
-    by_place, by_end = (np.zeros((2, size), np.int64) for size in (n, width))
-    return Trial(by_place[0], by_place[1], by_end[0], by_end[1], tokens)
+    by_end = np.zeros((2, width), np.int64)
+    return Trial(np.zeros(n, np.int64), by_end[0], by_end[1], tokens)
 
 
 def _shares(n: int) -> tuple[float, float]:

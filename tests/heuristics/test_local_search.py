@@ -62,22 +62,20 @@ def improved(instance: Instance, begin: Ints, budget: Budget, **how: Any) -> tup
 def walk_of(instance: Instance, order: Ints, delays: Ints) -> tuple[Walk, Columns]:
     """Return a list as the kernels keep it, decoded by the definition."""
     columns = columns_of(instance)
-    n = len(instance)
     starts = np.array(decoded(instance, order.tolist(), delays.tolist()), dtype=np.int64)
     ends = starts + instance.outputs[order]
     zero = np.zeros(1, np.int64)
     latest = np.concatenate([zero, np.maximum.accumulate(ends)])
     waits = np.maximum.accumulate(instance.arrivals[order][::-1])[::-1]
-    running = [int((ends[:k] > starts[k - 1]).sum()) if k else 0 for k in range(n)]
     sums = np.concatenate([zero, np.cumsum(starts)])
     waits = np.concatenate([waits, zero])
-    return Walk(order, delays, starts, sums, latest, waits, np.array(running)), columns
+    return Walk(order, delays, starts, sums, latest, waits), columns
 
 
 def spaces(n: int, rounds: int) -> annealing.Trial:
     """Return what a decoding fills, with tokens by time or, for 0 rounds, without."""
-    four = [np.zeros(2 * n + 2, np.int64) for _ in range(4)]
-    return annealing.Trial(four[0], four[1], four[2], four[3], np.zeros(rounds, np.int32))
+    starts, ends, held = (np.zeros(2 * n + 2, np.int64) for _ in range(3))
+    return annealing.Trial(starts, ends, held, np.zeros(rounds, np.int32))
 
 
 @st.composite
@@ -122,8 +120,7 @@ def test_a_changed_list_is_decoded_as_defined(
     assert found == total
     compiled(annealing.keep)(walk, columns, first, last, until, shift, trial)
     for name, kept, right in zip(walk._fields, walk, expected, strict=True):
-        # How many run is kept where the ends are what the worker is known by.
-        assert (name == "running" and rounds) or kept.tolist() == right.tolist(), name
+        assert kept.tolist() == right.tolist(), name
     # Above the threshold the value only tells that it is above.
     assert evaluate(*arguments, total - 1, ALL, trial)[0] > total - 1
 
@@ -291,17 +288,28 @@ def test_without_delays_it_is_the_schedule_of_its_order() -> None:
     assert starts.sum() < begin.sum()
 
 
-def test_both_ways_to_keep_the_worker_walk_the_same_way() -> None:
+def small_and_large() -> Instance:
+    """Return 60 requests of which many run at once, and 30 of which a few do, later."""
+    outputs = [4 + k % 7 for k in range(60)] + [90 + 11 * k for k in range(30)]
+    return Instance("x", 700, tuple(Request(i, 0, 2, o) for i, o in enumerate(outputs)))
+
+
+@pytest.mark.parametrize("instance", [am1.generate(seed=5), small_and_large()], ids=["am1", "two"])
+def test_both_ways_to_keep_the_worker_walk_the_same_way(instance: Instance) -> None:
     """Tokens by time are a matter of speed only: list, delays and Σ are the same."""
-    instance = am1.generate(seed=5)
     found = []
-    for rounds in (0, 5000):
+    for rounds in (0, 20_000):
         search = searching(instance, seed=2)
         tokens = np.zeros(rounds, np.int32)
         search._trial = search._trial._replace(tokens=tokens)
         search.anneal(3000, 20.0)
         found.append((search.total, search.best_total, search.best().tolist()))
     assert found[0] == found[1]
+    # With tokens, some changes are decoded by them, and in the second case some by ends.
+    spans = search._walk.starts[annealing.DENSE_STARTS - 1 :]
+    spans = spans - search._walk.starts[: len(spans)]
+    assert spans.min() <= annealing.DENSE_ROUNDS
+    assert instance.name != "x" or spans.max() > annealing.DENSE_ROUNDS
 
 
 def test_one_request_and_sums_beyond_words_are_left_alone() -> None:
