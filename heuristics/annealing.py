@@ -317,10 +317,11 @@ def resume(walk, columns, first, now, trial):
     """Return the worker as it is after the start ``now`` before a place.
 
     That is the first and the last active request, and up to where tokens stand: 0 where it is known
-    by its ends.
+    by its ends.  Which it is decide the starts there as they were before the change.
     """
     starts, tokens = walk[2], trial[3]
-    here = starts[first : first + DENSE_STARTS]
+    begin = max(0, min(first, len(starts) - DENSE_STARTS))
+    here = starts[begin : begin + DENSE_STARTS]
     if len(tokens) > 0 and here[-1] - here[0] <= DENSE_ROUNDS:
         return 0, 0, resume_tokens(walk, columns, first, now, tokens)
     return 0, resume_ends(walk, columns, first, now, trial), 0
@@ -363,7 +364,7 @@ def evaluate(walk, columns, memory, first, last, threshold, wide, trial):
     It is given up where the starts still to come, each at the last one or later, bring the sum
     above the threshold; or, which proves nothing, where more than ``wide`` places after the
     last change a request starts no earlier than before and the starts up to there are already too
-    late by more than the threshold allows.
+    late by more than the threshold allows, or where a run ends after the tokens kept by time.
 
     Parameters
     ----------

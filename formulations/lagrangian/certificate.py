@@ -91,7 +91,7 @@ def _evaluate_prices(instance: Instance, certificate: Certificate, budget: Budge
     for number, group in enumerate(certificate.groups):
         check_group(instance, number, group)
     for number, row in enumerate(certificate.lookahead):
-        check_row(instance, number, row, budget)
+        check_row(instance, number, row)
     latest = _latest(instance, certificate)
     if certificate.states is not None:
         return evaluate_states(instance, certificate, certificate.states, latest, budget)

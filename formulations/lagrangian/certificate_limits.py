@@ -15,6 +15,9 @@ STEPS_OF_A_START = 4
 STEPS_OF_A_ROW = 6
 #: Numbers of 64 bits that are held at a time, one GiB; larger ones count as above.
 MOST_HELD = 1 << 27
+#: Numbers that are held for each time of a look-ahead row, for each time up to the last price of
+#: any row, and for each start of a request, where there are rows.
+HELD_OF_A_ROW, HELD_OF_A_TIME, HELD_OF_A_START = 8, 12, 4
 #: Starts that are priced at a time, few enough for a processor's cache.
 STARTS = 1 << 14
 

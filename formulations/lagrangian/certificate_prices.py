@@ -71,6 +71,11 @@ def measured(
     most = _largest(instance, certificate, rows, length)
     # Python's own integers where 64 bits might not do.
     kind: type = np.int64 if most < SAFE else object
+    factor = 1 if kind is np.int64 else int(most).bit_length()
+    if rows:
+        times = sum(row.last - row.first + 1 for row in rows)
+        held = limits.HELD_OF_A_ROW * times + limits.HELD_OF_A_TIME * length
+        limits.refuse_long(budget, times * factor, held * factor)
     windows: list[list[tuple[int, int, int]]] = [[] for _ in instance.requests]
     for number, group in enumerate(certificate.groups):
         for position, before, after in group.members:
@@ -94,7 +99,6 @@ def measured(
     for position, like in enumerate(likes):
         found.setdefault(like, []).append(position)
     spans, steps = {}, 0
-    factor = 1 if kind is np.int64 else int(most).bit_length()
     for like, (position, *_) in found.items():
         _, limit, own, _ = like
         last = length + max((b for _, b, _ in own if b > 0), default=0)
@@ -102,6 +106,8 @@ def measured(
         steps += (spans[like][1] - spans[like][0] + 1) * (limits.STEPS_OF_A_START + len(own))
     limits.refuse_long(budget, steps * factor)
     if rows:
+        longest = max(last - first + 1 for first, last in spans.values())
+        limits.refuse_long(budget, 0, limits.HELD_OF_A_START * longest * factor)
         spans = {like: pricing.narrowed(found[like][0], *span) for like, span in spans.items()}
         steps = pricing.row_steps((found[like][0], *span) for like, span in spans.items())
         limits.refuse_long(budget, steps * factor)

@@ -305,7 +305,8 @@ def test_both_ways_to_keep_the_worker_walk_the_same_way(instance: Instance) -> N
         search.anneal(3000, 20.0)
         found.append((search.total, search.best_total, search.best().tolist()))
     assert found[0] == found[1]
-    # With tokens, some changes are decoded by them, and in the second case some by ends.
+    # With tokens, some changes are decoded by them, and in the second case some by ends.  No run
+    # ends after the tokens, where a change would be given up.
     spans = search._walk.starts[annealing.DENSE_STARTS - 1 :]
     spans = spans - search._walk.starts[: len(spans)]
     assert spans.min() <= annealing.DENSE_ROUNDS
