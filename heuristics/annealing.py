@@ -317,7 +317,7 @@ def resume(walk, columns, first, now, trial):
     """Return the worker as it is after the start ``now`` before a place.
 
     That is the first and the last active request, and up to where tokens stand: 0 where it is known
-    by its ends.  Which it is decide the starts there as they were before the change.
+    by its ends.  The starts before the change decide which of the two it is.
     """
     starts, tokens = walk[2], trial[3]
     begin = max(0, min(first, len(starts) - DENSE_STARTS))
