@@ -15,6 +15,9 @@ from support.clock import NotBuiltError, built_until
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": "cp", "named": True, "default": True, "proof": "CP-SAT"}
+#: Switch off presolve of inclusions among constraints, which cuts off optima of models with
+#: at-most-one and linear constraints in 9.15.6755 (OR-tools issue 5293).
+PARAMETERS = {"presolve_inclusion_work_limit": 0}
 
 
 def solve(job: Job, report: Report) -> None:
@@ -37,6 +40,8 @@ def solve(job: Job, report: Report) -> None:
     solver.parameters.max_time_in_seconds = max(job.left(), 0.01)
     solver.parameters.num_workers = job.threads
     solver.parameters.random_seed = job.seed
+    for name, value in PARAMETERS.items():
+        setattr(solver.parameters, name, value)
     exact = exact_as_floats(windows.latest)
     if exact:
         solver.best_bound_callback = lambda bound: _send_bound(report, bound)
@@ -50,8 +55,9 @@ def solve(job: Job, report: Report) -> None:
             _send_bound(report, solver.best_objective_bound)
     else:
         report.failure(f"CP-SAT says {solver.status_name(status)} of a feasible instance")
+    named = "".join(f" {name}={value}" for name, value in PARAMETERS.items())
     report.done(
-        solver=f"CP-SAT {ortools.__version__}",
+        solver=f"CP-SAT {ortools.__version__}{named}",
         nodes=solver.num_branches,
         outcome=solver.status_name(status).lower(),
         solver_seconds=solver.wall_time,

@@ -90,3 +90,43 @@ def test_the_first_failure_is_the_one_that_is_told() -> None:
         state.take(event)
     assert (state.failure, state.failure_status) == ("the engine refuses the model", "error")
     assert state.notes == ["ValidationError: nodes"]
+
+
+#: CP-SAT as it is, which prints the limit that it solves with.
+_LISTENING = """
+import time
+
+from ortools.sat.python import cp_model
+
+from formulations.registry import formulations
+from instances import Instance, Request
+from kvopt.engines import cpsat
+from kvopt.engines.job import Job
+from kvopt.running.events import Report, event_line
+
+
+class Listening(cp_model.CpSolver):
+    def solve(self, *arguments):
+        print("limit", self.parameters.presolve_inclusion_work_limit)
+        return super().solve(*arguments)
+
+
+cp_model.CpSolver = Listening
+instance = Instance("two", 5, (Request(0, 0, 3, 1), Request(1, 0, 3, 1)))
+declared = formulations()["cpsat"].declared
+job = Job(instance, "cpsat", declared, False, time.monotonic() + 20, 1, 0, [0, 1], 3)
+cpsat.solve(job, Report(lambda event: print(event_line(event), end="")))
+"""
+
+
+def test_cpsat_solves_without_the_presolve_that_cuts_off_optima() -> None:
+    """OR-tools issue 5293: the limit is 0 when CP-SAT solves, and the row's solver names it."""
+    instance = Instance("two", 5, (Request(0, 0, 3, 1), Request(1, 0, 3, 1)))
+    state = RunState(instance, "cpsat:cpsat")
+    told = in_python(_LISTENING).splitlines()
+    for line in told:
+        if event := read_event(line.encode()):
+            state.take(event)
+    assert "limit 0" in told
+    assert state.solver.endswith(" presolve_inclusion_work_limit=0")
+    assert state.lower_bound == 3
