@@ -39,7 +39,6 @@ _MODULES = (
     "reports.build",
     "reports.library.__main__",
     "reports.nightly.__main__",
-    "reports.other_simulators.__main__",
     "reports.pictures.__main__",
     "schedules.schema",
     "tests.attack.__main__",

@@ -1,1 +1,0 @@
-"""The same traces in simulators that others wrote: Vidur and BLIS."""
