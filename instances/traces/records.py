@@ -145,6 +145,9 @@ def counted(numbers: list[int], exchanges: list[Exchange | None], count: TokenCo
         [count(each) if isinstance(each, str) else each for each in column]
         for column in zip(*pairs, strict=True)
     ]
+    for row, (texts, tokens) in enumerate(zip(pairs, zip(*lengths, strict=True), strict=True)):
+        if any(isinstance(text, str) and n is None for text, n in zip(texts, tokens, strict=True)):
+            reasons[row] = Reason.NOT_COUNTED
     rows = make_rows(numbers, None, lengths[0], lengths[1], reasons)
     # Some token must be read before another can be made of it.
     rows.reasons[(rows.prompts == 0) & (rows.reasons == Reason.NONE)] = Reason.EMPTY_PROMPT
