@@ -23,7 +23,7 @@ from instances.traces.options import TraceOptionError, TraceOptions, in_nanoseco
 from instances.traces.prefixes import SharedPrefixes
 from instances.traces.reader import Rows
 from instances.traces.report import Reason, Skipped, TraceError, TraceReport
-from instances.traces.stream import TraceStream
+from instances.traces.stream import TraceStream, first_object
 from instances.traces.table import header_of
 from instances.traces.tokens import WORDS_NOTE, token_count
 from support.progress import telling
@@ -35,7 +35,8 @@ MOST_REQUESTS = 10**7
 _PLAINEST = "vidur"
 #: Ends of names that no instance file has.
 _SUFFIXES = (".csv", ".jsonl", ".gz")
-_REQUESTS = re.compile(r'"requests"\s*:\s*\[')
+#: What separates the columns of a CSV that has no commas.
+_SEPARATED = re.compile(r"[;\t|]")
 
 
 def read_input(
@@ -72,22 +73,23 @@ def is_trace(path: str | Path, options: TraceOptions | None = None) -> bool:
         # What is no file can be read only once, and a folder not at all.
         return given and os.path.exists(path)
     head = _head(path)
-    if _has_requests(head):
+    if _begins_instance(head):
         return False
     if any(each.reader.claims(head) for each in formats().values()):
         return True
-    return "kvopt.instance/" not in head and (given or Path(path).suffix in _SUFFIXES)
+    return given or Path(path).suffix in _SUFFIXES
 
 
 def is_instance_file(path: str | Path) -> bool:
     """Tell whether a file says at its beginning that it is an instance of kvopt, or looks so."""
-    head = _head(path) if os.path.isfile(path) else ""
-    return "kvopt.instance/" in head or _has_requests(head)
+    return os.path.isfile(path) and _begins_instance(_head(path))
 
 
-def _has_requests(head: str) -> bool:
-    """Tell whether a file has the list of an instance, which no trace has, schema or not."""
-    return head.lstrip()[:1] == "{" and _REQUESTS.search(head) is not None
+def _begins_instance(head: str) -> bool:
+    """Tell whether a file begins as an instance: by its schema, or by keys that no trace has."""
+    found, _ = first_object(head)
+    schema = (found.get("schema") or "").startswith("kvopt.instance/")
+    return schema or {"memory", "requests"} <= found.keys()
 
 
 def _head(path: str | Path) -> str:
@@ -190,7 +192,7 @@ def _format(stream: TraceStream, options: TraceOptions) -> Format:
         if len(claimed) > 1:
             names = ", ".join(each.name for each in claimed)
             raise TraceOptionError(f"format: expected one of {names} (--format), since all fit")
-        if _has_requests(stream.head):
+        if _begins_instance(stream.head):
             raise TraceError(f"{printable(stream.name)}: expected a trace, found an instance file")
         if not claimed:
             stream.refuse(_unknown(stream.head))
@@ -203,8 +205,11 @@ def _format(stream: TraceStream, options: TraceOptions) -> Format:
 def _unknown(head: str) -> str:
     """Return the complaint on a beginning that no reader knows, with the nearest format."""
     columns = header_of(head)
-    start = printable(", ".join(columns) or head.partition("\n")[0], 120)
-    found = f"expected the {'columns' if columns else 'beginning'} of a format, found {start}"
+    kind, names = ("columns", columns) if columns else ("keys", list(first_object(head)[0]))
+    start = printable(", ".join(names) or head.partition("\n")[0], 120)
+    found = f"expected the {kind if names else 'beginning'} of a format, found {start}"
+    if _SEPARATED.search(head.partition("\n")[0]) and len(columns) == 1:
+        return f"{found}; expected commas as separator"
     nearest = max(formats().values(), key=lambda each: len(each.reader.finds(head)))
     there = nearest.reader.finds(head)
     if not there:
@@ -212,10 +217,11 @@ def _unknown(head: str) -> str:
         todo = "rename yours to" if columns else "write a CSV with the columns"
         return (
             f"{found}; {todo} {header} (arrival in seconds, prompt and output in tokens), "
-            "or see kvopt convert --list for other formats"
+            "or name a format of kvopt convert --list (--format NAME)"
         )
     lacking = ", ".join(each for each in nearest.reader.expects if each not in there)
-    return f"{found}; {nearest.name} has also {lacking}{': rename yours' if columns else ''}"
+    todo = "rename yours, or name the format" if columns else "name the format"
+    return f"{found}; {nearest.name} has also {lacking}: {todo} (--format NAME)"
 
 
 @dataclass
