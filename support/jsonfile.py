@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gzip
 import json
 import os
 import stat
@@ -152,8 +153,9 @@ def file_schema(adapter: TypeAdapter[Any], name: str) -> dict[str, Any]:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text file in UTF-8; see :func:`write_bytes`."""
-    write_bytes(path, text.encode())
+    """Write a text file in UTF-8, packed where its name ends in .gz; see :func:`write_bytes`."""
+    data = text.encode()
+    write_bytes(path, gzip.compress(data, mtime=0) if str(path).lower().endswith(".gz") else data)
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:

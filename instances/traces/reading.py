@@ -237,7 +237,7 @@ class _Selection:
     model: str = ""
     lacks: str = ""
     notes: dict[str, None] = field(default_factory=dict)
-    _first: int = 0
+    _first: int | None = None
     _last: int = 0
     _block: int = 0
     _prefixes: SharedPrefixes = field(default_factory=SharedPrefixes)
@@ -252,26 +252,32 @@ class _Selection:
 
     @property
     def last_second(self) -> float:
-        """When the last row arrived that was seen, seconds since the first."""
-        return (self._last - self._first) / 1e9
+        """When the last row arrived that was seen, seconds since the first request."""
+        return 0.0 if self._first is None else (self._last - self._first) / 1e9
 
     def take(self, rows: Rows) -> bool:
         """Take what is wanted of a stretch; tell whether there may be more of it."""
         start, end, more = 0, len(rows.numbers), True
+        reasons = self._judged(rows)
         if rows.times is not None:
             self._in_order(rows.numbers, rows.times)
+            sound = np.flatnonzero((reasons == Reason.NONE) | (reasons == Reason.OVER_MEMORY))
+            if self._first is None and len(sound):
+                self._first = int(rows.times[sound[0]])
             if self.options.window is not None:
-                window = [self._first + in_nanoseconds(each) for each in self.options.window]
+                # Until there is a request no row is within.
+                first = self._last + 1 if self._first is None else self._first
+                window = [first + in_nanoseconds(each) for each in self.options.window]
                 start, end = np.searchsorted(rows.times, window).tolist()
                 more = end == len(rows.numbers)
         elif self.options.window is not None:
             raise TraceOptionError(f"window: {self.stream.name} has no arrivals")
         self.seen = True
-        return self._sort(rows, start, end) and more
+        return self._sort(rows, reasons[start:end], start, end) and more
 
     def _in_order(self, numbers: NDArray[np.int64], times: NDArray[np.int64]) -> None:
         if not self.seen:
-            self.timed, self._first, self._last = True, int(times[0]), int(times[0])
+            self.timed, self._last = True, int(times[0])
         back = np.flatnonzero(np.diff(times, prepend=self._last) < 0)
         if len(back):
             self.stream.row = int(numbers[back[0]])
@@ -282,17 +288,21 @@ class _Selection:
             )
         self._last = int(times[-1])
 
-    def _sort(self, rows: Rows, start: int, end: int) -> bool:
-        """Keep requests and count the others; tell whether the limit leaves room for more."""
+    def _judged(self, rows: Rows) -> NDArray[np.int8]:
+        """Return why each row is no request."""
         assert self.options.memory is not None
-        reasons = rows.reasons[start:end].copy()
-        prompts, outputs = rows.prompts[start:end], rows.outputs[start:end]
+        reasons, prompts, outputs = rows.reasons.copy(), rows.prompts, rows.outputs
         for reason, fault in (
             (Reason.NEGATIVE, (prompts < 0) | (outputs < 0)),
             (Reason.NO_OUTPUT, outputs == 0),
             (Reason.OVER_MEMORY, prompts + outputs > self.options.memory),
         ):
             reasons[fault & (reasons == Reason.NONE)] = reason
+        return reasons
+
+    def _sort(self, rows: Rows, reasons: NDArray[np.int8], start: int, end: int) -> bool:
+        """Keep requests and count the others; tell whether the limit leaves room for more."""
+        prompts, outputs = rows.prompts[start:end], rows.outputs[start:end]
         kept = np.flatnonzero(reasons == Reason.NONE)
         limit = self.options.limit
         if limit is not None and len(kept) >= limit - self.kept:
@@ -366,6 +376,7 @@ class _Selection:
             return prompts.tolist(), outputs.tolist(), None
         base = int(times[0][0])
         if self.options.window is not None:
+            assert self._first is not None
             base = self._first + in_nanoseconds(self.options.window[0])
         return prompts.tolist(), outputs.tolist(), (times[0] - base).tolist()
 
@@ -387,7 +398,9 @@ def _instance(path: Path, form: Format, selection: _Selection) -> tuple[Instance
         notes.append("no arrivals in the file: all at round 0")
     elif times is not None:
         start = "the window's start" if options.window else "the first kept request"
-        notes.append(f"{form.reader.units}, rounded to nanoseconds, counted from {start}")
+        # A wrong unit shows in the span.
+        span = f"{counted(len(prompts), 'request')} over {(times[-1] - times[0]) / 1e9:,.15g} s"
+        notes.append(f"{span} ({form.reader.units}, rounded to nanoseconds, counted from {start})")
     if options.round_seconds is not None:
         notes.append(f"rounds of {options.round_seconds:g} s, arrivals rounded up")
     notes += selection.told

@@ -186,6 +186,28 @@ def test_a_window_is_half_open_and_moves_the_origin(case: Case) -> None:
         assert rows_of(instance) == [(0, *case.requests[1][1:])]
 
 
+def test_a_window_counts_from_the_first_request(tmp_path: Path) -> None:
+    """Not from a damaged row above it; where none is a request nothing is within."""
+    path = tmp_path / "trace.csv"
+    header, damaged = "arrived_at,num_prefill_tokens,num_decode_tokens\n", "0,?,1\n50,1,0\n"
+    path.write_text(f"{header}{damaged}100,99999,1\n107,2,3\n111,4,5\n")
+    instance, report = read_trace(path, TraceOptions(memory=MEMORY, window=(5, 10)))
+    assert rows_of(instance) == [(2, 2, 3)]
+    assert (report.rows, report.skipped) == (1, ())
+    path.write_text(header + damaged)
+    with pytest.raises(TraceError, match="no row is within the window"):
+        read_trace(path, TraceOptions(memory=MEMORY, window=(0, 10)))
+
+
+def test_the_span_shows_a_wrong_unit(tmp_path: Path) -> None:
+    """An hour of whole seconds under Mooncake's keys is read as 3.6 s, and said to be."""
+    path = tmp_path / "trace.jsonl"
+    row = '{{"timestamp": {}, "input_length": 1, "output_length": 1, "hash_ids": []}}\n'
+    path.write_text("".join(row.format(time) for time in range(0, 3601, 600)))
+    _, report = read_trace(path, TraceOptions(memory=9))
+    assert any("7 requests over 3.6 s (timestamp: milliseconds" in each for each in report.notes)
+
+
 @pytest.mark.parametrize(
     ("seconds", "rounds"), [(1.0, [0, 1, 2]), (0.5, [0, 1, 4]), (2.0, [0, 1, 1]), (1.5, [0, 1, 2])]
 )
