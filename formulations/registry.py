@@ -18,6 +18,7 @@ from formulations.bounds.computed_bound import ComputedBound
 from formulations.cp.constraint_program import ConstraintProgram
 from formulations.mip.integer_program import IntegerProgram
 from formulations.search.exact_search import ExactSearch
+from support.declared import summary_of
 
 _FOLDER = Path(__file__).parent
 
@@ -144,9 +145,7 @@ def _declared(path: Path) -> Formulation:
     declared = imported.FORMULATION
     if not isinstance(declared, Declared):
         raise TypeError(f"{module}: expected FORMULATION as one of {Declared}, found {declared!r}")
-    if not imported.__doc__:
-        raise TypeError(f"{module}: expected a docstring")
-    summary = _line(imported.__doc__.splitlines()[0], declared.source)
+    summary = _line(summary_of(imported), declared.source)
     own = tuple(_options(declared.options, module)) if declared.options else ()
     bound = isinstance(declared, ComputedBound)
     if isinstance(declared, IntegerProgram):

@@ -131,7 +131,7 @@ def instance_of(columns: dict[str, Any]) -> Instance:
     return instance
 
 
-def plain_document(data: bytes) -> dict[str, Any] | None:
+def plain_document(text: str) -> dict[str, Any] | None:
     """Return the JSON object that an instance file holds, its requests built; None if not plain.
 
     No key occurs twice in any object that is returned.  Proof: without a backslash every quotation
@@ -140,11 +140,11 @@ def plain_document(data: bytes) -> dict[str, Any] | None:
     its text.  The strings counted here are those of the outermost object and the keys of requests
     without text; the count reaches that of the file only if there are no others and none is lost.
     """
-    if b"\\" in data:
+    if "\\" in text:
         return None
     with pause_collector():
         try:
-            document = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse)
+            document = json.loads(text, parse_constant=_refuse)
         except (ValueError, RecursionError):
             return None
     if type(document) is not dict:
@@ -155,7 +155,7 @@ def plain_document(data: bytes) -> dict[str, Any] | None:
         return None
     strings = len(document) + sum(type(value) is str for value in document.values())
     strings += sum(len(record) for record in records)
-    if data.count(b'"') != 2 * strings:
+    if text.count('"') != 2 * strings:
         return None
     return document | {"requests": requests}
 

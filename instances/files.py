@@ -17,7 +17,7 @@ from support.jsonfile import (
     describe,
     file_schema,
     parse_object,
-    read_bytes,
+    read_text,
     write_text,
 )
 
@@ -43,10 +43,10 @@ def read_instance(path: str | Path, name: str | None = None) -> Instance:
     """
     told = str(path) if name is None else name
     try:
-        data = read_bytes(path)
-        document = plain_document(data)
+        text = read_text(path)
+        document = plain_document(text)
         if document is None:
-            return parse_instance(parse_object(data, SCHEMA))
+            return parse_instance(parse_object(text, SCHEMA))
         check_schema(document, SCHEMA)
         return parse_instance(document)
     except InfeasibleInstanceError as error:

@@ -1,39 +1,52 @@
 """Schedules from the solution files of solvers outside, of a model that ``--write-model`` wrote.
 
 A model's name tells formulation and instance.  Of a solution only the start variables are read:
-x(i_t) is 1 where request i of the instance starts at round t.  Every format that is read has a
-variable's name followed by its value:
+x(i_t) is 1 where request i of the instance starts at round t.  Formats that are read:
 
 - Gurobi: ``x(3_17) 1``, comments begin with ``#`` (its reference manual, "SOL format");
-- HiGHS: the same, in the section of primal values, before that of dual values
-  (``write_solution_to_file`` in the raw style, its default);
+- HiGHS: the same, in the section of primal values, before the section of dual values
+  (``write_solution_to_file`` in the raw style, its default, and the sparse one); or a table with
+  the name behind the value (its pretty style);
 - SCIP: ``x(3_17) 1 (obj:17)`` (its documentation of ``reader_sol.h``);
 - CBC: ``20 x(3_17) 1 17``, the index before and the reduced cost behind, ``**`` in front where the
   solution breaks a row (Pyomo's reader of it);
+- GLPK: ``20 x(3_17) * 1 0 1``, a long name on a line of its own (``glpsol --output``), or the
+  column's number in the model, ``j 20 1`` (``glpsol --write``); HiGHS writes both too;
 - XML, as CPLEX's: ``<variable name="x(3_17)" index="20" value="1"/>`` (SCIP's ``reader_sol.h``).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from instances import Instance
 from schedules import Schedule, make_schedule
-from support.inputs import open_input
-from support.jsonfile import FileError, read_bytes
+from support.inputs import GZIP, open_input, read_text
+from support.jsonfile import FileError
 
 _MODEL_NAME = re.compile(r"(?:NAME\s+|model name=)(\S+)_of_([0-9a-f]{64})\b")
 #: Bytes in which the name of a model stands; what follows may be gigabytes.
 _HEAD = 4096
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _BEFORE = r'^(?:\*\*)?[ \t]*(?:\d+[ \t]+|<variable[ \t][^>\n]*name=")?'
-_BETWEEN = r'(?:[ \t]+|"[^>\n]*[ \t]value=")'
-_START = re.compile(
-    rf'{_BEFORE}x\((\d{{1,9}})_(\d{{1,18}})\){_BETWEEN}({_NUMBER})(?=[\s"]|$)', re.MULTILINE
+_BETWEEN = r'(?:(?:[ \t]+|[ \t]*\n[ \t]+)(?:(?:\*|B|N[LUFS])[ \t]+)?|"[^>\n]*[ \t]value=")'
+_NAME = r"x\((\d{1,9})_(\d{1,18})\)"
+_START = re.compile(rf'{_BEFORE}{_NAME}{_BETWEEN}({_NUMBER})(?=[\s"]|$)', re.MULTILINE)
+#: HiGHS' pretty style: index, status, bounds, value, dual value, type, name.
+_PRETTY = re.compile(
+    rf"^ +\d+ +(?:[A-Z]+ +)?\S+ +\S+ +({_NUMBER}) +(?:{_NUMBER} +)?[A-Z][a-z]\S* +{_NAME}$",
+    re.MULTILINE,
 )
 _DUAL_VALUES = "\n# Dual solution values"
+#: GLPK's own style: what is solved, rows and columns; a column's number, status and value.
+_NUMBERED = re.compile(r"^s (?:mip|bas|ipt) \d+ (\d+) ", re.MULTILINE)
+_NUMBER_AND_VALUE = re.compile(rf"^j (\d+) (?:[a-z] )?({_NUMBER})\b", re.MULTILINE)
+#: A column of a model, in its terms (LP) or in front of a row's name (MPS); what follows columns.
+_COLUMN = re.compile(r"^(?:[-+]\S+| {4}) (\S+)", re.MULTILINE)
+_AFTER_COLUMNS = re.compile(r"^(?:RHS|bounds)$", re.MULTILINE)
 
 
 def name_of_model(formulation: str, instance: Instance) -> str:
@@ -62,7 +75,7 @@ def schedule_of_solution(
     if sha256 not in instances:
         raise FileError(f"{model}: expected the model of {_named(instances)}, found another one")
     instance = instances[sha256]
-    starts = read_solution(solution, instance)
+    starts = read_solution(solution, instance, model)
     try:
         return make_schedule(instance, starts, by or f"a solver of {formulation}")
     except ValueError as error:  # as a name with a line break
@@ -85,10 +98,12 @@ def read_model_name(path: str | Path) -> tuple[str, str]:
     """
     try:
         with open_input(path, largest=1 << 62) as file:
-            head = file.read(_HEAD).decode("utf-8", "replace")
-    except (OSError, ValueError) as error:
+            head = file.read(_HEAD)
+        if head.startswith(GZIP):
+            head = zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(head, _HEAD)
+    except (OSError, ValueError, zlib.error) as error:
         raise FileError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-    found = _MODEL_NAME.search(head)
+    found = _MODEL_NAME.search(head.decode("utf-8", "replace"))
     if found is None:
         raise FileError(
             f"{path}: expected a model that --write-model wrote, found none by its name"
@@ -96,8 +111,8 @@ def read_model_name(path: str | Path) -> tuple[str, str]:
     return found[1], found[2]
 
 
-def read_solution(path: str | Path, instance: Instance) -> list[int]:
-    """Return the start round of each request by a solution file.
+def read_solution(path: str | Path, instance: Instance, model: str | Path) -> list[int]:
+    """Return the start round of each request by a solution file of a model.
 
     A variable counts as 1 beyond a half: solvers meet integers within a tolerance, and whoever
     reads the starts checks them.
@@ -105,26 +120,27 @@ def read_solution(path: str | Path, instance: Instance) -> list[int]:
     Raises
     ------
     FileError
-        If the file cannot be read, or a request starts nowhere or twice.
+        If a file cannot be read, or a request starts nowhere or twice.
     """
-    try:
-        text = read_bytes(path).decode("utf-8", "replace")
-    except FileError as error:
-        raise FileError(f"{path}: {error}") from None
     starts: list[int | None] = [None] * len(instance)
-    for request, start, value in _START.findall(text.partition(_DUAL_VALUES)[0]):
-        if float(value) <= 0.5:
+    values = list(_values(path, model))
+    for request, start, value in values:
+        if value <= 0.5:
             continue
-        position = int(request)
-        if position >= len(starts):
+        if request >= len(starts):
             raise FileError(
                 f"{path}: x({request}_{start}): expected a request below {len(starts)}, found "
                 f"{request}"
             )
-        if starts[position] is not None:
-            raise FileError(f"{path}: expected one start, request {position} of the model has two")
-        starts[position] = int(start)
+        if starts[request] is not None:
+            raise FileError(f"{path}: expected one start, request {request} of the model has two")
+        starts[request] = start
     found = [start for start in starts if start is not None]
+    if not values:
+        raise FileError(
+            f"{path}: expected values of x(REQUEST_ROUND) as SCIP, Gurobi, HiGHS, CBC, CPLEX or "
+            "GLPK write them, found none"
+        )
     if len(found) < len(starts):
         missing = starts.index(None)
         raise FileError(
@@ -132,3 +148,32 @@ def read_solution(path: str | Path, instance: Instance) -> list[int]:
             "no solution, that of a relaxation, or of another model"
         )
     return found
+
+
+def _values(path: str | Path, model: str | Path) -> Iterator[tuple[int, int, float]]:
+    """Yield request, round and value of the start variables in a solution file."""
+    text = _read(path).partition(_DUAL_VALUES)[0]
+    if told := _NUMBERED.search(text):
+        names = _columns(model)
+        if len(names) != int(told[1]):
+            raise FileError(f"{path}: expected {len(names)} columns as in {model}, found {told[1]}")
+        numbered = _NUMBER_AND_VALUE.findall(text)
+        text = "\n".join(
+            f"{names[int(k) - 1]} {value}" for k, value in numbered if 0 < int(k) <= len(names)
+        )
+    for request, start, value in _START.findall(text):
+        yield int(request), int(start), float(value)
+    for value, request, start in _PRETTY.findall(text):
+        yield int(request), int(start), float(value)
+
+
+def _columns(model: str | Path) -> list[str]:
+    """Return the names of a model's variables, in the order in which solvers number them."""
+    return list(dict.fromkeys(_COLUMN.findall(_AFTER_COLUMNS.split(_read(model))[0])))
+
+
+def _read(path: str | Path) -> str:
+    try:
+        return read_text(path, errors="replace").replace("\r\n", "\n")
+    except (OSError, ValueError) as error:
+        raise FileError(f"{path}: {getattr(error, 'strerror', None) or error}") from None

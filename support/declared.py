@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 from collections.abc import Collection, Iterator
 from types import ModuleType
 from typing import Any
@@ -27,6 +28,19 @@ def declared(
             continue
         module = importlib.import_module(f"{package.__name__}.{info.name}")
         found = getattr(module, attribute, None)
-        if not isinstance(found, kind) or not module.__doc__:
-            raise TypeError(f"{module.__name__}: expected a docstring and a {attribute}")
-        yield info.name.replace("_", "-"), module.__doc__.strip().splitlines()[0], found
+        if not isinstance(found, kind):
+            raise TypeError(f"{module.__name__}: expected a {attribute}")
+        yield info.name.replace("_", "-"), summary_of(module), found
+
+
+def summary_of(module: ModuleType) -> str:
+    """Return the first line of a module's docstring, nothing where ``python -OO`` leaves it out.
+
+    Raises
+    ------
+    TypeError
+        If it has none.
+    """
+    if not module.__doc__ and sys.flags.optimize < 2:
+        raise TypeError(f"{module.__name__}: expected a docstring")
+    return (module.__doc__ or "").strip().partition("\n")[0]

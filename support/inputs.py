@@ -1,5 +1,6 @@
 """Files that a command reads: of bounded size, and taken note of, so that no output replaces one.
 
+Text is UTF-8 with a byte order mark or without, or UTF-16 with its mark; gzip packs it or not.
 Whatever a user names is opened here, if it is a file.  Whoever opens a named pipe or a device waits
 for as long as nobody writes, so these are refused; a stream that the process was given is not
 (``/dev/stdin``, and what ``<(...)`` of a shell names).  A stream has no size, so what comes out of
@@ -8,8 +9,12 @@ it is counted.
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
+import re
 import stat
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,6 +23,28 @@ from typing import BinaryIO
 
 #: Most bytes of a file that is read as a whole; fifteen million requests have so many.
 LARGEST = 10**9
+
+#: How a gzip stream begins, and UTF-16 in both orders of its bytes.
+GZIP, UTF_16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")
+#: What reading a gzip stream raises that is torn, and what is said of it.
+TORN_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
+TORN = "the gzip stream is torn here: the file is damaged or not complete"
+#: Files of other kinds, by how they begin.
+_NO_TEXT = (
+    (rb"PK\x03\x04", "a zip archive"),
+    (rb"\xfd7zXZ\0", "an xz file"),
+    (rb"\x28\xb5\x2f\xfd", "a zstd file"),
+    (rb"BZh\d1AY&SY", "a bzip2 file"),
+    (rb"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (rb"\x1f\x8b", "gzip within gzip"),
+    (rb".{257}ustar", "a tar archive"),
+    (rb"PAR1", "a Parquet file"),
+    (rb"ARROW1", "an Arrow file"),
+    (rb"SQLite format 3\0", "an SQLite database"),
+    (rb"%PDF-", "a PDF file"),
+    (rb"(\xef\xbb\xbf)?\s*<(!doctype )?html\b", "an HTML page"),
+    (rb"version https://git-lfs\.", "a pointer of Git LFS (git lfs pull fetches the file)"),
+)
 
 _read: ContextVar[list[Path] | None] = ContextVar("_read", default=None)
 
@@ -83,6 +110,47 @@ def read_whole(path: str | Path, largest: int = LARGEST) -> bytes:
     if not left:
         raise ValueError(f"expected at most {largest:,} bytes, found more")
     return b"".join(pieces)
+
+
+def read_text(path: str | Path, largest: int = LARGEST, errors: str = "strict") -> str:
+    """Return the text that a file or a stream of the process holds.
+
+    ``errors`` is what becomes of bytes that are none, as ``bytes.decode`` takes it.
+
+    Raises
+    ------
+    OSError, ValueError
+        As :func:`read_whole` does; and if the text is larger, a gzip stream is torn, or the file is
+        of another kind, which is named.
+    """
+    data = read_whole(path, largest)
+    if data.startswith(GZIP):
+        try:
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+                data = file.read(largest + 1)
+        except TORN_ERRORS:
+            raise ValueError(TORN) from None
+        if len(data) > largest:
+            raise ValueError(f"expected at most {largest:,} bytes, found more")
+    if what := no_text(data):
+        raise ValueError(f"expected text, found {what}")
+    encoding = encoding_of(data)
+    try:
+        return data.decode(encoding, errors)
+    except UnicodeDecodeError as error:
+        name = encoding.removesuffix("-sig").upper()
+        raise ValueError(f"expected text in {name}, found byte 0x{data[error.start]:02x}") from None
+
+
+def encoding_of(start: bytes) -> str:
+    """Return the encoding of a text that begins so; decoding it drops a byte order mark."""
+    return "utf-16" if start.startswith(UTF_16) else "utf-8-sig"
+
+
+def no_text(start: bytes) -> str:
+    """Return what a file is that begins so, if it is of a kind that is known and no text."""
+    flags = re.IGNORECASE | re.DOTALL
+    return next((what for sign, what in _NO_TEXT if re.match(sign, start[:1024], flags)), "")
 
 
 def no_file(path: str | Path) -> str:

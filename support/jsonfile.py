@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gzip
 import json
 import os
 import stat
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from support.inputs import is_stream, no_file, read_whole
+from support import inputs
+from support.inputs import is_stream, no_file
 from support.text import did_you_mean, printable
 
 #: How the names of files begin that are still being written.
 TEMPORARY = ".kvopt-"
 #: Characters that are shown of what stands where no JSON is.
 _FOUND = 20
+
+_Content = TypeVar("_Content", str, bytes)
 
 
 class FileError(ValueError):
@@ -41,7 +45,7 @@ def read_object(path: str | Path, schema: str) -> dict[str, Any]:
     FileError
         If the file cannot be read, or is not such an object.
     """
-    return parse_object(read_bytes(path), schema)
+    return parse_object(read_text(path), schema)
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -52,8 +56,23 @@ def read_bytes(path: str | Path) -> bytes:
     FileError
         If it cannot be read.
     """
+    return _read(inputs.read_whole, path)
+
+
+def read_text(path: str | Path) -> str:
+    """Return the text that a file holds, compressed or not; see :func:`support.inputs.read_text`.
+
+    Raises
+    ------
+    FileError
+        If it cannot be read, or is no text.
+    """
+    return _read(inputs.read_text, path)
+
+
+def _read(read: Callable[[str | Path], _Content], path: str | Path) -> _Content:
     try:
-        return read_whole(path)
+        return read(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise FileError(f"cannot be read: {_short(reason)}") from None
@@ -67,8 +86,8 @@ def holds(path: str | Path, text: str) -> bool:
         return False
 
 
-def parse_object(data: bytes, schema: str) -> dict[str, Any]:
-    """Return the JSON object of a file with that ``schema`` key.
+def parse_object(text: str, schema: str) -> dict[str, Any]:
+    """Return the JSON object of a text with that ``schema`` key.
 
     Raises
     ------
@@ -78,16 +97,12 @@ def parse_object(data: bytes, schema: str) -> dict[str, Any]:
     """
     try:
         document = json.loads(
-            data.decode("utf-8-sig"),
-            object_pairs_hook=without_duplicates,
-            parse_constant=_refuse_constant,
+            text, object_pairs_hook=without_duplicates, parse_constant=_refuse_constant
         )
-    except UnicodeDecodeError as error:
-        raise FileError(f"expected JSON in UTF-8, found byte 0x{data[error.start]:02x}") from None
     except RecursionError:
         raise FileError("expected JSON of the format, found too deep a nesting") from None
     except json.JSONDecodeError as error:
-        if not data.strip():
+        if not text.strip():
             raise FileError("expected JSON, found an empty file") from None
         where = f"line {error.lineno}, column {error.colno}"
         raise FileError(f"no valid JSON at {where}: {no_json(error)}") from None
@@ -138,8 +153,9 @@ def file_schema(adapter: TypeAdapter[Any], name: str) -> dict[str, Any]:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text file in UTF-8; see :func:`write_bytes`."""
-    write_bytes(path, text.encode())
+    """Write a text file in UTF-8, packed where its name ends in .gz; see :func:`write_bytes`."""
+    data = text.encode()
+    write_bytes(path, gzip.compress(data, mtime=0) if str(path).lower().endswith(".gz") else data)
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:

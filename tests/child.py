@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
+from typing import TextIO
 
 _ROOT = Path(__file__).resolve().parents[1]
 #: Address space of a child, bytes: what eats memory dies alone.
@@ -100,6 +101,16 @@ class Child:
             target=_read, args=(self._process.stdout, self._lines), daemon=True
         ).start()
         return self._process
+
+
+def open_answers() -> TextIO:
+    """Return the stream for the answers of this child; what libraries print goes elsewhere.
+
+    HiGHS 1.16 prints a banner on descriptor 1 as soon as it is loaded.
+    """
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    return answers
 
 
 def _read(stream: object, lines: queue.SimpleQueue[str | None]) -> None:

@@ -30,7 +30,7 @@ from kvopt.running.events import (
 )
 from kvopt.running.task import Task
 from schedules import Schedule, check_schedule, make_schedule
-from tests.child import Child
+from tests.child import Child, open_answers
 
 _SOLVERS = {each.solves: name for name, each in engines().items() if each.default}
 #: Units of kernels that tests run.
@@ -162,13 +162,14 @@ def read_events(line: str) -> list[Event]:
 
 def main() -> None:
     """Read tasks from standard input, one a line; write the events of each as one line."""
+    answers = open_answers()
     for line in sys.stdin:
         task = Task.from_line(line)
         method = task.method
         engine = importlib.import_module(engine_of(method.solver).module)
         lines: list[str] = []
         run_engine(engine, method, task, Report(lambda event: lines.append(event_line(event))))  # noqa: B023
-        print(json.dumps(lines), flush=True)
+        print(json.dumps(lines), file=answers)
 
 
 if __name__ == "__main__":

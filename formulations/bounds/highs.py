@@ -5,6 +5,7 @@ Only an engine's process may solve one: HiGHS is loaded by the functions that ne
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,8 +45,7 @@ def run_highs(lp: LP, seconds: float, solver: str, threads: int = 1) -> Any:
     made.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     made.a_matrix_.start_, made.a_matrix_.index_ = lp.matrix.indptr, lp.matrix.indices
     made.a_matrix_.value_ = lp.matrix.data
-    engine = highspy.Highs()
-    engine.setOptionValue("output_flag", False)
+    engine = quiet_highs()
     engine.setOptionValue("threads", threads)
     engine.setOptionValue("solver", solver)
     if solver == "ipm":
@@ -53,6 +53,22 @@ def run_highs(lp: LP, seconds: float, solver: str, threads: int = 1) -> Any:
     engine.setOptionValue("time_limit", max(seconds, 0.01))
     engine.passModel(made)
     engine.run()
+    return engine
+
+
+def quiet_highs() -> Any:
+    """Return a HiGHS object that prints nothing, not even the banner with which 1.16 is made."""
+    import highspy  # an engine: loaded in an engine's process only
+
+    kept = os.dup(1)
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+    try:
+        engine = highspy.Highs()
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+    engine.setOptionValue("output_flag", False)
     return engine
 
 

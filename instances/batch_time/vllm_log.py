@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from instances.batch_time.model import BatchTimeError
-from support.inputs import read_whole
+from support.inputs import read_text
 from support.text import printable
 
 OPTION = "--enable-logging-iteration-details"
@@ -71,7 +71,7 @@ def read_log(path: str | Path) -> LoggedRounds:
     """
     where = printable(str(path), 200)
     try:
-        text = read_whole(str(path), _LARGEST_FILE).decode("utf-8", errors="replace")
+        text = read_text(path, _LARGEST_FILE, "replace")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise BatchTimeError(f"{where}: cannot be read: {printable(reason, 160)}") from None

@@ -46,8 +46,9 @@ class TraceOptions:
     limit
         Most requests that are kept, the first ones; the rest of the file is not read.
     window
-        Seconds (from, to) since the first row: rows that arrive at or after the first and before
-        the second are kept, and times count from the first.
+        Seconds (from, to) since the first row that is a request, whether or not the memory holds
+        it: rows that arrive at or after the first and before the second are kept, and times count
+        from the first.
     rate
         λ, requests a second, of Poisson arrivals in the order of the trace, in place of its own.
     format

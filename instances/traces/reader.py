@@ -15,8 +15,8 @@ from instances.traces.numbers import whole
 from instances.traces.report import Reason
 from instances.traces.stream import TraceStream
 
-#: Counts the tokens of a text.
-TokenCount = Callable[[str], int]
+#: Counts the tokens of a text; None where the tokenizer fails.
+TokenCount = Callable[[str], int | None]
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from instances.traces.options import TraceOptionError, TraceOptions, in_nanoseco
 from instances.traces.prefixes import SharedPrefixes
 from instances.traces.reader import Rows
 from instances.traces.report import Reason, Skipped, TraceError, TraceReport
-from instances.traces.stream import TraceStream
+from instances.traces.stream import TraceStream, first_object
 from instances.traces.table import header_of
 from instances.traces.tokens import WORDS_NOTE, token_count
 from support.progress import telling
@@ -35,7 +35,8 @@ MOST_REQUESTS = 10**7
 _PLAINEST = "vidur"
 #: Ends of names that no instance file has.
 _SUFFIXES = (".csv", ".jsonl", ".gz")
-_REQUESTS = re.compile(r'"requests"\s*:\s*\[')
+#: What separates the columns of a CSV that has no commas.
+_SEPARATED = re.compile(r"[;\t|]")
 
 
 def read_input(
@@ -72,22 +73,23 @@ def is_trace(path: str | Path, options: TraceOptions | None = None) -> bool:
         # What is no file can be read only once, and a folder not at all.
         return given and os.path.exists(path)
     head = _head(path)
-    if _has_requests(head):
+    if _begins_instance(head):
         return False
     if any(each.reader.claims(head) for each in formats().values()):
         return True
-    return "kvopt.instance/" not in head and (given or Path(path).suffix in _SUFFIXES)
+    return given or Path(path).suffix in _SUFFIXES
 
 
 def is_instance_file(path: str | Path) -> bool:
     """Tell whether a file says at its beginning that it is an instance of kvopt, or looks so."""
-    head = _head(path) if os.path.isfile(path) else ""
-    return "kvopt.instance/" in head or _has_requests(head)
+    return os.path.isfile(path) and _begins_instance(_head(path))
 
 
-def _has_requests(head: str) -> bool:
-    """Tell whether a file has the list of an instance, which no trace has, schema or not."""
-    return head.lstrip()[:1] == "{" and _REQUESTS.search(head) is not None
+def _begins_instance(head: str) -> bool:
+    """Tell whether a file begins as an instance: by its schema, or by keys that no trace has."""
+    found, _ = first_object(head)
+    schema = (found.get("schema") or "").startswith("kvopt.instance/")
+    return schema or {"memory", "requests"} <= found.keys()
 
 
 def _head(path: str | Path) -> str:
@@ -190,7 +192,7 @@ def _format(stream: TraceStream, options: TraceOptions) -> Format:
         if len(claimed) > 1:
             names = ", ".join(each.name for each in claimed)
             raise TraceOptionError(f"format: expected one of {names} (--format), since all fit")
-        if _has_requests(stream.head):
+        if _begins_instance(stream.head):
             raise TraceError(f"{printable(stream.name)}: expected a trace, found an instance file")
         if not claimed:
             stream.refuse(_unknown(stream.head))
@@ -203,8 +205,11 @@ def _format(stream: TraceStream, options: TraceOptions) -> Format:
 def _unknown(head: str) -> str:
     """Return the complaint on a beginning that no reader knows, with the nearest format."""
     columns = header_of(head)
-    start = printable(", ".join(columns) or head.partition("\n")[0], 120)
-    found = f"expected the {'columns' if columns else 'beginning'} of a format, found {start}"
+    kind, names = ("columns", columns) if columns else ("keys", list(first_object(head)[0]))
+    start = printable(", ".join(names) or head.partition("\n")[0], 120)
+    found = f"expected the {kind if names else 'beginning'} of a format, found {start}"
+    if _SEPARATED.search(head.partition("\n")[0]) and len(columns) == 1:
+        return f"{found}; expected commas as separator"
     nearest = max(formats().values(), key=lambda each: len(each.reader.finds(head)))
     there = nearest.reader.finds(head)
     if not there:
@@ -212,10 +217,11 @@ def _unknown(head: str) -> str:
         todo = "rename yours to" if columns else "write a CSV with the columns"
         return (
             f"{found}; {todo} {header} (arrival in seconds, prompt and output in tokens), "
-            "or see kvopt convert --list for other formats"
+            "or name a format of kvopt convert --list (--format NAME)"
         )
     lacking = ", ".join(each for each in nearest.reader.expects if each not in there)
-    return f"{found}; {nearest.name} has also {lacking}{': rename yours' if columns else ''}"
+    todo = "rename yours, or name the format" if columns else "name the format"
+    return f"{found}; {nearest.name} has also {lacking}: {todo} (--format NAME)"
 
 
 @dataclass
@@ -231,7 +237,7 @@ class _Selection:
     model: str = ""
     lacks: str = ""
     notes: dict[str, None] = field(default_factory=dict)
-    _first: int = 0
+    _first: int | None = None
     _last: int = 0
     _block: int = 0
     _prefixes: SharedPrefixes = field(default_factory=SharedPrefixes)
@@ -246,26 +252,32 @@ class _Selection:
 
     @property
     def last_second(self) -> float:
-        """When the last row arrived that was seen, seconds since the first."""
-        return (self._last - self._first) / 1e9
+        """When the last row arrived that was seen, seconds since the first request."""
+        return 0.0 if self._first is None else (self._last - self._first) / 1e9
 
     def take(self, rows: Rows) -> bool:
         """Take what is wanted of a stretch; tell whether there may be more of it."""
         start, end, more = 0, len(rows.numbers), True
+        reasons = self._judged(rows)
         if rows.times is not None:
             self._in_order(rows.numbers, rows.times)
+            sound = np.flatnonzero((reasons == Reason.NONE) | (reasons == Reason.OVER_MEMORY))
+            if self._first is None and len(sound):
+                self._first = int(rows.times[sound[0]])
             if self.options.window is not None:
-                window = [self._first + in_nanoseconds(each) for each in self.options.window]
+                # Until there is a request no row is within.
+                first = self._last + 1 if self._first is None else self._first
+                window = [first + in_nanoseconds(each) for each in self.options.window]
                 start, end = np.searchsorted(rows.times, window).tolist()
                 more = end == len(rows.numbers)
         elif self.options.window is not None:
             raise TraceOptionError(f"window: {self.stream.name} has no arrivals")
         self.seen = True
-        return self._sort(rows, start, end) and more
+        return self._sort(rows, reasons[start:end], start, end) and more
 
     def _in_order(self, numbers: NDArray[np.int64], times: NDArray[np.int64]) -> None:
         if not self.seen:
-            self.timed, self._first, self._last = True, int(times[0]), int(times[0])
+            self.timed, self._last = True, int(times[0])
         back = np.flatnonzero(np.diff(times, prepend=self._last) < 0)
         if len(back):
             self.stream.row = int(numbers[back[0]])
@@ -276,17 +288,21 @@ class _Selection:
             )
         self._last = int(times[-1])
 
-    def _sort(self, rows: Rows, start: int, end: int) -> bool:
-        """Keep requests and count the others; tell whether the limit leaves room for more."""
+    def _judged(self, rows: Rows) -> NDArray[np.int8]:
+        """Return why each row is no request."""
         assert self.options.memory is not None
-        reasons = rows.reasons[start:end].copy()
-        prompts, outputs = rows.prompts[start:end], rows.outputs[start:end]
+        reasons, prompts, outputs = rows.reasons.copy(), rows.prompts, rows.outputs
         for reason, fault in (
             (Reason.NEGATIVE, (prompts < 0) | (outputs < 0)),
             (Reason.NO_OUTPUT, outputs == 0),
             (Reason.OVER_MEMORY, prompts + outputs > self.options.memory),
         ):
             reasons[fault & (reasons == Reason.NONE)] = reason
+        return reasons
+
+    def _sort(self, rows: Rows, reasons: NDArray[np.int8], start: int, end: int) -> bool:
+        """Keep requests and count the others; tell whether the limit leaves room for more."""
+        prompts, outputs = rows.prompts[start:end], rows.outputs[start:end]
         kept = np.flatnonzero(reasons == Reason.NONE)
         limit = self.options.limit
         if limit is not None and len(kept) >= limit - self.kept:
@@ -360,6 +376,7 @@ class _Selection:
             return prompts.tolist(), outputs.tolist(), None
         base = int(times[0][0])
         if self.options.window is not None:
+            assert self._first is not None
             base = self._first + in_nanoseconds(self.options.window[0])
         return prompts.tolist(), outputs.tolist(), (times[0] - base).tolist()
 
@@ -381,7 +398,9 @@ def _instance(path: Path, form: Format, selection: _Selection) -> tuple[Instance
         notes.append("no arrivals in the file: all at round 0")
     elif times is not None:
         start = "the window's start" if options.window else "the first kept request"
-        notes.append(f"{form.reader.units}, rounded to nanoseconds, counted from {start}")
+        # A wrong unit shows in the span.
+        span = f"{counted(len(prompts), 'request')} over {(times[-1] - times[0]) / 1e9:,.15g} s"
+        notes.append(f"{span} ({form.reader.units}, rounded to nanoseconds, counted from {start})")
     if options.round_seconds is not None:
         notes.append(f"rounds of {options.round_seconds:g} s, arrivals rounded up")
     notes += selection.told

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -12,7 +11,13 @@ from typing import Any
 from instances.traces.numbers import Unit
 from instances.traces.reader import Reader, Rows, TokenCount, make_rows
 from instances.traces.report import Reason
-from instances.traces.stream import LARGEST_TRACE, LONGEST_ROW, LONGEST_TEXT, TraceStream
+from instances.traces.stream import (
+    LARGEST_TRACE,
+    LONGEST_ROW,
+    LONGEST_TEXT,
+    TraceStream,
+    first_object,
+)
 from instances.traces.table import read_times
 from support.jsonfile import DuplicateKeyError, no_json, without_duplicates
 from support.text import printable
@@ -21,25 +26,18 @@ from support.text import printable
 _STRETCH = 5_000
 #: Characters of the longest word or escape of JSON.
 _NEAR = 16
-#: A key, whose quotation marks no backslash is before.
-_KEY = re.compile(r'"(\w+)"\s*:')
 
 #: A prompt and its answer: texts to be counted, or numbers of tokens.
 Exchange = tuple[Any, Any]
 
 
 def keys_of(head: str) -> set[str]:
-    """Return the keys within the first object of a file, as far as the beginning shows it.
+    """Return the keys at the top of a file's first object, as far as the beginning shows it.
 
     There are none where it is no JSON, or says itself that it is a file of kvopt.
     """
-    start = head.lstrip()
-    if start[:1] not in ("{", "["):
-        return set()
-    line = start.partition("\n")[0]
-    # An object a line, unless the first is spread over several.
-    found = set(_KEY.findall(line if start[0] == "{" and line.strip() != "{" else start))
-    return set() if "schema" in found else found
+    found, _ = first_object(head)
+    return set() if (found.get("schema") or "").startswith("kvopt.") else set(found)
 
 
 class _KeyedReader(Reader):
@@ -145,6 +143,9 @@ def counted(numbers: list[int], exchanges: list[Exchange | None], count: TokenCo
         [count(each) if isinstance(each, str) else each for each in column]
         for column in zip(*pairs, strict=True)
     ]
+    for row, (texts, tokens) in enumerate(zip(pairs, zip(*lengths, strict=True), strict=True)):
+        if any(isinstance(text, str) and n is None for text, n in zip(texts, tokens, strict=True)):
+            reasons[row] = Reason.NOT_COUNTED
     rows = make_rows(numbers, None, lengths[0], lengths[1], reasons)
     # Some token must be read before another can be made of it.
     rows.reasons[(rows.prompts == 0) & (rows.reasons == Reason.NONE)] = Reason.EMPTY_PROMPT

@@ -25,6 +25,7 @@ class Reason(IntEnum):
     EMPTY_PROMPT = 5
     NO_OUTPUT = 6
     OVER_MEMORY = 7
+    NOT_COUNTED = 8
 
     def __str__(self) -> str:
         """Return the reason in words."""
@@ -40,6 +41,7 @@ _WORDS = {
     Reason.EMPTY_PROMPT: "the prompt is empty",
     Reason.NO_OUTPUT: "no output tokens",
     Reason.OVER_MEMORY: "prompt and output exceed the memory",
+    Reason.NOT_COUNTED: "the tokenizer fails on a text",
 }
 
 

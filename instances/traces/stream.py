@@ -1,4 +1,4 @@
-"""A trace's text, line by line: gzip or not, UTF-8 with a mark or without, of any size.
+"""A trace's text, line by line: of any size, otherwise as ``support.inputs`` says.
 
 Nothing but the line at hand is kept.  Whatever is no text ends the reading with the row.
 """
@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
-import zlib
+import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
 
 from instances.traces.report import TraceError
-from support.inputs import open_input
+from support.inputs import GZIP, TORN, TORN_ERRORS, encoding_of, no_text, open_input
 from support.text import printable
 
 #: Characters of the beginning by which a format is told.
@@ -23,16 +25,43 @@ HEAD = 1 << 16
 LONGEST_ROW, LONGEST_TEXT = 10**5, 1 << 24
 #: Most bytes of a trace, and most characters of its text, which may come without an end.
 LARGEST_TRACE = 10**11
-_GZIP = b"\x1f\x8b"
-_MARK = b"\xef\xbb\xbf"
-_TORN = (EOFError, gzip.BadGzipFile, zlib.error)
+#: The beginning of a first object, alone or in an array; a key in it, and its end.
+_OPENING = re.compile(r"\s*(?:\[\s*)?\{")
+_KEY = re.compile(r'[\s,]*"((?:[^"\\]|\\.)*)"\s*:\s*')
+_CLOSING = re.compile(r"\s*\}")
+_DECODER = json.JSONDecoder()
+
+
+@lru_cache(1)
+def first_object(head: str) -> tuple[dict[str, str | None], bool]:
+    """Return the keys at the top of a JSON file's first object, and whether the beginning cuts it.
+
+    Texts stand beside their keys, None beside others.  A file of kvopt's own ends with its schema,
+    and there is nothing where the file is no JSON.
+    """
+    found: dict[str, str | None] = {}
+    start = _OPENING.match(head)
+    if start is None:
+        return found, False
+    place = start.end()
+    while key := _KEY.match(head, place):
+        found[key[1]] = None
+        try:
+            value, place = _DECODER.raw_decode(head, key.end())
+        except (ValueError, RecursionError):
+            return found, True
+        if isinstance(value, str):
+            found[key[1]] = value
+            if key[1] == "schema" and value.startswith("kvopt."):
+                return found, False
+    return found, _CLOSING.match(head, place) is None
 
 
 class _Again(io.RawIOBase):
     """A stream whose beginning was read before."""
 
     def __init__(self, start: bytes, rest: io.BufferedReader) -> None:
-        self.start, self._rest = start, rest
+        self.start, self._rest = memoryview(start), rest
 
     def readable(self) -> bool:
         """Return True."""
@@ -55,7 +84,8 @@ class TraceStream:
     name
         What messages call it.
     head
-        The beginning, up to ``HEAD`` bytes, what is no UTF-8 in it replaced.
+        The beginning, ``HEAD`` bytes or as many as a first object of JSON needs, and what is no
+        text in it replaced.
     row
         The row that is being read, from 1.
 
@@ -78,21 +108,25 @@ class TraceStream:
         self._file, self._left = file, LARGEST_TRACE
         try:
             # Whoever fills a pipe may do so in pieces: each read waits for all that it asks for.
-            file = _Again(file.read(len(_GZIP)), file)
-            if file.start == _GZIP:
+            file = _Again(file.read(len(GZIP)), file)
+            if file.start == GZIP:
                 file = io.BufferedReader(gzip.GzipFile(fileobj=io.BufferedReader(file)), HEAD)
             else:
                 file = io.BufferedReader(file, HEAD)
             start: bytes = file.read(HEAD)
+            encoding = encoding_of(start)
+            if first_object(start.decode(encoding, "replace"))[1]:
+                start += file.read(LONGEST_TEXT)
             file = io.BufferedReader(_Again(start, file), HEAD)
-        except (OSError, *_TORN) as error:
+        except (OSError, *TORN_ERRORS) as error:
             self.close()
             self._unreadable(error)
-        if not start.strip(b"\xef\xbb\xbf \t\r\n"):
+        self.head = start.decode(encoding, "replace")
+        if what := no_text(start) or ("" if self.head.strip() else "an empty file"):
             self.close()
-            raise TraceError(f"{printable(self.name)}: expected a trace, found an empty file")
-        self.head = start.removeprefix(_MARK).decode("utf-8", "replace")
-        self._text = io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="\n")
+            raise TraceError(f"{printable(self.name)}: expected a trace, found {what}")
+        errors = "strict" if encoding == "utf-16" else "surrogateescape"
+        self._text = io.TextIOWrapper(file, encoding, errors, newline="\n")
 
     def close(self) -> None:
         """Close the file."""
@@ -138,7 +172,9 @@ class TraceStream:
     def _read(self, read: Any) -> str:
         try:
             text = str(read())
-        except (OSError, *_TORN) as error:
+        except UnicodeDecodeError as error:
+            self.refuse(f"expected UTF-16, found {error.reason}")
+        except (OSError, *TORN_ERRORS) as error:
             self._unreadable(error)
         self._left -= len(text)
         if self._left < 0:
@@ -146,8 +182,8 @@ class TraceStream:
         return text
 
     def _unreadable(self, error: Exception) -> NoReturn:
-        if isinstance(error, _TORN):
-            self.refuse("the gzip stream is torn here: the file is damaged or not complete")
+        if isinstance(error, TORN_ERRORS):
+            self.refuse(TORN)
         self.refuse(f"cannot be read: {getattr(error, 'strerror', None) or error}")
 
     def _check(self, text: str) -> None:

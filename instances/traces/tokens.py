@@ -49,7 +49,14 @@ def token_count(name: str | None) -> TokenCount:
     except Exception as error:  # the package raises Exception itself
         raise TraceOptionError(f"tokenizer {name}: cannot be read: {one_line(error)}") from None
 
-    def count(text: str) -> int:
-        return len(tokenizer.encode(text, add_special_tokens=False).ids)
+    def count(text: str) -> int | None:
+        # JSON can hold half of a surrogate pair, UTF-8 cannot: it counts as U+FFFD.
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        try:
+            return len(tokenizer.encode(text, add_special_tokens=False).ids)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # the package raises Exception itself, and a panic is none
+            return None
 
     return count

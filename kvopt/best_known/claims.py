@@ -31,6 +31,7 @@ class StoredRun:
     """What the registry needs of a stored run; see ``kvopt.running.record.Record``."""
 
     key: str
+    instance: str
     instance_sha256: str
     method: str
     seed: int
@@ -165,7 +166,7 @@ def _is_of_today(instance: Instance, run: StoredRun) -> bool:
     method = read_method(run.method, planned=True)
     task = Task(
         instance=instance,
-        name=instance.name,
+        name=run.instance,
         method=method,
         seed=run.seed,
         time_limit=run.time_limit,

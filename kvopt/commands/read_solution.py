@@ -40,8 +40,8 @@ from support.outputs import OutputError, check_outputs
 def main(options: Options) -> int:
     """Read the solution of a model that solve --write-model wrote, and check its schedule.
 
-    MODEL is that .mps or .lp file, SOLUTION what a solver wrote of it: SCIP, Gurobi, HiGHS (raw),
-    CBC or CPLEX.
+    MODEL is that .mps or .lp file, SOLUTION what a solver wrote of it: SCIP, Gurobi, HiGHS, CBC,
+    CPLEX or GLPK.
     """
     instances: Mapping[str, Instance]
     if options.instance is None:

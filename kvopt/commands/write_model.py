@@ -55,7 +55,8 @@ def write_model(instance: Instance, method: Method, deadline: float, options: Op
 def _written(task: Task, path: Path) -> Record:
     """Have a file written in a folder beside its place, and put it there as a whole."""
     with TemporaryDirectory(dir=path.absolute().parent, prefix=TEMPORARY) as folder:
-        file = Path(folder) / path.name
+        # Pyomo knows the formats in lower case only.
+        file = Path(folder, path.name).with_suffix(path.suffix.lower())
         finished = execute(replace(task, model_file=str(file)))
         record = finished.record
         # The size is told before the file is written, which a full disk may end.

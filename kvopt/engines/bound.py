@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from formulations.bounds.highs import quiet_highs
 from formulations.bounds.outcome import Bound
 from formulations.lagrangian.certificate import too_long
 from formulations.lagrangian.certificate_file import pattern_certificate, price_certificate
@@ -108,6 +109,4 @@ def _kept(certificate: dict[str, Any], job: Job, report: Report) -> dict[str, An
 def _solver(bound: Bound) -> str:
     if bound.prices is None:
         return ""
-    import highspy  # solved the master LPs
-
-    return f"HiGHS {highspy.Highs().version()}"
+    return f"HiGHS {quiet_highs().version()}"  # it solved the master LPs

@@ -26,7 +26,7 @@ def solve(job: Job, report: Report) -> None:
     model.name = name_of_model(model.name, job.instance)
     # Symbolic labels: x(3_17) tells request and round to whoever reads a solution back.
     settings = {"symbolic_solver_labels": True}
-    if Path(job.model_file).suffix.lower() == ".mps":
+    if Path(job.model_file).suffix == ".mps":
         # Minimising is what every reader takes for granted; GLPK and others do not know the section
         # that says so.
         settings["skip_objective_sense"] = True

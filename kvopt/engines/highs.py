@@ -9,6 +9,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.bounds.highs import quiet_highs
 from formulations.lagrangian.certificate_file import price_certificate
 from formulations.lagrangian.prices import certify_prices
 from formulations.lagrangian.starts import certified_costs
@@ -75,7 +76,7 @@ def solve(job: Job, report: Report) -> None:
         solve_covered(job, report, prepared, ("HiGHS", TOLERANCE), search.run)
         outcome, nodes = search.outcome, search.nodes
         seconds += search.seconds
-    solver = f"HiGHS {highspy.Highs().version()}"
+    solver = f"HiGHS {quiet_highs().version()}"
     report.done(solver=solver, nodes=nodes, outcome=outcome, solver_seconds=seconds)
 
 
@@ -125,8 +126,7 @@ def compile_model(prepared: Prepared) -> Compiled:
 
 
 def _engine(job: Job) -> Any:
-    engine = highspy.Highs()
-    engine.setOptionValue("output_flag", False)
+    engine = quiet_highs()
     engine.setOptionValue("threads", job.threads)
     engine.setOptionValue("random_seed", job.seed)
     # HiGHS counts its time over all runs of one object, so each run has an object of its own.

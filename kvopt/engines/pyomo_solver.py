@@ -28,8 +28,12 @@ def unavailable(solver: str) -> str:
     # Of any other name Pyomo's factory looks for a program, and would run it.
     if solver.startswith("_") or solver not in pyo.SolverFactory:
         return f"solver {solver!r} is not one that Pyomo lists"
-    if not _available(pyo.SolverFactory(solver)):
+    engine = pyo.SolverFactory(solver)
+    if not _available(engine):
         return f"solver {solver!r} is not installed (highs and cpsat come with kvopt)"
+    # As mindtpy and multistart are, which call other solvers.
+    if "load_solutions" not in getattr(engine, "CONFIG", ["load_solutions"]):
+        return f"solver {solver!r} is not one of integer programs"
     return ""
 
 
@@ -69,9 +73,13 @@ class _Search:
                 send_relaxation(self._report, value, [], largest=largest, tolerance=tolerance)
             else:
                 _take_solution(job, model, words)
-        # A bound is what the solver says of all solutions, never the value of one.
+        # A bound is what the solver says of all solutions, never the value of one ...
         if condition == "optimal" or self._known.states_bound:
-            words.bound(_number(results.problem.lower_bound))
+            bound = _number(results.problem.lower_bound)
+            # ... but of an optimum, which is all that Pyomo's interface appsi_cbc hands over.
+            if condition == "optimal" and bound == -math.inf:
+                bound = _number(results.problem.upper_bound)
+            words.bound(bound)
         if condition == "infeasible":
             words.infeasible()
         return condition == "optimal"

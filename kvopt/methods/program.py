@@ -87,7 +87,7 @@ def _send(send: Sender, path: Path, line: bytes, instance: Instance) -> None:
         if line.lstrip().startswith(b"["):
             send("schedule", starts=json.loads(line))
             return
-        schedule = parse_schedule(parse_object(line, SCHEMA))
+        schedule = parse_schedule(parse_object(line.decode(), SCHEMA))
     except (ValueError, TypeError, RecursionError) as error:
         raise OwnMethodError(one_line(f"{path.name}: {error}")) from None
     if schedule.instance_sha256 != instance.sha256:

@@ -83,7 +83,8 @@ def _reaped(module: str, lifeline: int, streams: list[int]) -> subprocess.Popen[
         # Matrices are small; with more threads patterns are priced ten times slower.
         env={"OPENBLAS_NUM_THREADS": "1"}
         | os.environ
-        | {"PYTHONPATH": python_path(), "PYTHONUNBUFFERED": "1"},
+        # Pyomo cannot be imported without docstrings.
+        | {"PYTHONPATH": python_path(), "PYTHONUNBUFFERED": "1", "PYTHONOPTIMIZE": ""},
         start_new_session=True,
         pass_fds=[lifeline],
     )

@@ -85,7 +85,8 @@ class Task:
     def key(self) -> str:
         """Hexadecimal SHA-256 of all that makes two runs the same run."""
         identity: dict[str, Any] = {
-            "instance_sha256": self.instance.sha256 if self.instance else f"unread {self.name}",
+            "instance": self.name,
+            "instance_sha256": self.instance.sha256 if self.instance else "",
             "method": self.method.text,
             "seed": self.seed,
             "time_limit": float(self.time_limit),

@@ -38,7 +38,7 @@ from kvopt.suites.sources import (
     draw_source,
     file_source,
 )
-from support.inputs import read_whole
+from support.inputs import read_text
 from support.text import did_you_mean, one_line, unknown_name
 
 FOLDER = Path(__file__).parent
@@ -227,11 +227,11 @@ def read_suite(name_or_path: str | Path) -> Suite:
 
 
 def _parse(path: Path) -> dict[str, Any]:
-    """Read TOML in UTF-8, with a byte order mark or without.
+    """Read TOML.
 
     ``tomllib`` takes time that grows squared with the parts of a key, so these are counted first.
     """
-    text = read_whole(path, MAX_BYTES).decode("utf-8-sig")
+    text = read_text(path, MAX_BYTES)
     bare = _STRING_OR_COMMENT.sub("s", text)
     parts = max(stretch.count(".") for stretch in _NO_KEY.split(bare)) + 1
     if parts > MAX_KEY_PARTS:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import cache, partial
+from pathlib import Path
 
 from instances import Instance
 from instances.traces import TraceReport
@@ -12,7 +16,8 @@ from kvopt.methods.grammar import OF_ANSWER, MethodError, read_methods, refuse_n
 from kvopt.methods.method import Method
 from kvopt.running.batch_time import batch_time_of, rounds_only
 from kvopt.running.task import Task
-from kvopt.suites import Section, load
+from kvopt.suites import Loaded, Section, Source, load
+from support.text import printable
 
 #: Used for an instance in rounds where neither a suite nor the user names one.
 DEFAULT_METHOD = "auto"
@@ -28,7 +33,8 @@ def plan(sections: Iterable[Section], listen: Listener = lambda *_: None) -> lis
 
     Within a section all methods run on an instance before the next one; where none is named those
     of the answer on an instance in seconds, ``auto`` on another.  A method that draws
-    nothing runs with seed 0 only.  An instance that cannot be read, or has a request that never
+    nothing runs with seed 0 only.  Instances of one name in several files are told apart by the
+    files.  An instance that cannot be read, or has a request that never
     fits, gives one task a method that says so.  One of ``policies`` or ``solvers`` that there is in
     rounds only is left out where an instance is in seconds.
 
@@ -41,15 +47,39 @@ def plan(sections: Iterable[Section], listen: Listener = lambda *_: None) -> lis
     """
     sections = list(sections)
     refuse_namesakes(each for section in sections for each in section.methods)
-    tasks = (task for section in sections for task in _section_tasks(section, listen))
+    read = [
+        [(source, load(source, partial(listen, section))) for source in section.sources]
+        for section in sections
+    ]
+    named = _told_apart(pair for pairs in read for pair in pairs)
+    tasks = (
+        task
+        for section in sections
+        for task in _section_tasks(section, [next(named) for _ in section.sources])
+    )
     return list({task.key: task for task in reversed(list(tasks))}.values())[::-1]
 
 
-def _section_tasks(section: Section, listen: Listener) -> Iterable[Task]:
+def _told_apart(read: Iterable[tuple[Source, Loaded]]) -> Iterator[Loaded]:
+    """Yield what was read; instances of one name get the names of their files beside it."""
+    read = list(read)
+    files: dict[str, set[Path]] = defaultdict(set)
+    for source, loaded in read:
+        if source.file is not None and loaded.instance is not None:
+            files[loaded.name].add(source.file.resolve())
+    for source, loaded in read:
+        together = files[loaded.name]
+        if source.file is not None and loaded.instance is not None and len(together) > 1:
+            file = source.file.resolve().relative_to(os.path.commonpath(together))
+            name = f"{loaded.name} ({printable(str(file))})"
+            loaded = replace(loaded, name=name, instance=replace(loaded.instance, name=name))
+        yield loaded
+
+
+def _section_tasks(section: Section, read: Iterable[Loaded]) -> Iterable[Task]:
     methods = _identified(section.methods)
     unnamed = cache(lambda timed: _identified(read_methods([_UNNAMED[timed]])))
-    for source in section.sources:
-        loaded = load(source, partial(listen, section))
+    for loaded in read:
         instance = loaded.instance
         batch_time = "" if instance is None else batch_time_of(instance, section.batch_time)
         for method, code, libraries in methods or unnamed(bool(batch_time)):

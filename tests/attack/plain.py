@@ -18,6 +18,7 @@ from instances import Instance
 from instances.files import parse_instance
 from kvopt.methods.grammar import read_method, with_prediction
 from schedules import check_schedule
+from tests.child import open_answers
 from tests.heuristics.contract import MAY_LOOP
 from tests.heuristics.twins import twin
 from tests.oracles.best_first import best_first_optimum
@@ -70,10 +71,11 @@ def _run(
 
 def main() -> None:
     """Answer until standard input ends."""
+    answers = open_answers()
     for line in sys.stdin:
         question = json.loads(line)
         found = answer(parse_instance(question["instance"]), question["calls"])
-        print(json.dumps(found), flush=True)
+        print(json.dumps(found), file=answers)
 
 
 if __name__ == "__main__":

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,10 +27,9 @@ from tests.formulations.relaxed import (
     random_multipliers,
     random_prices,
 )
+from tests.kvopt.sweep_tools import in_python
 from tests.oracles.brute_force import brute_force_optimum, schedules_up_to
 from tests.tiers import a_few
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def _drawn(seed: int, size: int) -> tuple[Instance, int, Network, Ints, random.Random]:
@@ -199,15 +195,9 @@ for seed in range(2000, 2000 + int(sys.argv[3])):
 """
 
 
-def _printed(code: str, *arguments: object) -> str:
-    """Return what a process prints that runs this."""
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
-
-
 def _met(first: int, share: float, draws: int) -> list[list[Any]]:
     """Return what the engine tells of each draw."""
-    lines = [json.loads(line) for line in _printed(_MEET, first, share, draws).splitlines()]
+    lines = [json.loads(line) for line in in_python(_MEET, first, share, draws).splitlines()]
     assert len(lines) == draws
     return lines
 
@@ -285,6 +275,6 @@ print(swept(200), peak() - before)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_level_takes_no_more_than_the_memory_allowed(threads: int) -> None:
     """On one instance, in which the kinds that bases let complete take more than the bases."""
-    reason, grown = _printed(_FULL, threads).split()
+    reason, grown = in_python(_FULL, threads).split()
     assert reason == "memory"
     assert int(grown) < 1e8

@@ -149,7 +149,7 @@ def test_a_large_file_is_read_fast_and_right(
 def test_a_plain_file_takes_the_fast_way() -> None:
     """The files that kvopt writes are plain, the requests of their objects are built in bulk."""
     instance = _many(5, lambda _: False)
-    document = bulk.plain_document(instance_files.format_instance(instance).encode())
+    document = bulk.plain_document(instance_files.format_instance(instance))
     assert document is not None
     assert document["requests"] == instance.requests
     assert bulk.plain_requests(instance_document(instance)["requests"]) == instance.requests
@@ -170,8 +170,8 @@ def test_requests_built_in_bulk_are_requests() -> None:
 
 def test_the_collector_goes_on_afterwards() -> None:
     """Python's collector of garbage runs again after a file was read, refused or not."""
-    for data in (b"", b"{}", b'{"requests": [{}]}'):
-        bulk.plain_document(data)
+    for text in ("", "{}", '{"requests": [{}]}'):
+        bulk.plain_document(text)
         assert gc.isenabled()
 
 

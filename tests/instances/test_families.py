@@ -89,7 +89,7 @@ def test_a_new_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert families()["one-more"].summary == "One more."
         families.cache_clear()
         (tmp_path / "nothing.py").write_text('"""No generator."""\n')
-        with pytest.raises(TypeError, match="expected a docstring and a generate"):
+        with pytest.raises(TypeError, match="expected a generate"):
             families()
     finally:
         families.cache_clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -99,10 +100,14 @@ def test_the_file_is_one_request_a_line() -> None:
     )
 
 
-def test_a_byte_order_mark_is_read_over(tmp_path: Path) -> None:
-    """Some editors put one before UTF-8 text; the instance is the same."""
-    path = tmp_path / "marked.json"
-    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(GOOD).encode())
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_byte_order_mark_is_read_over(
+    encoding: str, pack: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    """Some editors put one before UTF-8 or UTF-16; the instance is the same, compressed or not."""
+    path, mark = tmp_path / "marked.json", "" if encoding == "utf-8-sig" else "\ufeff"
+    path.write_bytes(pack((mark + json.dumps(GOOD)).encode(encoding)))
     assert read_instance(path) == parse_instance(GOOD)
 
 
@@ -157,8 +162,10 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     ),
     "cut off": (json.dumps(GOOD)[:-3], "no valid JSON at line 1, column "),
     "text after it": (json.dumps(GOOD) + "{}", "no valid JSON at line 1, column "),
-    "binary": (b"\x89PNG\r\n\x1a\n\x00\xff", "expected JSON in UTF-8, found byte 0x89"),
-    "UTF-16": (json.dumps(GOOD).encode("utf-16"), "expected JSON in UTF-8, found byte 0xff"),
+    "binary": (
+        b"\x89PNG\r\n\x1a\n\x00\xff",
+        "cannot be read: expected text in UTF-8, found byte 0x89",
+    ),
     "null bytes": (b"\0" * 40, "no valid JSON at line 1, column 1: expected a value, found "),
     "keys without quotes": (
         "{\n memory: 5}",

@@ -81,10 +81,14 @@ def wait_until(holds: Callable[[], object], seconds: float = 60) -> None:
         time.sleep(0.02)
 
 
+#: What libraries print goes to standard error.
+_ANSWERS = "import sys; from tests.child import open_answers; sys.stdout = open_answers()"
+
+
 def in_python(code: str, *arguments: object, folder: Path = ROOT) -> str:
     """Return what a fresh interpreter prints, which must come to its end."""
     run = subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
+        [sys.executable, "-c", f"{_ANSWERS}\n{code}", *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=120,

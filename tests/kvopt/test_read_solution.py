@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 from pathlib import Path
 
@@ -21,7 +22,11 @@ from tests.kvopt.sweep_tools import in_python
 
 #: M = 6, s = 1, o = (1, 3): at time 3 request 1 holds 4 tokens, beside it request 0 holds 2.
 PAIR = Instance("pair", 6, (Request(7, 0, 1, 1), Request(3, 0, 1, 3)))
-MODEL = f"* Source: Pyomo\nNAME {name_of_model('ilp', PAIR)}\nROWS\n N  tel\n"
+MODEL = (
+    f"* Source: Pyomo\nNAME {name_of_model('ilp', PAIR)}\nROWS\n N  tel\n E  once\nCOLUMNS\n"
+    "     x(0_0) once 1\n     x(0_2) tel 2\n     x(0_2) once 1\n     x(1_0) once 1\n"
+    "RHS\n     RHS once 1\n"
+)
 
 #: Request 0 starts at round 2, request 1 at round 0, as each solver writes it.
 FORMATS = {
@@ -35,6 +40,15 @@ FORMATS = {
     "highs": "Model status\nOptimal\n\n# Primal solution values\nFeasible\nObjective 6\n"
     "# Columns 3\nx(0_0) 0\nx(0_2) 1\nx(1_0) 1\n# Rows 1\nc_e_start_once(0)_ 1\n\n"
     "# Dual solution values\nFeasible\n# Columns 3\nx(0_0) 2\nx(0_2) 0\nx(1_0) 0\n",
+    "highs pretty": "Columns\n    Index Status  Lower  Upper  Primal  Dual  Type     Name\n"
+    "        0             0      1       0        Integer  x(0_0)\n"
+    "        1     LB      0      1       1  0.25  Integer  x(0_2)\n"
+    "        2             0    inf       1        Integer  x(1_0)\nRows\n",
+    "glpk": "   No. Column name       Activity     Lower bound   Upper bound\n"
+    "     1 x(0_0)       *              0             0             1\n"
+    "     2 x(0_2)\n                    *              1             0             1\n"
+    "     3 x(1_0)       NU             1             0             1      0.2857\n",
+    "glpk raw": "c Status:     INTEGER OPTIMAL\ns mip 1 3 o 2\ni 1 1\nj 1 0\nj 2 1\nj 3 1\ne o f\n",
     "cplex": '<?xml version = "1.0"?>\n<CPLEXSolution>\n <variables>\n'
     '  <variable name="x(0_0)" index="0" value="0"/>\n'
     '  <variable name="x(0_2)" index="1" value="1"/>\n'
@@ -55,9 +69,19 @@ def _read(folder: Path, *more: object) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_each_format_is_read(name: str, folder: Path) -> None:
+@pytest.mark.parametrize("wrapping", ["", "gzip", "mark", "windows"])
+def test_each_format_is_read(name: str, wrapping: str, folder: Path) -> None:
     """TEL 3 + 3: request 0 (id 7) completes at 2 + 1, request 1 at 0 + 3."""
-    (folder / "found.sol").write_text(FORMATS[name])
+    for file, text in (("found.sol", FORMATS[name]), ("model.mps", MODEL)):
+        data = {
+            "": text.encode(),
+            "gzip": gzip.compress(text.encode()),
+            "mark": b"\xef\xbb\xbf" + text.encode(),
+            "windows": text.replace("\n", "\r\n").encode(
+                "utf-8" if file == "model.mps" else "utf-16"
+            ),
+        }[wrapping]
+        (folder / file).write_bytes(data)
     result = _read(folder, "--out", "found.json", "--by", f"{name} 9")
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout == "valid: instance 'pair', n=2, TEL 6\n"
@@ -68,14 +92,15 @@ def test_each_format_is_read(name: str, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "found no x(0_t) above a half"),
-        ("solution status: infeasible\nno solution available\n", "found no x(0_t)"),
+        ("", "expected values of x(REQUEST_ROUND) as SCIP, "),
+        ("solution status: infeasible\nno solution available\n", "write them, found none"),
+        ("x(0_0) 0\n", "found no x(0_t) above a half"),
+        ("s mip 1 2 o 2\nj 1 1\nj 2 1\n", "expected 3 columns as in model.mps, found 2"),
+        ("PK\x03\x04", "expected text, found a zip archive"),
         ("x(0_0) 1\nx(1_0) 0.5\nx(1_1) 0.5\n", "found no x(1_t) above a half"),
         ("x(0_0) 1\nx(0_2) 1\nx(1_0) 1\n", "request 0 of the model has two"),
         ("x(0_0) 1\nx(1_0) 1\nx(2_0) 1\n", "expected a request below 2, found 2"),
         ("x(0_0) 1\nx(1_0) nan\n", "found no x(1_t)"),
-        # HiGHS' pretty style has the value before the name, that of the next variable behind it.
-        ("1  0 1 0 Integer x(0_0)\n1  0 1 1 Integer x(1_0)\n", "found no x(0_t)"),
     ],
 )
 def test_what_is_no_solution_is_one_line(text: str, told: str, folder: Path) -> None:
@@ -123,23 +148,25 @@ def test_a_model_of_something_else_is_one_line(model: str | None, told: str, fol
 
 @pytest.mark.parametrize(("suffix", "formulation"), [("mps", "ilp"), ("lp", "ilp-sparse")])
 def test_highs_solves_an_exported_model(suffix: str, formulation: str, tmp_path: Path) -> None:
-    """Its own solution file of a model of the library is a schedule of the known optimum."""
+    """Its own solution files of a model of the library are a schedule of the known optimum."""
     name = "tiny_ids_with_gaps"
-    model, solution = tmp_path / f"m.{suffix}", tmp_path / "m.sol"
+    model = tmp_path / f"m.{suffix}"
     given = [name, "--formulation", formulation, "--write-model", model]
     assert run_command(kvopt.commands.solve.main, *given, cwd=tmp_path).returncode == 0
     code = (
         "import sys, highspy; h = highspy.Highs(); h.setOptionValue('output_flag', False); "
-        "h.readModel(sys.argv[1]); h.run(); h.writeSolution(sys.argv[2], 0)"
+        "h.readModel(sys.argv[1]); h.run(); [h.writeSolution(f'{k}.sol', k) for k in range(5)]"
     )
-    in_python(code, model, solution)
-    result = run_command(main, model, solution, cwd=tmp_path)
-    assert (result.returncode, result.stderr) == (0, "")
+    in_python(code, model, folder=tmp_path)
     instance = read_instance(find_instance(name))
     known = registered(instance)
     assert known is not None
     assert known.reason == "optimal"
-    assert result.stdout == f"valid: instance {name!r}, n={len(instance)}, TEL {known.upper}\n"
+    told = f"valid: instance {name!r}, n={len(instance)}, TEL {known.upper}\n"
+    # Raw, pretty, GLPK's two, sparse.
+    for style in range(5):
+        result = run_command(main, model, f"{style}.sol", cwd=tmp_path)
+        assert (result.returncode, result.stdout, result.stderr) == (0, told, ""), style
 
 
 def test_an_output_replaces_no_input(folder: Path) -> None:

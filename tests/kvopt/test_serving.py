@@ -138,8 +138,8 @@ def test_the_sweep_resumes_and_tells_batch_times_apart(
     assert sum("`four`" in line for line in lines) == 2
 
 
-def test_keys_of_instances_in_rounds_are_what_they_were() -> None:
-    """Only a batch time adds to a key, since the hash does not tell seconds from rounds."""
+def test_a_batch_time_is_part_of_a_key() -> None:
+    """The hash does not tell seconds from rounds."""
     requests = (Request(0, 0, 1, 1),)
     rounds = Instance("x", 5, requests)
     seconds = Instance("x", 5, requests, time_unit="second")
@@ -148,8 +148,6 @@ def test_keys_of_instances_in_rounds_are_what_they_were() -> None:
         Task(rounds, "x", read_method("svf")),
         Task(seconds, "x", read_method("svf"), batch_time="unit"),
     ]
-    # As it was before there were batch times.
-    assert tasks[0].key == "7bbb8c222a26dbffdc9c35dad3bd785b1895ddb0d2da01f8ea435fcedaf59c67"
     assert tasks[0].key != tasks[1].key
     assert Task.from_line(tasks[1].to_line()) == tasks[1]
 

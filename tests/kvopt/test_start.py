@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -75,6 +76,19 @@ def test_the_time_of_a_shell_before_the_command_does_not_count() -> None:
     solve = [sys.executable, "solve.py", "tiny_handover", "--policy", "svf", "--time-limit", "5"]
     ended = subprocess.run(
         [sys.executable, "-c", _IN_ITS_PLACE, *solve], cwd=ROOT, capture_output=True, text=True
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.split()[-2:] == ["checker", "valid"]
+
+
+def test_without_docstrings() -> None:
+    """Policies have no summaries then, and Pyomo, which needs its own, is loaded with them."""
+    ended = subprocess.run(
+        [sys.executable, "-OO", "solve.py", "tiny_handover", "--method", "highs:ilp", "--quiet"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONOPTIMIZE": "2"},
+        capture_output=True,
+        text=True,
     )
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.split()[-2:] == ["checker", "valid"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -355,3 +356,17 @@ def test_one_draw_in_several_streams(tmp_path: Path) -> None:
     assert len(times) == 3
     assert {each.time_unit for each in drawn if each} == {"second"}
     assert len({source.name for source in section.sources}) == 3
+
+
+def test_files_of_one_content_are_instances_of_their_own(tmp_path: Path) -> None:
+    """Under the files' names where the instance's are one, under their own where they differ."""
+    drawn = families()["chat"].generate(seed=0, n=2)
+    for folder in ("", "x"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        write_instance(drawn, tmp_path / folder / "a.json")
+    write_instance(replace(drawn, name="other"), tmp_path / "b.json")
+    names = [str(tmp_path), str(tmp_path / "x"), str(tmp_path / "a.json")]
+    tasks = plan(read_inputs(names, Wishes(methods=(read_method("svf"),))))
+    expected = [f"{drawn.name} (a.json)", "other", f"{drawn.name} (x/a.json)"]
+    assert [task.instance and task.instance.name for task in tasks] == expected
+    assert len({task.key for task in tasks}) == 3

@@ -78,9 +78,9 @@ def test_every_closed_window_comes_with_its_certificate(monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("memory", "requests"),
     [
-        (7, [(1, 2, 2), (1, 4, 3), (1, 4, 3)]),
+        (7, [(1, 2, 5), (3, 1, 3)]),
         (10, [(3, 4, 6), (2, 0, 6), (2, 1, 2), (1, 0, 4)]),
-        (11, [(0, 2, 5), (0, 4, 6)]),
+        (11, [(0, 0, 6), (2, 0, 1), (2, 4, 6), (3, 0, 2)]),
     ],
 )
 def test_what_prices_prove_within_windows_says_so(

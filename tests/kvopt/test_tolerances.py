@@ -274,8 +274,9 @@ def test_words_of_others_are_notes(activity: float, tolerance: float) -> None:
 class _Engine:
     """Stands in for a solver of Pyomo's: says optimal, with a bound below its schedule."""
 
-    def __init__(self) -> None:
+    def __init__(self, bound: float) -> None:
         self.asked: dict[str, Any] = {}
+        self.bound = bound
 
     def available(self, exception_flag: bool) -> bool:
         return not exception_flag
@@ -283,18 +284,27 @@ class _Engine:
     def solve(self, _: Any, **settings: Any) -> SolverResults:
         self.asked = settings
         results = SolverResults()
-        results.problem.lower_bound = 3.0
+        results.problem.lower_bound = self.bound
         results.problem.upper_bound = 4.0
         results.solver.termination_condition = TerminationCondition.optimal
         return results
 
 
-@pytest.mark.parametrize(("name", "believed"), [("appsi_highs", True), ("ipopt", False)])
+@pytest.mark.parametrize(
+    ("name", "stated", "believed"),
+    [
+        ("appsi_highs", 3.0, [3]),
+        # This interface states no bound: at an optimum it is the value.
+        ("appsi_cbc", -math.inf, [4]),
+        ("ipopt", 3.0, []),
+        ("ipopt", -math.inf, []),
+    ],
+)
 def test_only_the_bound_of_a_known_solver_counts(
-    name: str, believed: bool, monkeypatch: pytest.MonkeyPatch
+    name: str, stated: float, believed: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The gaps of a known solver are set to 0 and its own bound is taken; others prove nothing."""
-    engine = _Engine()
+    engine = _Engine(stated)
     registered = {name: None}
 
     class Factory(dict):  # type: ignore[type-arg]
@@ -309,10 +319,17 @@ def test_only_the_bound_of_a_known_solver_counts(
     pyomo_solver.solve(job, Report(events.append))
     told = [event for event in events if isinstance(event, BoundProved)]
     bounds = [event.value for event in told if event.source == name]
-    assert bounds == ([3] if believed else [])
+    assert bounds == believed
     assert engine.asked["options"] == KNOWN.get(name, Known()).options
     if believed:
         assert set(engine.asked["options"].values()) == {0.0}
+
+
+def test_a_solver_that_takes_no_integer_program_is_refused() -> None:
+    """Pyomo lists its own heuristics, which call other solvers, among them."""
+    told = pyomo_solver.unavailable("multistart")
+    assert told == "solver 'multistart' is not one of integer programs"
+    assert pyomo_solver.unavailable("appsi_highs") == ""
 
 
 def test_every_known_solver_has_a_gap_of_zero() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +15,7 @@ import instances.traces.reading
 import instances.traces.stream
 import schedules.check_command
 from instances.batch_time import BatchTimeError, read_batch_time
+from instances.batch_time.vllm_log import read_log
 from instances.files import read_instance
 from instances.traces import TraceOptions
 from instances.traces.reading import read_trace
@@ -90,6 +94,39 @@ def test_a_pipe_that_nobody_fills_is_refused(
     (tmp_path / f"link{suffix}").symlink_to(tmp_path / f"pipe{suffix}")
     with pytest.raises(ValueError, match="expected a file, found a named pipe"):
         read(tmp_path / f"{name}{suffix}")
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (lzma.compress(b"x"), "an xz file"),
+        (bz2.compress(b"x"), "a bzip2 file"),
+        (b"PAR1\x15\x04", "a Parquet file"),
+        (b"PK\x03\x04", "a zip archive"),
+        (b"\x28\xb5\x2f\xfd\x20", "a zstd file"),
+        (b"\n<!DOCTYPE html>\n<html>", "an HTML page"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0", "a pointer of Git LFS"),
+        (b"t.csv".ljust(257, b"\0") + b"ustar", "a tar archive"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_a_file_of_another_kind_is_named(
+    data: bytes, kind: str, pack: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    """Wherever text is read, compressed or not."""
+    path = tmp_path / "file.toml"
+    path.write_bytes(pack(data))
+    for read in (
+        read_instance,
+        read_schedule,
+        read_suite,
+        read_log,
+        lambda path: read_batch_time(f"fitted({path})"),
+        lambda path: read_trace(path, TraceOptions(memory=3000)),
+    ):
+        with pytest.raises(ValueError, match=f"expected (text|a trace), found {kind}"):
+            read(path)
 
 
 def test_a_stream_of_the_process_is_read() -> None:

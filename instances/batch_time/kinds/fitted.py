@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from instances.batch_time.batch_time_kind import BatchTimeKind
 from instances.batch_time.kinds.linear import linear
 from instances.batch_time.model import MOST_PICOSECONDS, BatchTime, BatchTimeError, Range
-from support.inputs import read_whole
+from support.inputs import read_text
 from support.text import printable
 
 _NAME = "fitted"
@@ -74,7 +74,7 @@ def _solve(rows: Rows) -> list[int]:
 def _read(where: str, path: str) -> Rows:
     """Return prefill, decode, kv, seconds and square of each row, shape (rows, 5)."""
     try:
-        text = read_whole(path, _LARGEST_FILE).decode("utf-8-sig")
+        text = read_text(path, _LARGEST_FILE)
         with io.StringIO(text, newline="") as file:
             reader = csv.reader(file, strict=True)
             header = [name.strip().casefold() for name in next(reader, [])]

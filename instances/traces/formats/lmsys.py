@@ -37,10 +37,6 @@ class LmsysReader(ConversationReader):
         """Return the keys, or the column where it is there."""
         return super().names(head) | (set(header_of(head)) & {_COLUMN})
 
-    def claims(self, head: str) -> bool:
-        """Tell whether the header has the column, or the first object the keys."""
-        return super().claims(head) or _COLUMN in header_of(head)
-
     def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
         """Yield the rows; see :class:`instances.traces.reader.Reader`."""
         if not header_of(stream.head):
@@ -84,4 +80,4 @@ def _turns(text: str) -> Any:
     return None
 
 
-READER = LmsysReader((_COLUMN, "role", "content"), _exchange)
+READER = LmsysReader((_COLUMN,), _exchange)

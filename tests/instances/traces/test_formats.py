@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -54,13 +55,14 @@ def test_the_sample_is_read(case: Case) -> None:
 
 
 @each_case
-@pytest.mark.parametrize("wrapping", ["gzip", "mark", "crlf", "no end", "forced"])
+@pytest.mark.parametrize("wrapping", ["gzip", "mark", "utf-16", "crlf", "no end", "forced"])
 def test_the_wrapping_changes_nothing(case: Case, wrapping: str, tmp_path: Path) -> None:
-    """Gzip, a byte order mark, line ends of Windows, none at the end, the format by its name."""
+    """Gzip, a byte order mark, UTF-16, line ends of Windows, no end, the format by its name."""
     data = case.path.read_bytes()
     wrapped = {
         "gzip": gzip.compress(data),
         "mark": b"\xef\xbb\xbf" + data,
+        "utf-16": data.decode().encode("utf-16"),
         "crlf": data.replace(b"\n", b"\r\n"),
         "no end": data.rstrip(b"\n"),
         "forced": data,
@@ -71,6 +73,56 @@ def test_the_wrapping_changes_nothing(case: Case, wrapping: str, tmp_path: Path)
     instance, report = read_trace(path, TraceOptions(memory=MEMORY, format=form))
     assert rows_of(instance) == case.requests
     assert skips_of(report) == case.skipped
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ('{"prompt": "a b", "output_tokens": 2, "schema": {"type": "object"}}', "vllm-custom"),
+        (
+            '{"timestamp": 0, "input_length": 2, "output_length": 2, "a": [{"schema": "kvopt."}]}',
+            "mooncake",
+        ),
+        (
+            '{"completed": 1, "stats": {"requests": [{"schema": 1}]}, "input_lens": [2],'
+            ' "output_lens": [2]}',
+            "vllm-bench",
+        ),
+        (
+            f'{{"info": [{"1, " * 70_000}1],\n "input_lens": [2], "output_lens": [2]}}',
+            "vllm-bench",
+        ),
+        ('[{"tags": ["conversation:", {"input_lens": 1}], "conversations": []}]', "sharegpt"),
+    ],
+)
+def test_keys_are_looked_for_at_the_top(text: str, form: str, tmp_path: Path) -> None:
+    """Whatever stands below them, and however far behind the beginning they are."""
+    path = tmp_path / "trace.jsonl"
+    path.write_text(text)
+    assert is_trace(path, TraceOptions(memory=9))
+    if form == "sharegpt":
+        with pytest.raises(TraceError, match="1 row skipped: no prompt with an answer"):
+            read_trace(path, TraceOptions(memory=9))
+    else:
+        instance, report = read_trace(path, TraceOptions(memory=9))
+        assert (report.format, rows_of(instance)) == (form, [(0, 2, 2)])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"version": 1, "experiments": [{"requests": []}]}', "keys of a format, found version, "),
+        ("a;b\n1;2\n", "columns of a format, found a;b; expected commas as separator"),
+        ("a,b\n1,2\n", "or name a format of kvopt convert --list (--format NAME)"),
+        ("arrived_at,b\n", "rename yours, or name the format (--format NAME)"),
+    ],
+)
+def test_an_unknown_file_leads_to_the_formats(text: str, told: str, tmp_path: Path) -> None:
+    """The message says what was found, and what names a format; it is no instance either."""
+    path = tmp_path / "trace.csv"
+    path.write_text(text)
+    with pytest.raises(TraceError, match=re.escape(told)):
+        read_trace(path, TraceOptions(memory=9))
 
 
 @each_case
@@ -134,6 +186,28 @@ def test_a_window_is_half_open_and_moves_the_origin(case: Case) -> None:
         assert rows_of(instance) == [(0, *case.requests[1][1:])]
 
 
+def test_a_window_counts_from_the_first_request(tmp_path: Path) -> None:
+    """Not from a damaged row above it; where none is a request nothing is within."""
+    path = tmp_path / "trace.csv"
+    header, damaged = "arrived_at,num_prefill_tokens,num_decode_tokens\n", "0,?,1\n50,1,0\n"
+    path.write_text(f"{header}{damaged}100,99999,1\n107,2,3\n111,4,5\n")
+    instance, report = read_trace(path, TraceOptions(memory=MEMORY, window=(5, 10)))
+    assert rows_of(instance) == [(2, 2, 3)]
+    assert (report.rows, report.skipped) == (1, ())
+    path.write_text(header + damaged)
+    with pytest.raises(TraceError, match="no row is within the window"):
+        read_trace(path, TraceOptions(memory=MEMORY, window=(0, 10)))
+
+
+def test_the_span_shows_a_wrong_unit(tmp_path: Path) -> None:
+    """An hour of whole seconds under Mooncake's keys is read as 3.6 s, and said to be."""
+    path = tmp_path / "trace.jsonl"
+    row = '{{"timestamp": {}, "input_length": 1, "output_length": 1, "hash_ids": []}}\n'
+    path.write_text("".join(row.format(time) for time in range(0, 3601, 600)))
+    _, report = read_trace(path, TraceOptions(memory=9))
+    assert any("7 requests over 3.6 s (timestamp: milliseconds" in each for each in report.notes)
+
+
 @pytest.mark.parametrize(
     ("seconds", "rounds"), [(1.0, [0, 1, 2]), (0.5, [0, 1, 4]), (2.0, [0, 1, 1]), (1.5, [0, 1, 2])]
 )
@@ -172,7 +246,7 @@ def test_a_new_file_is_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert rows_of(instance) == [(0, 3, 4)]
         formats.cache_clear()
         (tmp_path / "nothing.py").write_text('"""No reader."""\n')
-        with pytest.raises(TypeError, match="expected a docstring and a READER"):
+        with pytest.raises(TypeError, match="expected a READER"):
             formats()
     finally:
         formats.cache_clear()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -52,6 +53,27 @@ def test_a_tokenizer_of_a_file(tmp_path: Path) -> None:
     assert instance.prompts.tolist() == [3, 1, 7]
     assert instance.outputs.tolist() == [5, 1, 1]
     assert f"tokens of {path}" in report.notes
+
+
+def test_texts_on_which_a_tokenizer_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of a surrogate pair counts as U+FFFD; whatever else is raised skips its row."""
+
+    class Letters:
+        def encode(self, text: str, **_: bool) -> SimpleNamespace:
+            text.encode()  # the package takes no surrogates
+            if "x" in text:
+                raise BaseException("a panic of the package")
+            return SimpleNamespace(ids=list(text))
+
+    package = SimpleNamespace(Tokenizer=SimpleNamespace(from_pretrained=lambda _: Letters()))
+    monkeypatch.setitem(sys.modules, "tokenizers", package)
+    path = tmp_path / "t.jsonl"
+    texts = ["\\ud83d b", "x", "\\ud83d\\ude00"]  # as JSON writes them
+    path.write_text("".join(f'{{"prompt": "{text}", "output_tokens": 2}}\n' for text in texts))
+    instance, report = read_trace(path, TraceOptions(memory=9, tokenizer="letters"))
+    assert instance.prompts.tolist() == [3, 1]
+    (skipped,) = report.skipped
+    assert str(skipped) == "1 row skipped: the tokenizer fails on a text (first in row 2)"
 
 
 def test_a_tokenizer_that_is_none(tmp_path: Path) -> None:
