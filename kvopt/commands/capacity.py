@@ -11,7 +11,14 @@ import pandas as pd
 from instances import InfeasibleInstanceError, InstanceFileError
 from instances.batch_time import DEFAULT, read_batch_time
 from kvopt.commands.in_seconds import deploy
-from kvopt.commands.workload import RESUMES, plain_table, prepared, store_of, write_texts
+from kvopt.commands.workload import (
+    RESUMES,
+    plain_table,
+    prepared,
+    store_of,
+    tell_unread,
+    write_texts,
+)
 from kvopt.commands.workload_arguments import CAPACITY
 from kvopt.methods.grammar import MethodError, read_methods
 from kvopt.methods.knowledge import only_bounds
@@ -66,6 +73,7 @@ def main(options: Options) -> int:
         raise UsageError(f"--methods: expected one that makes schedules, found {options.methods}")
     suffixes = {"export": (".csv", ".json"), "plot": (".svg",)}
     instance, wishes = prepared(options, "kvopt capacity says", suffixes)
+    tell_unread(options, methods, wishes)
     table, runs = capacity(
         instance,
         methods,

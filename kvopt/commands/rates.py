@@ -11,7 +11,14 @@ import click
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from kvopt.best_bound import coverage, percent_left
 from kvopt.commands.in_seconds import deploy
-from kvopt.commands.workload import RESUMES, plain_table, prepared, store_of, write_texts
+from kvopt.commands.workload import (
+    RESUMES,
+    plain_table,
+    prepared,
+    store_of,
+    tell_unread,
+    write_texts,
+)
 from kvopt.commands.workload_arguments import RATES
 from kvopt.methods.grammar import MethodError, read_methods
 from kvopt.store import StoreError
@@ -64,6 +71,7 @@ def main(options: Options) -> int:
     methods = read_methods((options.methods,))
     suffixes = {"export": (".csv",), "plot": (".svg",)}
     instance, wishes = prepared(options, "--rates says", suffixes)
+    tell_unread(options, methods, wishes)
     try:
         table, answers, wrong = rate_sweep(
             instance,

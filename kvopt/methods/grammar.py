@@ -271,16 +271,14 @@ def _read_file(parsed: MethodText) -> Method:
         raise MethodError(f"file:{name!r}: expected a path without control characters")
     # Also what is not read again here; a process of the command runs it.
     note(found)
-    try:
-        digest = read_source(found).digest
-    except (OSError, SyntaxError) as error:
-        raise MethodError(f"file:{found.name}: {' '.join(str(error).split())}") from None
     # One spelling wherever the command is called from.
     parsed = replace(parsed, path=shown(found) if is_own_file(found) else found.name)
+    declared, fault = Described(found.name, False), ""
     if is_python(found):
-        declared, fault = described(found, digest)
-    else:
-        declared, fault = Described(found.name, False), ""
+        try:
+            declared, fault = described(found, read_source(found).digest)
+        except (OSError, SyntaxError) as error:
+            raise MethodError(f"file:{found.name}: {' '.join(str(error).split())}") from None
     if declared is not None:
         return _called(parsed, found, declared)
     if parsed.arguments or parsed.prediction is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cache, partial
 
 from instances import Instance
@@ -46,8 +46,8 @@ def plan(sections: Iterable[Section], listen: Listener = lambda *_: None) -> lis
 
 
 def _section_tasks(section: Section, listen: Listener) -> Iterable[Task]:
-    methods = _identified(section.methods)
-    unnamed = cache(lambda timed: _identified(read_methods([_UNNAMED[timed]])))
+    methods = _identified(section.methods, section.outputs)
+    unnamed = cache(lambda timed: _identified(read_methods([_UNNAMED[timed]]), section.outputs))
     for source in section.sources:
         loaded = load(source, partial(listen, section))
         instance = loaded.instance
@@ -73,14 +73,17 @@ def _section_tasks(section: Section, listen: Listener) -> Iterable[Task]:
                     fault=fault,
                     fault_status=loaded.fault_status,
                     batch_time=batch_time,
+                    outputs=section.outputs,
                 )
 
 
-def _identified(methods: Iterable[Method]) -> list[tuple[Method, str, dict[str, str]]]:
+def _identified(
+    methods: Iterable[Method], outputs: Collection[str]
+) -> list[tuple[Method, str, dict[str, str]]]:
     found = []
     for method in methods:
         try:
-            found.append((method, fingerprint(method), versions(method)))
+            found.append((method, fingerprint(method, outputs), versions(method, outputs)))
         except (OSError, SyntaxError) as error:
             raise MethodError(f"{method.text}: {' '.join(str(error).split())}") from None
     return found
