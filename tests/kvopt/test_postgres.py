@@ -152,7 +152,7 @@ def test_two_writers(location: str) -> None:
 
     works = [partial(each, store) for each in (write, write_at_once) for store in stores]
     assert side_by_side(*works) == []
-    assert stores[0].statuses() == {run.record.key: "feasible" for run in runs}
+    assert {key for key, _ in stores[0].statuses()} == {run.record.key for run in runs}
     assert stores[1].schedule("key 7") == RUN.schedule
     for store in stores:
         store.close()
@@ -171,7 +171,7 @@ def test_server_that_stops_and_comes_back(server: PostgresServer, database: str)
     assert "\n" not in str(caught.value)
     assert PASSWORD not in str(caught.value)
     store.put(named("second"))
-    assert store.statuses() == {RECORD.key: "feasible", "second": "feasible"}
+    assert {key for key, _ in store.statuses()} == {RECORD.key, "second"}
     store.close()
 
 
