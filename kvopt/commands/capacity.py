@@ -23,6 +23,7 @@ from kvopt.commands.workload_arguments import CAPACITY
 from kvopt.methods.grammar import MethodError, read_methods
 from kvopt.methods.knowledge import only_bounds
 from kvopt.store import StoreError
+from kvopt.store.export import frame_csv
 from kvopt.sweeps.capacity import HIGHEST, Probe, capacity, capacity_bound
 from support.command import Command, Options
 from support.outputs import OutputError
@@ -135,7 +136,7 @@ def _write(table: pd.DataFrame, runs: pd.DataFrame, options: Options) -> None:
         texts["export"] = (
             finite.to_json(orient="records", indent=1) + "\n"
             if options.export.lower().endswith(".json")
-            else table.to_csv(index=False, lineterminator="\n")
+            else frame_csv(table)
         )
     if options.plot is not None:
         from reports.figures.pareto import pareto_figure  # loads seaborn: seconds

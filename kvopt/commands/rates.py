@@ -22,6 +22,7 @@ from kvopt.commands.workload import (
 from kvopt.commands.workload_arguments import RATES
 from kvopt.methods.grammar import MethodError, read_methods
 from kvopt.store import StoreError
+from kvopt.store.export import frame_csv
 from kvopt.sweeps.rates import RatesError, of_methods, rate_sweep, read_rates
 from support.command import Command, Options
 from support.outputs import OutputError
@@ -152,7 +153,7 @@ def _cell(value: float, name: str) -> str:
 def _write(table: pd.DataFrame, options: Options) -> None:
     texts = {}
     if options.export is not None:
-        texts["export"] = table.to_csv(index=False, lineterminator="\n")
+        texts["export"] = frame_csv(table)
     if options.plot is not None:
         from reports.figures.rates import rates_figure  # loads seaborn: seconds
 

@@ -189,7 +189,7 @@ def _with_registry(rows: pd.DataFrame, values: pd.Series, side: str) -> pd.DataF
     in_rounds = rows["batch_time"].eq("")
     of_instance = values.groupby([rows["instance_sha256"], rows["batch_time"]])
     known = {sha: entry[side] for sha, entry in known_values().items()}
-    told = rows["instance_sha256"].map(known).where(in_rounds).astype("Int64")
+    told = pd.Series(map(known.get, rows["instance_sha256"]), rows.index, "Int64").where(in_rounds)
     return pd.DataFrame(
         {"least": of_instance.transform("min"), "most": of_instance.transform("max"), "told": told}
     )
