@@ -12,6 +12,8 @@ from support.checkout import CHECKOUT, ROOT
 PACKAGES = (
     "claims", "formulations", "heuristics", "instances", "kvopt", "reports", "schedules", "support",
 )  # fmt: skip
+#: The list of a report's files, in its folder.
+REPORT_MARKER = ".kvopt-report"
 #: In the folder from which a command is called.
 DEFAULT_STORE = Path("results") / "runs.sqlite"
 

@@ -1,6 +1,7 @@
 """The files of a report in their folder: written, and those of an earlier report removed.
 
-A list beside them, ``.kvopt-report``, says which files are the report's.  What it does not name is
+A list beside them, ``.kvopt-report``, says which files are the report's: a line on what they are,
+then a path a line.  What it does not name is
 someone's own: it is neither written over nor removed.
 """
 
@@ -10,12 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from kvopt.places import REPORT_MARKER as MARKER
 from support.inputs import no_file
 from support.jsonfile import TEMPORARY, write_text
 from support.outputs import OutputError, check_folder
 
-#: The list of a folder's files: a line on what they are, then a path a line.
-MARKER = ".kvopt-report"
 #: Longest list that is read (bytes).
 _LONGEST = 10**7
 

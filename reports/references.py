@@ -94,12 +94,18 @@ def references(
         instances in seconds all values are nanoseconds.
     """
     cases = _cases(rows, best_known or {}, beside)
-    # Of no case, too, there are columns.
-    columns = list(_line(_Case()))
     made = [_line(case) for case in cases.values()]
-    lines = pd.DataFrame(made, index=list(cases), columns=columns)
-    for column in ("upper", "lower", "known", "opt"):
-        lines[column] = lines[column].astype("Int64")
+    # Of no case, too, there are columns; in a frame of dictionaries integers would be floats.
+    lines = pd.DataFrame(
+        {
+            name: pd.Series(
+                [each[name] for each in made],
+                list(cases),
+                dtype="Int64" if name in ("upper", "lower", "known", "opt") else object,
+            )
+            for name in _line(_Case())
+        }
+    )
     about = ["id", "sha", "instance", "family", "n", "memory", "batch_time", "instance_sha256"]
     instances = rows.drop_duplicates("id")[about]
     return instances.join(lines, on="sha").set_index("id")

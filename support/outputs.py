@@ -71,6 +71,12 @@ def check_apart(
                 raise OutputError(f"{option} {path}: is the same file as {other} {before}")
 
 
+def written_paths(outputs: Iterable[str | Path]) -> tuple[str, ...]:
+    """Return absolute paths of outputs, and of the files that the standard streams go to."""
+    streams = (path for path in map("/dev/fd/{}".format, (1, 2)) if os.path.isfile(path))
+    return tuple(map(os.path.realpath, (*outputs, *streams)))
+
+
 def check_folder(
     option: str, folder: str | Path, owned: Iterable[str], inputs: Iterable[str | Path] = ()
 ) -> None:

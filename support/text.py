@@ -14,6 +14,8 @@ _LONGEST = 600
 WIDTH = 100
 #: The blank between a number, or an interval, and its unit.
 _UNIT = re.compile(r"(?<=[\d\]]) (?=(?:%|s|ms|GB|tokens?|rounds?)(?:\W|$))")
+#: What begins a formula, also behind quotes, so that each text has a cell of its own.
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 #: Most names that a complaint proposes, and how alike they must be, from 0 to 1.
 _PROPOSED, _ALIKE = 3, 0.55
 #: Most that begin with the word: it may be a name whose end was left out.
@@ -51,6 +53,16 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([columns, *rows])
     return text.getvalue()
+
+
+def guarded(text: str) -> str:
+    """Return the text of a CSV cell that no spreadsheet takes for a formula: ``'=1+1``."""
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def unguarded(text: str) -> str:
+    """Return the text of which :func:`guarded` made a cell."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
 def counted(number: int, what: str) -> str:

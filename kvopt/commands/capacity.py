@@ -11,11 +11,19 @@ import pandas as pd
 from instances import InfeasibleInstanceError, InstanceFileError
 from instances.batch_time import DEFAULT, read_batch_time
 from kvopt.commands.in_seconds import deploy
-from kvopt.commands.workload import RESUMES, plain_table, prepared, store_of, write_texts
+from kvopt.commands.workload import (
+    RESUMES,
+    plain_table,
+    prepared,
+    store_of,
+    tell_unread,
+    write_texts,
+)
 from kvopt.commands.workload_arguments import CAPACITY
 from kvopt.methods.grammar import MethodError, read_methods
 from kvopt.methods.knowledge import only_bounds
 from kvopt.store import StoreError
+from kvopt.store.export import frame_csv
 from kvopt.sweeps.capacity import HIGHEST, Probe, capacity, capacity_bound
 from support.command import Command, Options
 from support.outputs import OutputError
@@ -66,6 +74,7 @@ def main(options: Options) -> int:
         raise UsageError(f"--methods: expected one that makes schedules, found {options.methods}")
     suffixes = {"export": (".csv", ".json"), "plot": (".svg",)}
     instance, wishes = prepared(options, "kvopt capacity says", suffixes)
+    tell_unread(options, methods, wishes)
     table, runs = capacity(
         instance,
         methods,
@@ -127,7 +136,7 @@ def _write(table: pd.DataFrame, runs: pd.DataFrame, options: Options) -> None:
         texts["export"] = (
             finite.to_json(orient="records", indent=1) + "\n"
             if options.export.lower().endswith(".json")
-            else table.to_csv(index=False, lineterminator="\n")
+            else frame_csv(table)
         )
     if options.plot is not None:
         from reports.figures.pareto import pareto_figure  # loads seaborn: seconds

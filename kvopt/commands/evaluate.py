@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -31,11 +31,13 @@ from kvopt.commands.workload import (
     check_beside_store,
     store_of,
     tell,
+    tell_unread,
     whose_lines,
     wishes_of,
 )
 from kvopt.executors import Executor, ExecutorError
-from kvopt.methods.grammar import MethodError, read_methods
+from kvopt.methods.fingerprint import UNREAD
+from kvopt.methods.grammar import MethodError, read_methods, unique_methods
 from kvopt.methods.knowledge import shown_method
 from kvopt.running.batch_time import read_wish, refuse_silent_default
 from kvopt.running.record import FAILED
@@ -163,6 +165,7 @@ def _planned(options: Options) -> list[Task]:
     wishes = wishes_of(options, methods=methods, threads=options.threads)
     sections = read_inputs(options.inputs, wishes, trace_options(options))
     tasks = plan(sections, listen)
+    tell_unread(options, unique_methods(task.method for task in tasks), wishes)
     if not options.quiet:
         timed = dict.fromkeys(
             (task.batch_time, task.instance.memory)
@@ -203,11 +206,31 @@ def _left(tasks: list[Task], store: Store, options: Options) -> list[Task]:
     stored = {} if options.rerun else store.statuses()
     if options.rerun_failed:
         stored = {key: status for key, status in stored.items() if status not in FAILED}
-    todo = [task for task in tasks if task.key not in stored]
+    todo = [task for task in tasks if (task.key, task.code) not in stored]
     if not options.quiet and tasks:
         skipped = len(tasks) - len(todo)
         print(f"{counted(len(tasks), 'run')}, {skipped} of them stored already", flush=True)
+        tell(_edited(todo, store))
     return todo
+
+
+def _edited(todo: list[Task], store: Store) -> Iterator[str]:
+    """Yield one line for each file of the user's that has changed since it was run."""
+    files = {task.method.text: task.code for task in todo if task.method.path is not None}
+    for text, code in files.items():
+        stored = len([found for (found,) in store.select("code", method=text) if found != code])
+        if stored and not code.startswith(UNREAD):
+            runs = counted(stored, "stored run")
+            yield f"{text}: its sources have changed since {runs} (docs/sweeps.md)"
+
+
+def _changed(tasks: list[Task], store: Store) -> Iterator[str]:
+    """Yield one line for each method whose sources have changed while it ran."""
+    stored = store.statuses()
+    runs = Counter(each.method.text for each in tasks if (each.key, each.code) not in stored)
+    for text, count in runs.items():
+        told = f"{text}: its sources have changed during the sweep (docs/sweeps.md)"
+        yield f"{told}: {counted(count, 'run')} will run again"
 
 
 def _executor(options: Options, shown: Display) -> Executor:
@@ -245,6 +268,7 @@ def _finish(tasks: list[Task], now: int, seconds: float, store: Store, options: 
     if keys is not None and len(runs) < len(keys):
         raise ExecutorError(f"{len(keys) - len(runs)} runs have no row")
     written = _written(keys, store, options)
+    tell(_changed(tasks, store))
     if not options.quiet:
         statuses = Counter(run.status for run in runs)
         rows = [

@@ -9,10 +9,11 @@ from heuristics.predictions import PREDICTIONS
 from heuristics.registry import policies
 from instances.batch_time import batch_times
 from kvopt.methods.engines import named_engines
-from kvopt.methods.grammar import ANSWER, FORM
+from kvopt.methods.grammar import ANSWER
 from kvopt.methods.installed import installed_methods
 from kvopt.methods.knowledge import knowledge_words
 from kvopt.methods.options import Declared, describe
+from kvopt.methods.syntax import FORM
 from kvopt.suites import read_suite, suites
 
 #: What the form of a method leaves open.

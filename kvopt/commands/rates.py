@@ -11,10 +11,18 @@ import click
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from kvopt.best_bound import coverage, percent_left
 from kvopt.commands.in_seconds import deploy
-from kvopt.commands.workload import RESUMES, plain_table, prepared, store_of, write_texts
+from kvopt.commands.workload import (
+    RESUMES,
+    plain_table,
+    prepared,
+    store_of,
+    tell_unread,
+    write_texts,
+)
 from kvopt.commands.workload_arguments import RATES
 from kvopt.methods.grammar import MethodError, read_methods
 from kvopt.store import StoreError
+from kvopt.store.export import frame_csv
 from kvopt.sweeps.rates import RatesError, of_methods, rate_sweep, read_rates
 from support.command import Command, Options
 from support.outputs import OutputError
@@ -64,6 +72,7 @@ def main(options: Options) -> int:
     methods = read_methods((options.methods,))
     suffixes = {"export": (".csv",), "plot": (".svg",)}
     instance, wishes = prepared(options, "--rates says", suffixes)
+    tell_unread(options, methods, wishes)
     try:
         table, answers, wrong = rate_sweep(
             instance,
@@ -144,7 +153,7 @@ def _cell(value: float, name: str) -> str:
 def _write(table: pd.DataFrame, options: Options) -> None:
     texts = {}
     if options.export is not None:
-        texts["export"] = table.to_csv(index=False, lineterminator="\n")
+        texts["export"] = frame_csv(table)
     if options.plot is not None:
         from reports.figures.rates import rates_figure  # loads seaborn: seconds
 

@@ -14,6 +14,8 @@ from instances.generate import drawn_family
 from instances.named import find_instance, hides
 from instances.traces.arguments import trace_options
 from instances.traces.reading import read_input
+from kvopt.methods.fingerprint import unread_neighbours
+from kvopt.methods.method import Method
 from kvopt.places import DEFAULT_STORE
 from kvopt.running.batch_time import read_wish, refuse_silent_default, whose
 from kvopt.store import StoreError
@@ -22,7 +24,7 @@ from kvopt.sweeps.inputs import Wishes
 from support.command import Options, refuse_suffixes
 from support.jsonfile import write_text
 from support.masking import mask_text
-from support.outputs import OutputError, check_apart, check_outputs
+from support.outputs import OutputError, check_apart, check_outputs, written_paths
 from support.text import find_name
 from support.usage import UsageError, complain
 
@@ -54,13 +56,23 @@ def prepared(
 
 def wishes_of(options: Options, **more: Any) -> Wishes:
     """Return what is wished of the runs."""
+    outputs = (vars(options).get(name) for name in ("report", "export", "plot"))
     return Wishes(
         seeds=options.seeds,
         time_limit=options.time_limit,
         memory_limit=options.memory_limit,
         batch_time=read_wish(options.batch_time),
+        outputs=written_paths(
+            [*store_files(options.store or DEFAULT_STORE), *filter(None, outputs)]
+        ),
         **more,
     )
+
+
+def tell_unread(options: Options, methods: Iterable[Method], wishes: Wishes) -> None:
+    """Say which files have too much around them for their runs to be taken from the store."""
+    for line in unread_neighbours(methods, wishes.outputs or ()):
+        complain(options.program, line)
 
 
 def tell(lines: Iterable[str]) -> None:

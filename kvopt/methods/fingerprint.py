@@ -5,17 +5,22 @@ import, and those that a registry finds for it by name.  So an edit reruns what 
 nothing else.  Of the sweep's machinery only what calls the method and judges it is part of it, and
 of ``support`` only what a result of kvopt's own methods can depend on.  What reads these sources is
 none of it: another digest of the same sources would be seen in every row.
+
+A file of the user's may use anything: its digest covers the whole suite and its own neighbours
+(``kvopt.methods.neighbours``).
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
 import importlib.metadata
 import pkgutil
 import platform
 import re
-from collections.abc import Iterable
+import secrets
+from collections.abc import Collection, Iterable
 from functools import cache
 from pathlib import Path
 
@@ -27,8 +32,9 @@ from heuristics.registry import policies
 from kvopt.engines.start import warm_start_policies
 from kvopt.methods.engines import engine_of, engines
 from kvopt.methods.method import Method
+from kvopt.methods.neighbours import MOST_BYTES, MOST_FILES, TooMuchError, neighbours
 from kvopt.methods.options import read_formulation
-from kvopt.methods.sources import foreign, is_python, module_file, reachable, read_source
+from kvopt.methods.sources import foreign, module_file, package_files, reachable, read_source
 from kvopt.running.batch_time import ENGINES
 
 #: Libraries whose version changes no schedule and no bound.
@@ -54,17 +60,43 @@ _READING = "kvopt.methods.sources"
 _PROVING = ("formulations.", "kvopt.engines.")
 #: Run every policy.
 _SIMULATION = ("heuristics.simulator", "heuristics.predictions")
+#: What a file of the user's may use, and of it what imports the libraries that decide a result.
+_SUITE = ("support", "instances", "schedules", "formulations", "heuristics", "kvopt")
+_COMPUTING = ("formulations", "heuristics", "kvopt/engines")
+#: Begins the code of a file whose neighbours are too many: no other call returns the same.
+UNREAD = "unread-"
 
 
-def fingerprint(method: Method) -> str:
+def fingerprint(method: Method, outputs: Collection[str] = ()) -> str:
     """Return the digest of the sources that a method can reach.
+
+    Parameters
+    ----------
+    outputs
+        Absolute paths of what the command writes, which is no source of a file of the user's.
 
     Raises
     ------
-    OSError, SyntaxError
-        If a file of the method cannot be read or is not Python.
+    OSError
+        If a file of the method cannot be read.
     """
-    return _digest(f"{name} {read_source(path).digest}" for name, path in _files(method).items())
+    lines, found = [], _files(method)
+    if method.path is not None:
+        try:
+            lines.append(neighbours(method.path, outputs).digest)
+        except TooMuchError:
+            return UNREAD + secrets.token_hex(4)
+    return _digest(lines + [f"{name} {read_source(path).digest}" for name, path in found.items()])
+
+
+def unread_neighbours(methods: Iterable[Method], outputs: Collection[str] = ()) -> list[str]:
+    """Return one line for each file of the user's with too many neighbours."""
+    return [
+        f"{method.text}: its folder has more than {MOST_FILES:,} files or {MOST_BYTES / 1e9:g} GB, "
+        "so that it runs again each time: give it a folder of its own"
+        for method in methods
+        if method.path is not None and fingerprint(method, outputs).startswith(UNREAD)
+    ]
 
 
 def proof_fingerprint(method: Method) -> str:
@@ -91,14 +123,20 @@ def _digest(lines: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:16]
 
 
-def versions(method: Method) -> dict[str, str]:
+def versions(method: Method, outputs: Collection[str] = ()) -> dict[str, str]:
     """Return the versions of Python and of the libraries that a method's sources import.
 
     Nothing is imported for it.  A library that is not installed is left out: then the method has
     none of its results either.
     """
     found = {"python": platform.python_version()}
-    for library in sorted(foreign(reached(method).values(), method.folder) - _BESIDE):
+    if method.path is None:
+        libraries = foreign(reached(method).values())
+    else:
+        libraries = foreign(package_files(_COMPUTING).values())
+        with contextlib.suppress(TooMuchError):
+            libraries |= neighbours(method.path, outputs).modules
+    for library in sorted(libraries - _BESIDE):
         version = _version(library)
         if version is not None:
             found[library] = version
@@ -106,11 +144,10 @@ def versions(method: Method) -> dict[str, str]:
 
 
 def _files(method: Method) -> dict[str, Path]:
+    if method.path is not None:
+        return package_files(_SUITE)
     around = {module: module_file(module) for module in _AROUND}
     found = reached(method) | {module: path for module, path in around.items() if path}
-    if method.kind == "file":
-        # It may use anything, and how a program's answer is read decides what it is.
-        return found
     return {
         module: path
         for module, path in found.items()
@@ -119,17 +156,7 @@ def _files(method: Method) -> dict[str, Path]:
 
 
 def reached(method: Method) -> dict[str, Path]:
-    """Return the files that a method can reach, by module; one's own file has no name."""
-    if method.kind == "file":
-        assert method.path is not None
-        source = read_source(method.path)
-        if not is_python(method.path):
-            return {"": method.path} | reachable(["kvopt.methods.program"])
-        # What defines a policy is run by the simulator, which it need not import.
-        more = [*(_SIMULATION if "POLICY" in source.names else ())]
-        more += _advice() if method.advised else []
-        own = {"": method.path}
-        return own | reachable([*source.imports, *more], method.folder)
+    """Return the files of the project that a method of the project can reach, by module."""
     if method.call is not None:
         policy = method.call.policy
         modules = [_policy_modules()[policy.name], *_SIMULATION]
@@ -181,4 +208,6 @@ def _version(library: str) -> str | None:
     try:
         return importlib.metadata.version(library)
     except importlib.metadata.PackageNotFoundError:
-        return None
+        # Another name than that of its module, as with yaml of PyYAML; to look for it takes long.
+        names = importlib.metadata.packages_distributions().get(library, ())
+        return ", ".join(map(importlib.metadata.version, names)) or None

@@ -1,4 +1,4 @@
-"""Methods as text, in one grammar wherever a method is named, each with one canonical text::
+"""Methods by their text, in one grammar (``kvopt.methods.syntax``), each with one canonical text::
 
     NAME[:FORMULATION][(option=value, ...)][ with PREDICTION(...)]
 
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -34,16 +33,20 @@ from kvopt.methods.described import Described, OwnCall, described, described_of
 from kvopt.methods.engines import default_engine, engine_of, named_engines
 from kvopt.methods.installed import installed_methods
 from kvopt.methods.method import Method
-from kvopt.methods.options import (
-    NAME,
-    MethodError,
-    format_call,
-    read_call,
-    read_formulation,
-    read_values,
-)
+from kvopt.methods.options import format_call, read_formulation, read_values
 from kvopt.methods.policy import PolicyCall
 from kvopt.methods.sources import is_python, read_source
+from kvopt.methods.syntax import (
+    FILE,
+    Arguments,
+    Call,
+    MethodError,
+    MethodText,
+    file_text,
+    parse_call,
+    parse_method,
+    split_methods,
+)
 from kvopt.places import is_own_file, shown
 from support.checkout import ROOT
 from support.inputs import note
@@ -65,9 +68,6 @@ __all__ = [
 #: What a name is looked for among: a method is a solver, a policy or a file.
 Among = Literal["method", "solver", "policy"]
 
-FILE = "file:"
-#: How a method is written, for messages.
-FORM = "NAME[:FORMULATION][(option=value,...)][ with PREDICTION(...)], where NAME may be file:PATH"
 #: What stands for many methods, among several.
 EVERY_POLICY, EVERY_SOLVER, OF_ANSWER = "policies", "solvers", "answer"
 #: What an instance in seconds is answered by (``kvopt.answer``): vLLM's scheduler, and what is good
@@ -83,24 +83,6 @@ ANSWER = (
     *("srpt", "svf", "svf-first-fit", "mc-sf-total", "mc-sf-first-fit"),
     "local-search(moves=200)",
     "bound",
-)
-
-_METHOD = re.compile(
-    rf"\s*(?P<name>{NAME})\s*(?::\s*(?P<formulation>{NAME})\s*)?(?:\((?P<inside>[^()]*)\)\s*)?"
-    r"(?:(?<=[\s)])with\s(?P<prediction>.*))?",
-    re.DOTALL | re.IGNORECASE,
-)
-#: How the text of a file begins: case and blanks count for nothing, as in other names.
-_OF_FILE = re.compile(r"^file\s*:\s*", re.IGNORECASE)
-# A path may hold commas and parentheses; it ends with .py.
-_FILE = re.compile(
-    r"(?P<path>.*\.py)\s*(?:\((?P<inside>[^()]*)\)\s*)?(?:(?<=[\s)])with\s(?P<prediction>.*))?",
-    re.DOTALL | re.IGNORECASE,
-)
-_PIECE = re.compile(
-    r"\s*((?i:file\s*:).*?\.py(?:\s*\([^()]*\))?(?:\s*(?<=[\s)])(?i:with)\s[^,(]*(?:\([^()]*\))?)?(?=\s*(?:,|$))"
-    r"|(?:[^,(]|\([^)]*\)?)*)\s*(?:,|$)",
-    re.DOTALL,
 )
 
 #: Asks Pyomo in a process of its own, since loading it takes a second and may load engines.  Of a
@@ -123,18 +105,6 @@ _ASK_SECONDS = 60
 _PYOMO_ALIKE = 0.75
 
 
-def split_methods(text: str) -> list[str]:
-    """Split ``a,b(x=1,y=2)`` at the commas that stand outside of parentheses."""
-    pieces = []
-    position = 0
-    while position < len(text):
-        match = _PIECE.match(text, position)
-        assert match is not None
-        pieces.append(match.group(1).strip())
-        position = match.end()
-    return [piece for piece in pieces if piece]
-
-
 def read_methods(texts: Iterable[str]) -> tuple[Method, ...]:
     """Return the methods of texts that may hold several each, every method once.
 
@@ -153,10 +123,10 @@ def read_methods(texts: Iterable[str]) -> tuple[Method, ...]:
 
 def _group(text: str) -> list[Method]:
     """Return the methods that ``policies``, with a prediction or without, or another group is."""
-    match = _METHOD.fullmatch(text)
-    if match is None or match["formulation"] is not None or match["inside"] is not None:
+    parsed = parse_method(text)
+    if parsed.formulation is not None or parsed.arguments is not None:
         return []
-    name, prediction = match["name"].casefold(), match["prediction"]
+    name, prediction = parsed.name.casefold(), parsed.prediction
     if name == EVERY_POLICY:
         found = every_policy(prediction)
     elif name == EVERY_SOLVER and prediction is None:
@@ -186,7 +156,7 @@ def refuse_namesakes(methods: Iterable[Method]) -> None:
         if method.path is None:
             continue
         # By whatever parameters they are called.
-        name = FILE + _named_file(method.text)[0]
+        name = file_text(parse_method(method.text).path)
         if paths.setdefault(name, method.path) != method.path:
             raise MethodError(
                 f"{name} is two files, {paths[name]} and {method.path}: "
@@ -194,12 +164,12 @@ def refuse_namesakes(methods: Iterable[Method]) -> None:
             )
 
 
-def with_prediction(policy: str, prediction: str | None) -> str:
+def with_prediction(policy: str, prediction: str | Call | None) -> str:
     """Return the text of a policy that is told a prediction, if there is one."""
     return policy if prediction is None else f"{policy} with {prediction}"
 
 
-def every_policy(prediction: str | None = None) -> list[Method]:
+def every_policy(prediction: str | Call | None = None) -> list[Method]:
     """Return every policy with default parameters, told the prediction where that changes it.
 
     Raises
@@ -238,38 +208,31 @@ def read_method(text: str, planned: bool = False, *, among: Among = "method") ->
     """
     if not isinstance(text, str):  # of a caller from Python
         raise MethodError(f"expected the text of a method, found {text!r}")
-    text = _OF_FILE.sub(FILE, text.strip())
-    if text.startswith(FILE):
+    parsed = parse_method(text)
+    if parsed.path:
         if among == "solver":
-            raise MethodError(f"a file is no solver, write --method {text}")
-        return Method(text, "file") if planned else _read_file(text)
-    if among != "solver" and _FILE.fullmatch(text):
-        raise MethodError(f"unknown {among} {text!r}; did you mean {FILE}{text}?")
-    match = _METHOD.fullmatch(text)
-    if match is None:
-        found = text.partition("(")[0].strip()
-        near = did_you_mean(found, _names(among)) if found else ""
-        raise MethodError(f"unknown {among} {text!r}, expected {FORM}{near}")
-    name, formulation, inside, prediction = match.group(
-        "name", "formulation", "inside", "prediction"
-    )
+            raise MethodError(f"a file is no solver, write --method {parsed}")
+        return Method(str(parsed), "file") if planned else _read_file(parsed)
+    name, prediction = parsed.name, parsed.prediction
+    if among != "solver" and name.endswith(".py"):
+        raise MethodError(f"unknown {among} {text!r}; did you mean {FILE}{text.strip()}?")
     known = find_name(name, policies())
     if known is not None and among != "solver":
-        if formulation is not None:
+        if parsed.formulation is not None:
             raise MethodError(f"{known} is a policy: it takes no formulation")
-        return _read_policy(policies()[known], inside, prediction, planned)
+        return _read_policy(policies()[known], parsed.arguments, prediction, planned)
     if not planned and among != "solver" and find_name(name, named_engines()) is None:
         installed = installed_methods().get(name)
         if installed is not None:
-            return _read_file(f"{FILE}{installed}{text[match.end('name') :]}")
+            return _read_file(replace(parsed, name="", path=str(installed)))
     solver = _solver(name, planned, among)
     if prediction is not None:
         raise MethodError(f"{solver} knows the outputs: it takes no prediction")
-    if formulation is None:
-        if inside is not None:
-            raise MethodError(f"{solver}: options go with a formulation, as in {_example(solver)}")
-        return Method(solver, "auto" if solver == "auto" else "engine", solver=solver)
-    return _read_engine(solver, formulation, inside)
+    if parsed.formulation is not None:
+        return _read_engine(solver, Call(parsed.formulation, parsed.arguments))
+    if parsed.arguments is not None:
+        raise MethodError(f"{solver}: options go with a formulation, as in {_example(solver)}")
+    return Method(solver, "auto" if solver == "auto" else "engine", solver=solver)
 
 
 def method_of_document(document: Mapping[str, Any]) -> Method:
@@ -283,27 +246,16 @@ def method_of_document(document: Mapping[str, Any]) -> Method:
     text = document["text"]
     if not text.startswith(FILE):
         return read_method(text, planned=True)
-    name, inside, prediction = _named_file(text)
-    path = Path(document["path"] or ROOT / name)
+    parsed = parse_method(text)
+    path = Path(document["path"] or ROOT / parsed.path)
     told = document["own"]
     if told is None:
         return Method(text, "file", path=path)
-    return _called(FILE + name, path, described_of(told), inside, prediction)
+    return _called(parsed, path, described_of(told))
 
 
-def _named_file(text: str) -> tuple[str, str | None, str | None]:
-    """Return path, parameters and prediction of the text of a file of one's own.
-
-    A program, whose name does not end with .py, takes neither.
-    """
-    match = _FILE.fullmatch(text.removeprefix(FILE))
-    if match is None:
-        return text.removeprefix(FILE).strip(), None, None
-    return match["path"].strip(), match["inside"], match["prediction"]
-
-
-def _read_file(text: str) -> Method:
-    name, inside, prediction = _named_file(text)
+def _read_file(parsed: MethodText) -> Method:
+    name = parsed.path
     try:
         given = Path(name).expanduser()
         here = given.resolve()
@@ -312,36 +264,33 @@ def _read_file(text: str) -> Method:
     except (OSError, ValueError, RuntimeError) as error:
         # Too long, a NUL, a loop of links, or the home of a user that there is not.
         reason = getattr(error, "strerror", None) or error
-        raise MethodError(f"file:{name}: {reason}") from None
+        raise MethodError(f"{FILE}{name}: {reason}") from None
     if not found.is_file() or not (is_python(found) or os.access(found, os.X_OK)):
         raise MethodError(f"file:{name}: expected a Python file or a program, found none there")
     if not found.as_posix().isprintable():
         raise MethodError(f"file:{name!r}: expected a path without control characters")
     # Also what is not read again here; a process of the command runs it.
     note(found)
-    try:
-        digest = read_source(found).digest
-    except (OSError, SyntaxError) as error:
-        raise MethodError(f"file:{found.name}: {' '.join(str(error).split())}") from None
     # One spelling wherever the command is called from.
-    name = shown(found) if is_own_file(found) else found.name
+    parsed = replace(parsed, path=shown(found) if is_own_file(found) else found.name)
+    declared, fault = Described(found.name, False), ""
     if is_python(found):
-        declared, fault = described(found, digest)
-    else:
-        declared, fault = Described(found.name, False), ""
+        try:
+            declared, fault = described(found, read_source(found).digest)
+        except (OSError, SyntaxError) as error:
+            raise MethodError(f"file:{found.name}: {' '.join(str(error).split())}") from None
     if declared is not None:
-        return _called(FILE + name, found, declared, inside, prediction)
-    if inside or prediction is not None:
-        raise MethodError(f"{FILE}{name}: its parameters are not known: {fault}")
+        return _called(parsed, found, declared)
+    if parsed.arguments or parsed.prediction is not None:
+        raise MethodError(f"{FILE}{parsed.path}: its parameters are not known: {fault}")
     # Its run tells what is wrong with it, as a row.
-    return Method(FILE + name, "file", path=found)
+    return Method(str(parsed), "file", path=found)
 
 
-def _called(
-    name: str, path: Path, declared: Described, inside: str | None, prediction: str | None
-) -> Method:
+def _called(parsed: MethodText, path: Path, declared: Described) -> Method:
     """Return a file of one's own with its parameters, and what its policy is told."""
-    values = read_values(name, inside or "", declared.parameters)
+    name, prediction = file_text(parsed.path), parsed.prediction
+    values = read_values(name, parsed.arguments, declared.parameters)
     text = format_call(name, values, declared.parameters)
     if prediction is None:
         return Method(text, "file", path=path, own=OwnCall(declared, values))
@@ -361,9 +310,9 @@ def _refuse_useless(name: str, policy: Policy | Described) -> None:
 
 
 def _read_policy(
-    policy: Policy, inside: str | None, prediction: str | None, planned: bool
+    policy: Policy, arguments: Arguments | None, prediction: Call | None, planned: bool
 ) -> Method:
-    values = read_values(policy.name, inside or "", policy.parameters)
+    values = read_values(policy.name, arguments, policy.parameters)
     text = format_call(policy.name, values, policy.parameters)
     if prediction is None:
         return Method(text, "policy", call=PolicyCall(policy, values, None, {}, text))
@@ -374,14 +323,14 @@ def _read_policy(
     return Method(text, "policy", call=PolicyCall(policy, values, chosen, told, text))
 
 
-def read_prediction(text: str) -> tuple[Prediction, dict[str, Any], str]:
+def read_prediction(text: str | Call) -> tuple[Prediction, dict[str, Any], str]:
     """Return a prediction, its values, and its canonical text."""
-    model, inside = read_call("prediction", text)
-    known = find_name(model, PREDICTIONS)
+    call = parse_call(text) if isinstance(text, str) else text
+    known = find_name(call.name, PREDICTIONS)
     if known is None:
-        raise MethodError(unknown_name("prediction", model, PREDICTIONS))
+        raise MethodError(unknown_name("prediction", call.name, PREDICTIONS))
     chosen = PREDICTIONS[known]
-    told = read_values(known, inside, chosen.parameters)
+    told = read_values(known, call.arguments, chosen.parameters)
     _refuse_contradiction(chosen, told)
     return chosen, told, format_call(known, told, chosen.parameters)
 
@@ -436,8 +385,8 @@ def _names(among: Among) -> list[str]:
     ]
 
 
-def _read_engine(solver: str, name: str, inside: str | None) -> Method:
-    formulation, options = read_formulation(name if inside is None else f"{name}({inside})")
+def _read_engine(solver: str, call: Call) -> Method:
+    formulation, options = read_formulation(str(call))
     kind = engine_of(solver).solves
     if kind is None:
         raise MethodError(f"{solver} takes no formulation, found {formulation.name!r}")

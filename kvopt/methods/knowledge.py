@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
@@ -11,9 +11,10 @@ from heuristics.policy import AdvisedPolicy, Policy, RoundPolicy
 from heuristics.registry import policies
 from instances import Instance
 from kvopt.methods.described import Described
-from kvopt.methods.grammar import FILE, MethodError, read_method, read_prediction
+from kvopt.methods.grammar import MethodError, read_method, read_prediction
 from kvopt.methods.method import Method
 from kvopt.methods.options import bound_only
+from kvopt.methods.syntax import Call, parse_method
 from schedules.evidence import CERTIFICATE, VOLUMES
 
 #: What a policy knows: every output; a prediction of each, which is exact, or that of the
@@ -124,15 +125,16 @@ def shown_method(text: str, own_name: str = "") -> str:
     goes by the name that it gives itself (the row's column ``own_name``), with the file behind it:
     ``longest(beta=2) [mine.py]``, ``mine [program]``.
     """
-    name, found, prediction = text.partition(" with ")
-    if found and method_of_row(text) is not None and (values := _prediction_values(prediction)):
-        text = f"{name} with {values}"
-    if not own_name or not text.startswith(FILE):
+    try:
+        parsed = parse_method(text)
+    except MethodError:
         return text
-    file, python, called = text.removeprefix(FILE).rpartition(".py")
-    if not python:
-        return f"{own_name} [program]"
-    return f"{own_name}{called} [{file}.py]"
+    if parsed.prediction and method_of_row(text) and (told := _told(parsed.prediction)):
+        text = str(parsed := replace(parsed, prediction=told))
+    if not own_name or not parsed.path:
+        return text
+    kind = parsed.path if parsed.path.endswith(".py") else "program"
+    return f"{replace(parsed, name=own_name, path='')} [{kind}]"
 
 
 def shown_source(source: str) -> str:
@@ -146,14 +148,14 @@ def shown_methods(texts: Iterable[str], own_names: Iterable[str]) -> list[str]:
     return list(map(shown_method, texts, own_names))
 
 
-def _prediction_values(text: str) -> str:
-    """Return a prediction with all its values, ``interval(1,1000)``; empty where it has none."""
+def _told(call: Call) -> Call | None:
+    """Return a prediction with all its values, ``interval(1,1000)``; None where it has none."""
     try:
-        prediction, told_values, _ = read_prediction(text)
+        prediction, told_values, _ = read_prediction(call)
     except MethodError:
-        return ""
+        return None
     values = [f"{told_values[each.name]:g}" for each in prediction.parameters]
-    return f"{prediction.name}({','.join(values)})" if values else ""
+    return Call(prediction.name, tuple(("", each) for each in values)) if values else None
 
 
 @cache

@@ -56,11 +56,6 @@ class Method:
         return self.text
 
     @property
-    def folder(self) -> Path | None:
-        """Where a file of one's own may import further modules from."""
-        return None if self.path is None else self.path.parent
-
-    @property
     def task_path(self) -> str:
         """The path that a line of a task needs beside the text, which does not lead to it."""
         return "" if self.path is None or is_own_file(self.path) else str(self.path)

@@ -13,12 +13,11 @@ from typing import Any
 
 from formulations.registry import RELAXED, Formulation, Option, formulations
 from heuristics.policy import Choice, Parameter
+from kvopt.methods.syntax import Arguments, MethodError, call_text, parse_call
 from support.text import did_you_mean, find_name, unknown_name
 
 #: Numbers in ASCII digits; more passes float(): underscores, other alphabets, infinities.
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?", re.IGNORECASE)
-NAME = r"[A-Za-z0-9_.+-]+"
-_CALL = re.compile(rf"\s*({NAME})\s*(?:\(([^()]*)\)\s*)?")
 _SWITCH = {"yes": True, "no": False}
 #: Largest value of a formulation's option that is a number.
 _LARGEST = 2**31 - 1
@@ -44,15 +43,13 @@ Declared = Parameter | Choice | Option | Keyword
 OptionValues = dict[str, bool | int]
 
 
-class MethodError(ValueError):
-    """A method is unknown or its parameters are not right; the message is one line."""
-
-
-def read_values(name: str, inside: str, declared: Sequence[Declared]) -> dict[str, Any]:
+def read_values(
+    name: str, arguments: Arguments | None, declared: Sequence[Declared]
+) -> dict[str, Any]:
     """Return the value of all that is declared, defaults where none is given.
 
-    They stand inside of parentheses, by position, as in ``interval(1,1000)``, or by name; messages
-    name what takes them.
+    They are given by position, as in ``interval(1,1000)``, or by name; messages name what takes
+    them.
 
     Raises
     ------
@@ -61,14 +58,13 @@ def read_values(name: str, inside: str, declared: Sequence[Declared]) -> dict[st
     """
     known = {each.name: each for each in declared}
     given: dict[str, Any] = {}
-    for position, entry in enumerate(inside.split(",") if inside.strip() else []):
-        key, equals, value = (part.strip() for part in entry.partition("="))
-        if not equals and key and position < len(declared):
-            key, value = declared[position].name, key
+    for position, (key, value) in enumerate(arguments or ()):
+        if not key and value and position < len(declared):
+            key = declared[position].name
         meant = find_name(key, known)
         if meant is None:
-            takes = ", ".join(known) or "no options"
-            raise MethodError(f"{name} takes {takes}, found {key!r}{did_you_mean(key, known)}")
+            takes, found = ", ".join(known) or "no options", key or value
+            raise MethodError(f"{name} takes {takes}, found {found!r}{did_you_mean(found, known)}")
         if meant in given:
             raise MethodError(f"{name}: {meant} occurs twice")
         given[meant] = _read(name, known[meant], value)
@@ -87,8 +83,7 @@ def changed_values(values: Mapping[str, Any], declared: Sequence[Declared]) -> d
 def format_call(name: str, values: Mapping[str, Any], declared: Sequence[Declared]) -> str:
     """Return the name with the values that differ from their defaults."""
     changed = changed_values(values, declared)
-    inside = ",".join(f"{key}={_shown(value)}" for key, value in changed.items())
-    return f"{name}({inside})" if inside else name
+    return call_text(name, ((key, _shown(value)) for key, value in changed.items()))
 
 
 def format_formulation(formulation: Formulation, values: Mapping[str, bool | int]) -> str:
@@ -104,27 +99,13 @@ def read_formulation(text: str) -> tuple[Formulation, OptionValues]:
     MethodError
         If the text is no formulation, or an option or a value is unknown.
     """
-    name, inside = read_call("formulation", text)
-    known = find_name(name, formulations())
+    call = parse_call(text)
+    known = find_name(call.name, formulations())
     if known is None:
-        raise MethodError(unknown_name("formulation", name, formulations()))
+        raise MethodError(unknown_name("formulation", call.name, formulations()))
     formulation = formulations()[known]
-    values = read_values(known, inside, formulation.options)
+    values = read_values(known, call.arguments, formulation.options)
     return formulation, changed_values(values, formulation.options)
-
-
-def read_call(what: str, text: str) -> tuple[str, str]:
-    """Return the name of a call and what stands in its parentheses.
-
-    Raises
-    ------
-    MethodError
-        If the text is no call.
-    """
-    match = _CALL.fullmatch(text)
-    if match is None:
-        raise MethodError(f"{what}: expected NAME or NAME(option=value,...), found {text!r}")
-    return match.group(1), match.group(2) or ""
 
 
 def bound_only(formulation: Formulation, options: OptionValues) -> tuple[bool, OptionValues]:

@@ -176,7 +176,7 @@ def as_policy_call(policy: Policy, method: Method) -> PolicyCall:
             f"{method.path.name}: its POLICY declares something else than when it was asked"
         )
     if own is None:
-        values = read_values(policy.name, "", policy.parameters)
+        values = read_values(policy.name, None, policy.parameters)
         return PolicyCall(policy, values, None, {}, method.text)
     return PolicyCall(policy, own.values, own.prediction, own.prediction_values, method.text)
 

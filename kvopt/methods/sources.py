@@ -22,7 +22,7 @@ from support.inputs import read_whole
 
 @dataclass(frozen=True)
 class Source:
-    """One Python file, or another one that is run, which has nothing but a digest.
+    """One Python file.
 
     Attributes
     ----------
@@ -33,14 +33,11 @@ class Source:
         a command; of ``from a import b`` both ``a`` and ``a.b``, since b may be a module.
     words
         The texts in it that are single words; a name by which a registry finds a file is one.
-    names
-        What it defines at its top level, or imports there, by name.
     """
 
     digest: str
     imports: frozenset[str]
     words: frozenset[str]
-    names: frozenset[str] = frozenset()
 
 
 def import_closure(module: str) -> set[str]:
@@ -59,11 +56,8 @@ def import_closure(module: str) -> set[str]:
     return set(reachable([module]))
 
 
-def reachable(modules: Iterable[str], folder: Path | None = None) -> dict[str, Path]:
-    """Return the files of modules and of all that they import, by dotted name.
-
-    Those that the project does not have are looked for in the folder.
-    """
+def reachable(modules: Iterable[str]) -> dict[str, Path]:
+    """Return the files of modules of the project and of all that they import, by dotted name."""
     found: dict[str, Path] = {}
     waiting, seen = list(modules), set[str]()
     while waiting:
@@ -71,7 +65,7 @@ def reachable(modules: Iterable[str], folder: Path | None = None) -> dict[str, P
         if module in seen:
             continue
         seen.add(module)
-        path = module_file(module, folder)
+        path = module_file(module)
         if path is None:
             continue
         found[module] = path
@@ -81,25 +75,30 @@ def reachable(modules: Iterable[str], folder: Path | None = None) -> dict[str, P
     return found
 
 
-def foreign(paths: Iterable[Path], folder: Path | None = None) -> set[str]:
+def foreign(paths: Iterable[Path]) -> set[str]:
     """Return the top-level modules that files import from outside project and standard library."""
     names = {name.partition(".")[0] for path in paths for name in read_source(path).imports}
     return {
-        name
-        for name in names
-        if name not in sys.stdlib_module_names and module_file(name, folder) is None
+        name for name in names if name not in sys.stdlib_module_names and module_file(name) is None
     }
 
 
-def module_file(module: str, folder: Path | None = None) -> Path | None:
-    """Return the file of a module of the project, or else of the folder; None without one."""
-    own = [ROOT] if is_own(module.partition(".")[0]) else []
-    for base in [*own, *([] if folder is None else [folder])]:
-        stem = base.joinpath(*module.split("."))
-        for path in (stem / "__init__.py", stem.with_name(f"{stem.name}.py")):
-            if path.is_file():
-                return path
-    return None
+def module_file(module: str) -> Path | None:
+    """Return the file of a module of the project; None without one."""
+    if not is_own(module.partition(".")[0]):
+        return None
+    stem = ROOT.joinpath(*module.split("."))
+    paths = (stem / "__init__.py", stem.with_name(f"{stem.name}.py"))
+    return next((path for path in paths if path.is_file()), None)
+
+
+def package_files(packages: Iterable[str]) -> dict[str, Path]:
+    """Return all Python files of packages of the project, by their paths there."""
+    return {
+        path.relative_to(ROOT).as_posix(): path
+        for package in packages
+        for path in (ROOT / package).rglob("*.py")
+    }
 
 
 def is_python(path: Path) -> bool:
@@ -126,7 +125,7 @@ _LARGEST = 10**8
 #: Under these conditions an import does nothing: for type checkers only, or where run as a command.
 _NOT_IMPORTED = re.compile(r"(\w+\.)?TYPE_CHECKING|__name__ == '__main__'")
 #: What a source has beside its digest.
-_SETS = ("imports", "words", "names")
+_SETS = ("imports", "words")
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 #: CPython 3.11 counts the depth of all threads that parse as one (its issue 106905).
 _PARSING = Lock()
@@ -164,8 +163,6 @@ def _parsed(content: bytes, path: Path) -> ast.Module:
 def _read(path: Path, changed: int, size: int) -> Source:
     """Return what a file says, for one of the project's as it was kept for the same bytes."""
     del changed, size
-    if not is_python(path):
-        return Source(hashlib.sha256(path.read_bytes()).hexdigest(), frozenset(), frozenset())
     content = _content(path)
     return _kept(content, path) if path.is_relative_to(ROOT) else _analyse(content, path)
 
@@ -222,7 +219,7 @@ def _analyse(content: bytes, path: Path) -> Source:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " not in node.value:
             words.add(node.value)
     digest = hashlib.sha256(_text_of(tree).encode("utf-8", "backslashreplace")).hexdigest()
-    return Source(digest, frozenset(imports), frozenset(words), frozenset(_defined(tree)))
+    return Source(digest, frozenset(imports), frozenset(words))
 
 
 def _text_of(tree: ast.AST) -> str:
@@ -233,17 +230,6 @@ def _text_of(tree: ast.AST) -> str:
     if sys.version_info >= (3, 13):  # which leaves out what is empty, unless told not to
         return ast.dump(tree, show_empty=True)
     return ast.dump(tree)
-
-
-def _defined(tree: ast.Module) -> Iterator[str]:
-    for node in tree.body:
-        if isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from (each.id for each in targets if isinstance(each, ast.Name))
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.ImportFrom):
-            yield from (each.asname or each.name for each in node.names)
 
 
 def _imports(node: ast.AST) -> Iterator[str]:

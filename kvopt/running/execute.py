@@ -52,7 +52,7 @@ def execute(
 def _execute(task: Task, stop: threading.Event, listen: Listener, started: float) -> Finished:
     if task.fault:
         return faulty(task, task.fault, task.fault_status, started)
-    if task.code and (reason := difference(task)):
+    if task.code and (reason := _other_versions(task)):
         return faulty(task, reason, "error", started)
     if task.deadline is not None and started > task.deadline:
         return faulty(task, "the time limit was over before it began", "time_limit", started)
@@ -66,7 +66,8 @@ def _execute(task: Task, stop: threading.Event, listen: Listener, started: float
     if stop.is_set() and run.outcome.ending == "interrupted":
         raise InterruptedRunError
     run.state.end(run.outcome)
-    return finished(task, run, started)
+    # Where sources were edited meanwhile, the row says so and is not taken for the planned one.
+    return finished(task, run, started, _code_now(task))
 
 
 def difference(task: Task) -> str:
@@ -74,12 +75,28 @@ def difference(task: Task) -> str:
 
     Empty if they are.
     """
-    from kvopt.methods.fingerprint import fingerprint, versions  # what only a stored run needs
+    if _code_now(task) != task.code:
+        return "the sources were edited since the sweep began, or are others on this machine"
+    return _other_versions(task)
+
+
+def _code_now(task: Task) -> str:
+    """Return the digest of a task's sources as they are now; empty where they cannot be read."""
+    from kvopt.methods.fingerprint import UNREAD, fingerprint  # what only a stored run needs
+
+    if not task.code or task.code.startswith(UNREAD):
+        return task.code
+    try:
+        return fingerprint(task.method, task.outputs)
+    except (OSError, SyntaxError):
+        return ""
+
+
+def _other_versions(task: Task) -> str:
+    from kvopt.methods.fingerprint import versions
 
     try:
-        if fingerprint(task.method) != task.code:
-            return "the sources were edited since the sweep began, or are others on this machine"
-        here = versions(task.method)
+        here = versions(task.method, task.outputs)
     except (OSError, SyntaxError) as error:
         return f"{task.method.text}: {' '.join(str(error).split())}"
     return ", ".join(

@@ -37,15 +37,18 @@ def faulty(task: Task, fault: str, status: str, started: float) -> Finished:
     return Finished(record, instance=_instance(task), standing=status, notes=(record.detail,))
 
 
-def finished(task: Task, run: Supervised, started: float) -> Finished:
-    """Return the row of a run that has ended, with its schedule and certificate."""
+def finished(task: Task, run: Supervised, started: float, code: str = "") -> Finished:
+    """Return the row of a run that has ended, with its schedule and certificate.
+
+    ``code`` is the digest of the sources that it ran with.
+    """
     state = run.state
     metrics = _serving(task, state)
     status = state.status()
     own = task.method.kind == "file"
     origin = provenance()
     record = Record(
-        **_of_task(task),
+        **_of_task(task) | {"code": code},
         **_of_machine(origin),
         status=status,
         ending=state.ending,
@@ -198,7 +201,7 @@ def _schedule(
             "relaxation": state.relaxation,
             "notes": state.notes,
             "versions": task.versions,
-            "code": task.code,
+            "code": record.code,
             "seed": task.seed,
             "threads": task.threads,
             "time_limit_seconds": task.time_limit,

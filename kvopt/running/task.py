@@ -61,6 +61,8 @@ class Task:
         Where the model of the method's formulation is written to, instead of being solved.
     batch_time
         How long a round takes, as text, for an instance in seconds; empty for one in rounds.
+    outputs
+        Absolute paths of what the sweep writes: no sources of the method.  No part of the key.
     """
 
     instance: Instance | None
@@ -80,6 +82,7 @@ class Task:
     expected_starts: list[float] | None = None
     model_file: str = ""
     batch_time: str = ""
+    outputs: tuple[str, ...] = ()
 
     @cached_property
     def key(self) -> str:
@@ -129,7 +132,8 @@ class Task:
         columns = record["instance"]
         instance = None if columns is None else instance_of(columns)
         method = method_of_document(record["method"])
-        return Task(**(record | {"instance": instance, "method": method}))
+        read = {"instance": instance, "method": method, "outputs": tuple(record["outputs"])}
+        return Task(**(record | read))
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
 """Stored rows as one CSV or Parquet file, and back.
 
-Lists and dictionaries (traces, versions, command) are JSON text in both.  CSV holds names as they
-are: one that begins with ``=``, ``+``, ``-`` or ``@`` is not escaped, since that would change the
-data that comes back.  A spreadsheet may take such a cell for a formula: import the file as text.
+Lists and dictionaries (traces, versions, command) are JSON text in both.  In CSV a text that a
+spreadsheet would take for a formula has a single quote before it, which a reader takes off again.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from kvopt.running.record import PROVED, Column, columns
 from kvopt.store.store import LARGEST, Store, checked
 from support.inputs import read_whole
 from support.jsonfile import write_bytes
-from support.text import one_line
+from support.text import guarded, one_line, unguarded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,12 +59,24 @@ def export_rows(frame: pd.DataFrame, path: str | Path) -> Path:
     if target.suffix.lower() == ".parquet":
         flat.to_parquet(buffer, index=False)
     else:
-        flat.to_csv(buffer, index=False, lineterminator="\n")
+        buffer.write(frame_csv(flat).encode())
     try:
         write_bytes(target, buffer.getvalue())
     except (OSError, ValueError) as error:
         raise ExportError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     return target
+
+
+def frame_csv(frame: pd.DataFrame) -> str:
+    """Return a table as CSV, in which no text is a formula (:func:`support.text.guarded`)."""
+    texts = frame.select_dtypes(exclude=["number", "bool"])
+    return frame.assign(
+        **{name: texts[name].map(_guarded, na_action="ignore") for name in texts}
+    ).to_csv(index=False, lineterminator="\n")
+
+
+def _guarded(cell: Any) -> Any:
+    return guarded(cell) if isinstance(cell, str) else cell
 
 
 def read_rows(location: str | Path) -> pd.DataFrame:
@@ -90,7 +101,7 @@ def read_rows(location: str | Path) -> pd.DataFrame:
         else:
             # As text: a method called NA is not a missing value, a name 007 not a number.
             text = io.BytesIO(read_whole(location))
-            frame = pd.read_csv(text, dtype=str, keep_default_na=False)
+            frame = pd.read_csv(text, dtype=str, keep_default_na=False).map(unguarded)
     except Exception as error:
         # Of a damaged file the libraries raise whatever they stumble over, KeyError among it.
         raise ExportError(f"{location}: {one_line(error, 300)}") from None

@@ -106,12 +106,9 @@ class Store:
             _put(connection, INSTANCES, instances, replace=False)
             _put(connection, PROOFS, [_proof(finished) for finished in ordered])
 
-    def statuses(self) -> dict[str, str]:
-        """Return the status of every stored run by key."""
-        with self._telling("read"), self._engine.connect() as connection:
-            rows = connection.execute(sa.select(RUNS.c.key, RUNS.c.status)).all()
-            _listed("status", [row.status for row in rows])
-            return {row.key: row.status for row in rows}
+    def statuses(self) -> dict[tuple[str, str], str]:
+        """Return the status of every stored run, by its key and the digest of its sources."""
+        return {(key, code): status for key, code, status in self.select("key", "code", "status")}
 
     def select(self, *names: str, **equal: str) -> list[tuple[Any, ...]]:
         """Return some columns of every stored run, in the order of the keys.

@@ -164,6 +164,8 @@ class Section:
     role
         What the section is for: ``policies``, ``exact`` (proofs), ``bounds`` or ``anytime`` (what
         is reached within a time).
+    outputs
+        Absolute paths of files and folders that the command writes: no sources of its methods.
     """
 
     name: str
@@ -176,6 +178,7 @@ class Section:
     reproducible: bool = True
     role: str = "policies"
     batch_time: BatchTime | None = None
+    outputs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

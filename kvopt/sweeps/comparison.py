@@ -17,11 +17,13 @@ from instances import Instance
 from instances.batch_time import BatchTime
 from kvopt.best_known import known_values
 from kvopt.executors.local import LocalExecutor
+from kvopt.methods.fingerprint import unread_neighbours
 from kvopt.methods.grammar import read_methods
 from kvopt.methods.knowledge import shown_methods
 from kvopt.running.task import Task
 from kvopt.store import Store
 from kvopt.store.belief import believed_rows
+from kvopt.store.location import store_files
 from kvopt.suites import Section, Source, read_source
 from kvopt.sweeps.contradictions import RunSummary, alarms, run_summaries
 from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
@@ -30,6 +32,7 @@ from kvopt.sweeps.progress import Display
 from schedules.evidence import bounds_hold
 from schedules.gap import gaps
 from schedules.real_time.serving import METRICS
+from support.outputs import written_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,10 +85,13 @@ def comparison(
         memory_limit=memory_limit,
         threads=threads,
         batch_time=batch_time,
+        outputs=written_paths(store_files(store) if store else ()),
     )
     if not section.sources:
         raise InputError("expected an instance, found none")
     tasks = plan([section])
+    for line in unread_neighbours(section.methods, section.outputs):
+        warnings.warn(line, stacklevel=3)
     if not tasks:
         raise InputError("expected a method, found none")
     with carried_out(tasks, store, jobs, progress) as ran:
@@ -117,7 +123,7 @@ def carried_out(
     """Run what is not in a store yet, and hold it open; without a location it is a passing one."""
     with _opened(location) as store:
         stored = store.statuses()
-        todo = [task for task in tasks if task.key not in stored]
+        todo = [task for task in tasks if (task.key, task.code) not in stored]
         display = Display(sys.stdout, len(todo), jobs, quiet=not progress)
         with suppress(KeyboardInterrupt):
             display.follow(LocalExecutor(jobs, display.take).run(todo), store.put)
@@ -183,7 +189,7 @@ def _with_registry(rows: pd.DataFrame, values: pd.Series, side: str) -> pd.DataF
     in_rounds = rows["batch_time"].eq("")
     of_instance = values.groupby([rows["instance_sha256"], rows["batch_time"]])
     known = {sha: entry[side] for sha, entry in known_values().items()}
-    told = rows["instance_sha256"].map(known).where(in_rounds).astype("Int64")
+    told = pd.Series(map(known.get, rows["instance_sha256"]), rows.index, "Int64").where(in_rounds)
     return pd.DataFrame(
         {"least": of_instance.transform("min"), "most": of_instance.transform("max"), "told": told}
     )

@@ -33,6 +33,7 @@ class Wishes:
     memory_limit: float | None = None
     threads: int | None = None
     batch_time: BatchTime | None = None
+    outputs: tuple[str, ...] | None = None
 
 
 def read_inputs(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -77,8 +77,8 @@ def _told_apart(read: Iterable[tuple[Source, Loaded]]) -> Iterator[Loaded]:
 
 
 def _section_tasks(section: Section, read: Iterable[Loaded]) -> Iterable[Task]:
-    methods = _identified(section.methods)
-    unnamed = cache(lambda timed: _identified(read_methods([_UNNAMED[timed]])))
+    methods = _identified(section.methods, section.outputs)
+    unnamed = cache(lambda timed: _identified(read_methods([_UNNAMED[timed]]), section.outputs))
     for loaded in read:
         instance = loaded.instance
         batch_time = "" if instance is None else batch_time_of(instance, section.batch_time)
@@ -103,14 +103,17 @@ def _section_tasks(section: Section, read: Iterable[Loaded]) -> Iterable[Task]:
                     fault=fault,
                     fault_status=loaded.fault_status,
                     batch_time=batch_time,
+                    outputs=section.outputs,
                 )
 
 
-def _identified(methods: Iterable[Method]) -> list[tuple[Method, str, dict[str, str]]]:
+def _identified(
+    methods: Iterable[Method], outputs: Collection[str]
+) -> list[tuple[Method, str, dict[str, str]]]:
     found = []
     for method in methods:
         try:
-            found.append((method, fingerprint(method), versions(method)))
+            found.append((method, fingerprint(method, outputs), versions(method, outputs)))
         except (OSError, SyntaxError) as error:
             raise MethodError(f"{method.text}: {' '.join(str(error).split())}") from None
     return found

@@ -264,10 +264,10 @@ def _table(
     """Return the table; of the runs ``apart`` no bound tells what is left to gain."""
     n, tel = rows["n"].astype(float), rows["tel"].astype("Float64")
     known = [bounds.get(sha) for sha in rows["instance_sha256"]]
-    best = pd.Series([each and each.value for each in known], rows.index, dtype="Float64")
+    best = pd.Series([each and each.value for each in known], rows.index, dtype="Int64")
     shares = [
         None if pd.isna(upper) or pd.isna(lower) else left(int(upper), int(lower))
-        for upper, lower in zip(tel, best, strict=True)
+        for upper, lower in zip(rows["tel"], best, strict=True)
     ]
     table = pd.DataFrame(
         {

@@ -68,7 +68,9 @@ def read_rows(path: Path, named: Sequence[str] = COLUMNS) -> pd.DataFrame:
     """
     try:
         text = io.BytesIO(read_whole(path))
-        rows = pd.read_csv(text, keep_default_na=False, na_values={c: [""] for c in _numbers()})
+        whole = {name: "Int64" for name, each in _DECLARED.items() if each.kind is int}
+        empty = {name: [""] for name in _numbers()}
+        rows = pd.read_csv(text, dtype=whole, keep_default_na=False, na_values=empty)
         named = [each for each in named if each != _CODE or each in rows]
         for column in named:
             if column not in rows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import pandas as pd
@@ -121,7 +122,10 @@ def losses(runs: pd.DataFrame, line: Mapping[str, Any], unit: TimeUnit) -> Table
     The parameters are those of :func:`make_page`.
     """
     own = runs[~runs["engine"] & ~runs["superseded"] & runs["tel"].notna()]
-    means = own.groupby("label", sort=True)["tel"].mean().round().astype("Float64").reset_index()
+    # By integers without a limit, not by floats: no digit of a row is lost.
+    found = {label: list(map(int, each)) for label, each in own.groupby("label")["tel"]}
+    mean = [round(Fraction(sum(each), len(each))) for each in found.values()]
+    means = pd.DataFrame({"label": list(found), "tel": mean}, dtype=object)
     opt = line["opt"]
     upper, lower = (opt, opt) if pd.notna(opt) else (line["upper"], line["lower"])
     tel = means["tel"]
@@ -131,7 +135,9 @@ def losses(runs: pd.DataFrame, line: Mapping[str, Any], unit: TimeUnit) -> Table
     requests = int(line["n"]) if pd.notna(line["n"]) and line["n"] > 0 else pd.NA
     kind = KINDS[unit]
     frame = means.assign(
-        over=tel - upper, each=(tel - upper) / requests, gap=share_text(*ends)
+        over=[pd.NA if pd.isna(upper) else each - int(upper) for each in tel],
+        each=(tel.astype("Float64") - upper) / requests,
+        gap=share_text(*ends),
     ).sort_values(["tel", "label"])
     columns = (
         Column("label", "policy", "name"),

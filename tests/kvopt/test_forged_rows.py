@@ -21,12 +21,14 @@ from kvopt.best_known.files import REGISTRY_FILE
 from kvopt.best_known.library import LibraryInstance
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.methods.witness import is_own, word_counts
+from kvopt.running.record import PROVED
 from kvopt.running.stated_optimum import evaluated
 from kvopt.running.task import Finished
 from kvopt.store import Store, belief
 from kvopt.store.belief import believed_rows
 from kvopt.store.export import export_rows, read_rows
 from kvopt.sweeps.contradictions import run_summaries
+from reports.build import main as build
 from reports.references import references
 from reports.rows import prepare
 from schedules import make_schedule
@@ -238,6 +240,34 @@ def test_exported_rows_carry_no_certificate(forger: Forger, tmp_path: Path) -> N
     export_rows(read_rows(forger.path), path)
     pd.read_csv(path).assign(proved=12).to_csv(path, index=False)
     assert list(believed_rows(read_rows(path))) == [False]
+
+
+@pytest.mark.parametrize("name", ["=cmd|' /C calc'!A0", "@SUM(1)", "+1+1", "-2+3", "'=1", "-"])
+def test_a_name_is_no_formula_of_a_spreadsheet(name: str, forger: Forger, tmp_path: Path) -> None:
+    """Its cell begins with a quote, which is taken off when it is read; numbers are as they are."""
+    forger.put(Instance(name, FOUR.memory, FOUR.requests), known_optimum=-7)
+    rows, path = read_rows(forger.path), tmp_path / "rows.csv"
+    export_rows(rows, path)
+    cells = pd.read_csv(path, dtype=str).iloc[0]
+    assert (cells["instance"], cells["known_optimum"]) == (f"'{name}", "-7")
+    pd.testing.assert_frame_equal(read_rows(path), rows.drop(columns=PROVED))
+
+
+@pytest.mark.parametrize("value", [2**63 - 1, 2**53 + 1, -(2**63) + 1])
+def test_no_digit_of_an_integer_is_lost(
+    value: int, forger: Forger, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A column with gaps is not read by floats, in the leaderboard nor in a report."""
+    forger.put()
+    forger.put(PAIR, method="fcfs", known_optimum=value, tel=value)
+    line = references(prepare(read_rows(forger.path))).set_index("instance").loc[PAIR.name]
+    assert (line["known"], line["upper"]) == (value, value)
+    assert evaluate(["leaderboard", "--store", str(forger.path)]) == 0
+    build(["--store", str(forger.path), "--out", str(tmp_path / "report")])
+    text = (tmp_path / "report" / "instances" / f"{PAIR.name}.md").read_text()
+    assert f" {value:,} " in text
+    assert not any(f"{value + each:,}" in text for each in (-1, 1))
+    assert "TEL" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("bound", [None, 11, 12])

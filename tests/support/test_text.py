@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from support.text import counted, wrapped
+from support.text import counted, guarded, unguarded, wrapped
 
 
 @pytest.mark.parametrize(
@@ -33,3 +35,13 @@ def test_no_line_ends_between_a_number_and_its_unit(number: str, unit: str) -> N
         assert any(f"{number.split()[-1]} {unit}," in line for line in lines)
         assert any("(-46.9 %);" in line for line in lines)
         assert all(line.startswith("  ") for line in lines[1:])
+
+
+@given(st.text() | st.text(st.sampled_from("'=+-@\t\rx")))
+@example("=cmd|' /C calc'!A0")
+def test_no_cell_is_a_formula_and_each_text_comes_back(text: str) -> None:
+    """Also one that begins with a quote itself; nothing else is changed."""
+    cell = guarded(text)
+    assert not cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
+    assert unguarded(cell) == text
+    assert cell in (text, f"'{text}")

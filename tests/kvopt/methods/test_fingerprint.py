@@ -14,8 +14,7 @@ import pytest
 import kvopt.methods.sources
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import read_method
-from kvopt.methods.method import Method
-from kvopt.methods.sources import import_closure
+from kvopt.methods.sources import foreign, import_closure
 from tests.tiers import spread
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -124,40 +123,19 @@ def test_comments_and_docstrings_change_nothing(project: Path) -> None:
     assert fingerprint(method) == before
 
 
-def test_a_file_with_its_neighbours(tmp_path: Path) -> None:
-    """What a method of one's own imports from its folder or from the project counts too."""
-    (tmp_path / "mine.py").write_text(
-        "import os\nfrom helper import order\nfrom heuristics.queues import exact\n"
-    )
-    helper = tmp_path / "helper.py"
-    helper.write_text("import numpy\norder = 1\n")
-    method = read_method(f"file:{tmp_path / 'mine.py'}")
-    before = fingerprint(method)
-    assert set(versions(method)) == {"python", "numpy"}
-    helper.write_text("order = 2\n")
-    assert fingerprint(method) != before
-
-
 @pytest.mark.parametrize(
-    ("name", "text", "support"),
-    [
-        ("mine.py", "from support.text import plural\n", "support/text.py"),
-        # How the answer of a program is read decides what its schedule is.
-        ("mine", "#!/bin/sh\necho '[0]'\n", "support/jsonfile.py"),
-    ],
+    "file", ["support/text.py", "heuristics/policies/svf.py", "kvopt/methods/program.py"]
 )
-def test_what_supports_a_file_counts(
-    project: Path, tmp_path: Path, name: str, text: str, support: str
-) -> None:
-    """A method of one's own may use what kvopt's own methods have for messages alone."""
-    own = tmp_path / name
-    own.write_text(text)
-    own.chmod(0o755)
+def test_a_file_of_the_users_may_use_anything(project: Path, tmp_path: Path, file: str) -> None:
+    """Whatever of the suite is edited, also what only a registry finds for it by name."""
+    own = tmp_path / "mine.py"
+    own.write_text("from heuristics.registry import policies\nPOLICY = policies()['svf']\n")
     method = read_method(f"file:{own}")
     before = fingerprint(method)
-    path = project / support
+    path = project / file
     path.write_text(path.read_text() + "\nADDED = 1\n")
     assert fingerprint(method) != before
+    assert {"numpy", "numba", "highspy", "ortools"} <= set(versions(method))
 
 
 def test_versions_are_of_what_is_imported() -> None:
@@ -189,11 +167,7 @@ def test_imports_that_are_never_run_do_not_count(tmp_path: Path, condition: str)
         f"from typing import TYPE_CHECKING\nif {condition}:\n    import numpy\n"
         f"else:\n    import scipy\nif not ({condition}):\n    import pandas\n"
     )
-    assert versions(Method("file:typed.py", "file", path=path)).keys() == {
-        "python",
-        "pandas",
-        "scipy",
-    }
+    assert foreign([path]) == {"pandas", "scipy"}
 
 
 def test_threads_read_sources_side_by_side() -> None:

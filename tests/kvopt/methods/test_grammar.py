@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kvopt.methods.grammar import (
     MethodError,
@@ -14,7 +16,9 @@ from kvopt.methods.grammar import (
     read_methods,
     split_methods,
 )
+from kvopt.methods.knowledge import shown_method
 from kvopt.methods.own import OwnMethodError, load_own
+from kvopt.methods.syntax import Call, MethodText, file_text, parse_method
 from kvopt.suites import Section
 from kvopt.suites.sources import draw_source
 from kvopt.sweeps.plan import plan
@@ -29,16 +33,57 @@ ROOT = Path(__file__).resolve().parents[3]
         (" a , b ,", ["a", "b"]),
         ("", []),
         ("a-min with interval(1,1000),svf", ["a-min with interval(1,1000)", "svf"]),
-        ("file:x,y(1).py,svf", ["file:x,y(1).py", "svf"]),
-        ("FILE:x,y(1).py,svf", ["FILE:x,y(1).py", "svf"]),
+        ("file:./mine,svf,file:my_policy.py", ["file:./mine", "svf", "file:my_policy.py"]),
+        ('FILE : "x,y(1).py" ( how="a,b" ),svf', ['FILE : "x,y(1).py" ( how="a,b" )', "svf"]),
+        ("file:a b.py(beta=0..2 step 0.5) WITH exact", None),
         ("cpsat:cpsat-strong(groups=no,differences=no)", None),
-        ("a(b,c", ["a(b,c"]),
-        ("a)b,c", ["a)b", "c"]),
     ],
 )
-def test_commas_inside_parentheses_split_nothing(text: str, pieces: list[str] | None) -> None:
-    """Neither do those of a path that ends with .py; unbalanced ones are left to the reader."""
-    assert split_methods(text) == ([text] if pieces is None else pieces)
+def test_commas_inside_brackets_and_quotes_split_nothing(
+    text: str, pieces: list[str] | None
+) -> None:
+    """All others do, whatever stands before and after them."""
+    expected = [text, "svf"] if pieces is None else pieces
+    assert split_methods(f"{text},svf" if pieces is None else text) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["a(b,c", "a)b,c", 'file:"a.py', "svf mc-sf", 'file:a"b.py', "a(b=(c))"]
+)
+def test_what_is_unbalanced_is_one_line(text: str) -> None:
+    """It is no method of another text."""
+    with pytest.raises(MethodError, match=r"^'.*': expected .*, found .*; a method is NAME"):
+        split_methods(text)
+
+
+_WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["C"]) | st.sampled_from('",()= '))
+_NAMES = st.from_regex("[A-Za-z0-9_.+-]+", fullmatch=True).filter(lambda name: name != "file")
+_KEYS = st.just("") | _NAMES
+_ARGUMENTS = st.none() | st.lists(st.tuples(_KEYS, _WORDS), min_size=1).map(tuple)
+_TEXTS = st.builds(
+    MethodText,
+    path=(_WORDS | st.sampled_from(["a with b.py", '"', "C:\\x.py"])).filter(bool),
+    arguments=_ARGUMENTS,
+    prediction=st.none() | st.builds(Call, _NAMES, _ARGUMENTS),
+) | st.builds(MethodText, name=_NAMES, formulation=st.none() | _NAMES, arguments=_ARGUMENTS)
+
+
+@given(st.lists(_TEXTS))
+def test_what_is_written_is_parsed(methods: list[MethodText]) -> None:
+    """Whatever characters paths and values have, alone and among others."""
+    texts = [str(each) for each in methods]
+    assert split_methods(",".join(texts)) == texts
+    assert [parse_method(text) for text in texts] == methods
+
+
+@given(st.text(st.sampled_from('ab ,()"=:') | st.characters()))
+def test_a_text_is_parsed_as_it_is_written_or_refused(text: str) -> None:
+    """What is parsed has one canonical text."""
+    try:
+        parsed = parse_method(text)
+    except MethodError:
+        return
+    assert str(parse_method(str(parsed))) == str(parsed)
 
 
 @pytest.mark.parametrize(
@@ -92,6 +137,27 @@ def test_a_file_has_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert inside.task_path == ""
 
 
+@pytest.mark.parametrize(
+    "name", ["a, b(1).py", "a with b.py", '"quoted" it\'s.py', "sp ace", "x=1.py"]
+)
+def test_odd_names_of_files_go_in_quotes(name: str, tmp_path: Path) -> None:
+    """The canonical text reads as itself; tables show the name without quotes."""
+    path = tmp_path / name
+    path.write_text(
+        "#!/bin/sh\n" if not name.endswith(".py") else "def solve(instance, how='a'): ..."
+    )
+    path.chmod(0o755)
+    call = '(how="b, c")' if name.endswith(".py") else ""
+    text = file_text(str(path)) + call
+    (method, other) = read_methods([f"{text},svf"])
+    assert (method.path, other.text) == (path, "svf")
+    assert method.text == file_text(name) + call
+    assert method_of_document(method.document()) == method
+    assert parse_method(read_method(method.text, planned=True).text).path == name
+    shown = shown_method(method.text, "mine")
+    assert shown == (f"mine{call} [{name}]" if call else "mine [program]")
+
+
 def test_two_files_of_one_name(tmp_path: Path) -> None:
     """In one command they are refused, in two their runs have keys of their own."""
     paths = []
@@ -126,8 +192,8 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
         ("export", "unknown method 'export'"),
         ("pyomo-solver", "unknown method 'pyomo-solver'"),
         ("_glpk_shell", "unknown method '_glpk_shell'"),
-        ("", "unknown method"),
-        ("a(b", "expected NAME[:FORMULATION][(option=value,...)][ with PREDICTION(...)]"),
+        ("", "expected a name, found 'nothing'"),
+        ("a(b", "expected a comma or ), found 'nothing'; a method is NAME[:FORMULATION]"),
         ("ilp-sparse", "it is a formulation; did you mean highs:ilp-sparse?"),
         ("svf:ilp", "svf is a policy: it takes no formulation"),
         ("svf with interval(1,10)", "svf knows the outputs: it takes no prediction"),

@@ -47,7 +47,6 @@ def test_what_is_kept_is_what_was_found(project: Path, monkeypatch: pytest.Monke
     first = _read_anew(project / "mine.py")
     assert first.imports == {"numpy", "json", "json.loads"}
     assert first.words == {"word"}
-    assert first.names == {"loads", "NAME"}
     monkeypatch.setattr(kvopt.methods.sources, "_parsed", None)
     assert _read_anew(project / "mine.py") == first
 

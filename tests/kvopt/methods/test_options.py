@@ -52,9 +52,9 @@ def test_numbers_are_options_too() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("cpsat(", "expected NAME or NAME"),
-        ("", "expected NAME or NAME"),
-        ("cpsat(separation=no)x", "expected NAME or NAME"),
+        ("cpsat(", "expected a comma or \\), found 'nothing'"),
+        ("", "expected a name"),
+        ("cpsat(separation=no)x", "expected the end, found 'x'"),
         ("nothing", "unknown formulation 'nothing'"),
         ("lp-bucketed(groups=no)", "lp-bucketed takes no options, found 'groups'"),
         ("ilp-xy(groups=no)", "ilp-xy takes relaxed, found 'groups'"),

@@ -8,8 +8,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from kvopt.methods.fingerprint import fingerprint
-from kvopt.methods.grammar import read_method
 from kvopt.store.export import read_rows
 from tests.kvopt.conftest import Command
 from tests.kvopt.sweep_tools import Evaluate, write_small
@@ -182,15 +180,3 @@ def test_a_file_that_fails_is_bad_input(
     assert result.returncode == 2
     (line,) = result.stderr.splitlines()
     assert line.startswith("solve.py: the method failed: mine.py")
-
-
-def test_a_policy_of_ones_own_depends_on_the_simulator(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Though its file does not import it: what runs a policy is part of its digest."""
-    path = tmp_path / "mine.py"
-    path.write_text(POLICY)
-    method = read_method(f"file:{path}")
-    before = fingerprint(method)
-    monkeypatch.setattr("kvopt.methods.fingerprint._SIMULATION", ())
-    assert fingerprint(method) != before

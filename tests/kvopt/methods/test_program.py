@@ -130,7 +130,7 @@ def test_what_is_no_program_is_refused(tmp_path: Path) -> None:
             read_method(text)
     path.chmod(0o755)
     assert read_method(f"file:{path}").text == "file:data.csv"
-    with pytest.raises(MethodError, match="found none there"):
+    with pytest.raises(MethodError, match="takes no options, found 'beta'"):
         read_method(f"file:{path}(beta=1)")
 
 
