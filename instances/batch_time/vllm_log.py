@@ -7,7 +7,10 @@ begins, any vLLM says how many tokens the cache holds.
 
 from __future__ import annotations
 
+import gzip
+import io
 import re
+import zlib
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,7 +62,7 @@ class LoggedRounds:
 
 
 def read_log(path: str | Path) -> LoggedRounds:
-    """Return the rounds of a log of vLLM.
+    """Return the rounds of a log of vLLM, compressed by gzip or not.
 
     The tokens held are the share in use of what the cache holds, less the round's prompt tokens: an
     estimate of what the decoding requests read.  Of several engines in one log all rounds count.
@@ -71,8 +74,13 @@ def read_log(path: str | Path) -> LoggedRounds:
     """
     where = printable(str(path), 200)
     try:
-        text = read_whole(str(path), _LARGEST_FILE).decode("utf-8", errors="replace")
-    except (OSError, ValueError) as error:
+        data = read_whole(str(path), _LARGEST_FILE)
+        if data.startswith(b"\x1f\x8b"):
+            data = gzip.GzipFile(fileobj=io.BytesIO(data)).read(_LARGEST_FILE + 1)
+            if len(data) > _LARGEST_FILE:
+                raise ValueError(f"expected at most {_LARGEST_FILE:,} bytes, found more")
+        text = data.decode("utf-8", errors="replace")
+    except (OSError, EOFError, zlib.error, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise BatchTimeError(f"{where}: cannot be read: {printable(reason, 160)}") from None
     size = _SIZE.search(text)
