@@ -37,14 +37,13 @@ class Series:
         takes before a method begins is added.
     listen
         Called with what is known so far of the method that runs, some times a second.
-    sharing
-        Among how many of those that wait the time that is left is shared: the first ones may take
-        more than the others where these are fewer than all.
+    first_whole
+        Whether the first may take all the time.
 
     Attributes
     ----------
     waiting
-        The tasks that have not begun.
+        The tasks that have not begun, or were not through when the time was over.
     interrupted
         Whether Ctrl-C has ended it; all results so far have been yielded.
     """
@@ -54,10 +53,11 @@ class Series:
         tasks: Sequence[Task],
         deadline: float,
         listen: Callable[[Task, Snapshot], object] = lambda _task, _snapshot: None,
-        sharing: int | None = None,
+        *,
+        first_whole: bool = False,
     ) -> None:
         self._listen = listen
-        self._sharing = sharing or len(tasks)
+        self._whole = tasks[0] if first_whole else None
         self.waiting = deque(tasks)
         self.interrupted = False
         self._deadline = deadline
@@ -69,7 +69,7 @@ class Series:
             first = replace(self.waiting[0], deadline=self._deadline, expected_starts=self._advice)
             try:
                 tasks = list(self.waiting)
-                worker = _Worker(first, tasks, self._deadline, self._listen, self._sharing)
+                worker = _Worker(first, tasks, self._deadline, self._listen, self._whole)
             except OSError as error:
                 task = self.waiting.popleft()
                 reason = f"no process could be started: {error.strerror}"
@@ -85,6 +85,8 @@ class Series:
         self._deadline = worker.deadline
         # One that is to begin again in a process that no other has used still waits.
         if worker.lost is not None and not worker.again:
+            if worker.lost.record.ending == "time_limit" and self._left() <= 0:
+                return
             self.waiting.popleft()
             yield worker.lost
         self.interrupted = worker.interrupted
@@ -114,9 +116,9 @@ class _Worker:
         tasks: Sequence[Task],
         deadline: float,
         listen: Callable[[Task, Snapshot], object],
-        sharing: int,
+        whole: Task | None,
     ) -> None:
-        self._sharing = sharing
+        self._whole = whole
         self._process = Process.of(first, [task.method for task in tasks])
         self.deadline = deadline
         self.lost: Finished | None = None
@@ -174,7 +176,7 @@ class _Worker:
         task = self._current.task
         self._current.ready = now = time.monotonic()
         self.deadline += self._current.compiled
-        waiting = min(len(self._tasks) - self._position, self._sharing)
+        waiting = 1 if task is self._whole else len(self._tasks) - self._position
         self._current.limit = share_ends(task, self.deadline - now, waiting)
 
     def _over(self) -> Ending | None:
