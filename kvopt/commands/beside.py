@@ -22,6 +22,7 @@ from kvopt.running.series import Series
 from kvopt.running.state import RunState
 from kvopt.running.supervise import Snapshot
 from kvopt.running.task import Finished, Task
+from support.machine import MachineError
 
 _BOUND = "bound"
 #: Share of the time from which on a kept run had as long.
@@ -119,7 +120,7 @@ class BoundBeside(_Beside):
             if finished is not None and finished.record.lower_bound is not None:
                 yield from of_run(self._instance, finished.record)
                 _keep(finished, self._instance)
-        except (InterruptedRunError, KeyboardInterrupt):
+        except (InterruptedRunError, KeyboardInterrupt, MachineError):
             state = self._state
             if state is not None and state.lower_bound is not None:
                 yield KnownBound(state.lower_bound, state.bound_source, "computed here")

@@ -28,6 +28,7 @@ from kvopt.running.events import Report
 from kvopt.running.task import Task
 from schedules.files import SCHEMA, parse_schedule
 from support.jsonfile import parse_object
+from support.machine import lacking
 from support.text import one_line
 
 #: The most that a pipe holds of what a program has printed before its end.
@@ -83,6 +84,8 @@ def _started(path: Path, given: BinaryIO, task: Task) -> subprocess.Popen[bytes]
             [path], stdin=given, stdout=subprocess.PIPE, cwd=path.parent, env=os.environ | told
         )
     except OSError as error:
+        if lacking(error):
+            raise
         raise OwnMethodError(f"{path.name}: cannot be started: {error.strerror}") from None
 
 

@@ -19,6 +19,7 @@ from kvopt.running.row import faulty, finished
 from kvopt.running.state import RunState
 from kvopt.running.supervise import START_SECONDS, Snapshot, Supervised
 from kvopt.running.task import Finished, Task
+from support.machine import lacking
 
 _POLL_SECONDS = 0.1
 #: Endings that the methods before in the same process may be to blame for.
@@ -70,9 +71,9 @@ class Series:
             try:
                 tasks = list(self.waiting)
                 worker = _Worker(first, tasks, self._deadline, self._listen, self._whole)
-            except OSError as error:
+            except (OSError, RuntimeError) as error:
                 task = self.waiting.popleft()
-                reason = f"no process could be started: {error.strerror}"
+                reason = f"no process could be started: {lacking(error) or error}"
                 yield faulty(task, reason, "error", time.monotonic())
                 continue
             yield from self._results_of(worker)
