@@ -253,6 +253,12 @@ def answer_on(
     )
 
 
+def missing(unrun: Sequence[str]) -> str:
+    """Return why there is no answer where some methods were not run to their end."""
+    base = next((each for each in unrun if policy_name(each) == BASE), "another policy")
+    return f"none, {base} was not run within the limit; see --time-limit"
+
+
 def _says_nothing(
     words: str, each: MethodTotal, base: MethodTotal, found: Sequence[MethodTotal]
 ) -> bool:

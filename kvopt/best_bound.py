@@ -180,13 +180,15 @@ def _stored(
 
     Rows are looked at as long as they claim more than is proved already.
     """
+    from kvopt.store.belief import remembered  # what only a store needs
+
     columns = ("lower_bound", "bound_source", "method", "seconds", "key")
     rows = store.select(*columns, instance_sha256=instance.sha256, batch_time=batch_time)
     claims = [row for row in rows if row[0] is not None]
     for claimed, source, method, seconds, key in sorted(claims, key=lambda row: -row[0]):
         if best is not None and claimed <= best.value:
             break
-        value = min(claimed, evaluated(instance, batch_time, tel, store.certificate(key)))
+        value = min(claimed, remembered(instance, batch_time, tel, store.certificate(key)))
         origin = f"{method} in {seconds:.1f} s, {store.name}"
         best = _larger(best, [KnownBound(value, source, origin)] if value else [])
     return best

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from instances import Instance
 from instances.batch_time import NANOSECONDS, parse_batch_time
 from instances.traces.measured import Measured
-from kvopt.answer import Answer, answer_on, totals
+from kvopt.answer import Answer, answer_on, missing, totals
 from kvopt.best_bound import (
     KnownBound,
     best_bound,
@@ -63,6 +63,8 @@ class Result:
         Bounds that were computed beside the run.
     others
         Policies that were run beside it, to be compared with.
+    unrun
+        Policies for which the time was too short.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class Result:
     measured: Measured | None = None
     beside: tuple[KnownBound, ...] = ()
     others: tuple[Finished, ...] = ()
+    unrun: tuple[str, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -357,7 +360,14 @@ class Result:
         sentence = dict(rows).get("covers", "")
         told = [note for note in (mismatch, *self.notes) if note not in sentence]
         rows += [("note", note) for note in told]
-        return rows + [("answer", str(each)) for each in (self.answer,) if each is not None]
+        return rows + self._answered()
+
+    def _answered(self) -> list[tuple[str, str]]:
+        """Return the line with the answer, and which of its policies were not run."""
+        if self.answer is None:
+            return [("answer", missing(self.unrun))] if self.unrun else []
+        told = f"{', '.join(self.unrun)}, within the limit; see --time-limit"
+        return [("answer", str(self.answer)), *([("not run", told)] if self.unrun else [])]
 
     def _of_bounds(self) -> list[tuple[str, str]]:
         """Return the lines on what the schedule is compared with, and on how much is left."""

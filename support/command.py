@@ -14,6 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from support.committed import regenerate
+from support.machine import MachineError, lacking
 from support.masking import called
 from support.progress import showing
 from support.streams import steadily
@@ -22,6 +23,7 @@ from support.usage import UsageError, complain
 
 EXIT_BAD_USAGE = 2
 EXIT_INTERRUPTED = 130
+EXIT_MACHINE = 7
 #: Columns of a help, where the terminal has as many.
 _WIDTH = 100
 #: Signs of a URL or of a connection string among the arguments.
@@ -232,6 +234,11 @@ def run(
         except KeyboardInterrupt:
             complain(program, interrupted)
             return EXIT_INTERRUPTED
+        except (MachineError, OSError, RuntimeError) as error:
+            if not (why := lacking(error)):
+                raise
+            complain(program, why)
+            return EXIT_MACHINE
         return EXIT_BAD_USAGE
 
     with called([*program.split(), *given]):

@@ -59,7 +59,7 @@ class LoggedRounds:
 
 
 def read_log(path: str | Path) -> LoggedRounds:
-    """Return the rounds of a log of vLLM.
+    """Return the rounds of a log of vLLM, compressed by gzip or not.
 
     The tokens held are the share in use of what the cache holds, less the round's prompt tokens: an
     estimate of what the decoding requests read.  Of several engines in one log all rounds count.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
@@ -22,13 +22,11 @@ from kvopt.running.series import Series
 from kvopt.running.state import RunState
 from kvopt.running.supervise import Snapshot
 from kvopt.running.task import Finished, Task
+from support.machine import MachineError
 
 _BOUND = "bound"
 #: Share of the time from which on a kept run had as long.
 _AS_LONG = 0.9
-#: Each policy may take the third part of the time that is left: the first are those without which
-#: there is no answer.
-_SHARING = 3
 
 
 @dataclass(frozen=True)
@@ -82,8 +80,13 @@ class _Beside:
 class BoundBeside(_Beside):
     """The bound in seconds, computed beside what happens meanwhile; of rounds there is none.
 
-    Where ``limits.jobs`` is 1 it is computed first, or ``last``.  It is kept in the default store,
-    and one that is there, from a run that had as long, is not computed again.
+    It is kept in the default store, and one that is there, from a run that had as long, is not
+    computed again.
+
+    Parameters
+    ----------
+    tell
+        Called with the seconds that it may take, if it is computed.
     """
 
     def __init__(
@@ -92,45 +95,43 @@ class BoundBeside(_Beside):
         batch_time: str,
         seed: int,
         limits: Limits,
-        *,
-        last: bool = False,
+        tell: Callable[[float], object] = lambda _: None,
     ) -> None:
         super().__init__()
-        self._instance = instance
-        self._state: RunState | None = None
-        self._future: Future[Finished] | None = None
-        self._later: Task | None = None
-        #: Seconds that it may take; 0 where there is nothing to compute.
-        self.seconds = round(max(self.share * (limits.deadline - time.monotonic()), 0.1), 1)
-        if not batch_time or _is_kept(instance, batch_time, self.seconds):
-            self.seconds = 0.0
-            return
+        seconds = round(max(self.share * (limits.deadline - time.monotonic()), 0.1), 1)
         task = limits.task(instance, read_method(_BOUND), batch_time, seed)
-        task = replace(task, time_limit=self.seconds, deadline=limits.deadline)
-        self._later = task if last and limits.jobs == 1 else None
-        if self._later is None:
-            self._future = self._pool.submit(self._computed, task)
-        if limits.jobs == 1 and self._future is not None:
-            self._future.result()
+        self._task = replace(task, time_limit=seconds, deadline=limits.deadline)
+        self._instance, self._tell = instance, tell
+        self._state: RunState | None = None
+        self._future: Future[Finished | None] | None = None
+
+    def begin(self) -> Future[Finished | None]:
+        """Begin, unless that has been done; return what ends with the bound."""
+        if self._future is None:
+            self._future = self._pool.submit(self._computed)
+        return self._future
 
     def found(self, *, at_once: bool) -> Iterator[KnownBound]:
         """Yield the bound, if there is one: when it is finished, or what there is of it so far."""
-        if self._later is not None and not at_once:
-            self._future = self._pool.submit(self._computed, self._later)
-        if self._future is None:
-            return
+        if at_once:
+            self._stop.set()
         try:
-            if at_once:
-                self._stop.set()
-            finished = self._future.result()
-            yield from of_run(self._instance, finished.record)
-            _keep(finished, self._instance)
-        except (InterruptedRunError, KeyboardInterrupt):
+            finished = self.begin().result()
+            if finished is not None and finished.record.lower_bound is not None:
+                yield from of_run(self._instance, finished.record)
+                _keep(finished, self._instance)
+        except (InterruptedRunError, KeyboardInterrupt, MachineError):
             state = self._state
             if state is not None and state.lower_bound is not None:
                 yield KnownBound(state.lower_bound, state.bound_source, "computed here")
 
-    def _computed(self, task: Task) -> Finished:
+    def _computed(self) -> Finished | None:
+        task = self._task
+        if not task.batch_time or self._stop.is_set():
+            return None
+        if _is_kept(self._instance, task.batch_time, task.time_limit):
+            return None
+        self._tell(task.time_limit)
         return execute(_stamped(task), self._stop, self._take)
 
     def _take(self, snapshot: Snapshot) -> None:
@@ -186,7 +187,7 @@ class AnswerBeside(_Beside):
             ],
             limits.deadline - (1 - self.share) * left if alone else limits.deadline,
             self._listen,
-            sharing=_SHARING,
+            first_whole=True,
         )
         self._future: Future[None] | None = None
         if alone:
@@ -204,6 +205,12 @@ class AnswerBeside(_Beside):
             self._stop.set()
         self.begin().result()
         return tuple(self._finished)
+
+    @property
+    def unrun(self) -> tuple[str, ...]:
+        """The policies that have not been run to their end."""
+        cut = [each.record.method for each in self._finished if each.record.tel is None]
+        return (*cut, *(task.method.text for task in self._series.waiting))
 
     def _run(self) -> None:
         try:

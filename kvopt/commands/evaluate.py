@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -144,7 +144,8 @@ def main(options: Options) -> int:
             raise StoreError(f"{store.name}: cannot be written, {counted(len(todo), 'run')} left")
         if todo:
             shown = Display(sys.stdout, len(todo), options.jobs, options.quiet)
-            shown.follow(_executor(options, shown).run(todo), partial(_keep, store))
+            keep = partial(_keep, store, partial(complain, options.program))
+            shown.follow(_executor(options, shown).run(todo), keep)
         code = _finish(tasks, len(todo), time.monotonic() - started, store, options)
     _complain_of(lost, options.program)
     return code
@@ -247,11 +248,11 @@ def _executor(options: Options, shown: Display) -> Executor:
     return LocalExecutor(options.jobs, shown.take)
 
 
-def _keep(store: Store, finished: Finished) -> None:
+def _keep(store: Store, warn: Callable[[str], object], finished: Finished) -> None:
     # On another machine the command was that of a worker.
     record = replace(finished.record, command=own_command())
     try:
-        store.put(replace(finished, record=record))
+        store.put(replace(finished, record=record), tell=warn)
     except StoreError as error:
         shown = shown_method(record.method, record.own_name)
         raise StoreError(

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from formulations.valid.volumes import volume_bound
 from heuristics.policy import AdvisedPolicy, ListPolicy, PlanPolicy
 from heuristics.registry import policies
 from instances import Instance
-from kvopt.answer import answer_on, totals
+from kvopt.answer import answer_on, missing, totals
 from kvopt.best_bound import KnownBound, best_bound, coverage, of_run, told_bound
 from kvopt.commands.beside import BoundBeside, Limits
 from kvopt.commands.policies_columns import Against, Line, table_text
-from kvopt.methods.grammar import every_policy, read_prediction
-from kvopt.methods.knowledge import MARK, OF_CLASSES
+from kvopt.methods.grammar import ANSWER, every_policy, read_prediction
+from kvopt.methods.knowledge import MARK, OF_CLASSES, policy_name
 from kvopt.registered import registered
 from kvopt.running.batch_time import bounds_kept_tokens, rounds_only
 from kvopt.running.series import Series
@@ -26,9 +26,6 @@ from schedules.files import parse_schedule
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 from schedules.real_time.slo import Slo
 from support.text import counted, wrapped
-
-#: What a table is never without: what runs in production.
-_FIRST = "vllm-v1"
 
 
 @dataclass(frozen=True)
@@ -74,16 +71,18 @@ def policies_table(
     """
     runnable, refused = _tasks(instance, batch_time, prediction, seed, limits)
     progress = Display(sys.stderr, len(runnable), 1, quiet)
-    series = Series(runnable, limits.deadline, progress.take)
     with BoundBeside(instance, batch_time, seed, limits) as bound:
-        lines, why = _carried_out(instance, series, progress)
+        if limits.jobs == 1:
+            bound.begin().result()
+        series = Series(runnable, limits.deadline, progress.take)
+        lines, why = _carried_out(instance, series, progress, bound)
         here = [each for line in lines for each in of_run(instance, line.record)]
         here += bound.found(at_once=bool(why))
     compared, against, wrong, misstated = _compared(instance, batch_time, lines, here, slo)
     below = [
         f"predictions: {read_prediction(prediction)[2]}" if prediction else "",
         *_notes(lines, against),
-        _answered(instance, lines, against),
+        _answered(instance, lines, against, [] if why else series.waiting),
         compared,
         f"class: {OF_CLASSES}",
         *_refused(refused),
@@ -114,20 +113,32 @@ def _tasks(
     return runs, refused
 
 
-def _slowness(name: str) -> tuple[int, str]:
+def _slowness(name: str) -> tuple[int, int, str]:
+    """Return a key by which the answer's policies come first, then what is quick."""
     policy = policies()[name]
-    if name == _FIRST or isinstance(policy, ListPolicy):
-        return 0, "" if name == _FIRST else name
-    return 3 if isinstance(policy, AdvisedPolicy) else 2 if isinstance(
-        policy, PlanPolicy
-    ) else 1, name
+    of_answer = [policy_name(text) for text in ANSWER]
+    if isinstance(policy, AdvisedPolicy | PlanPolicy):
+        return 3 if isinstance(policy, PlanPolicy) else 4, 0, name
+    if name in of_answer:
+        return 0, of_answer.index(name), name
+    return 1 if isinstance(policy, ListPolicy) else 2, 0, name
 
 
-def _carried_out(instance: Instance, series: Series, progress: Display) -> tuple[list[Line], str]:
-    """Run a series and return its lines, and why policies are left if the user wanted it so."""
+def _carried_out(
+    instance: Instance, series: Series, progress: Display, bound: BoundBeside
+) -> tuple[list[Line], str]:
+    """Run a series and return its lines, and why policies are left if the user wanted it so.
+
+    The bound begins when the first policy has ended.
+    """
     lines: list[Line] = []
+
+    def take(finished: Finished) -> None:
+        lines.append(_line(instance, finished))
+        bound.begin()
+
     try:
-        progress.follow(series.run(), lambda finished: lines.append(_line(instance, finished)))
+        progress.follow(series.run(), take)
     except KeyboardInterrupt:
         series.interrupted = True
     if series.interrupted and not any(line.tel is not None for line in lines):
@@ -178,11 +189,16 @@ def _compared(
     return text, Against(value, False, covers, slo), "", misstated
 
 
-def _answered(instance: Instance, lines: Sequence[Line], against: Against) -> str:
-    """Return the answer, empty where there is none."""
+def _answered(
+    instance: Instance, lines: Sequence[Line], against: Against, waiting: Iterable[Task]
+) -> str:
+    """Return the answer, or which policy it lacks; empty where every policy was run."""
     runs = totals(instance, (line.finished for line in lines))
     found = answer_on(instance, runs, against.value or None, covers_kept=against.covers_kept)
-    return "" if found is None else f"answer: {found}"
+    unrun = [task.method.text for task in waiting]
+    unrun += [line.record.method for line in lines if line.tel is None]
+    told = str(found or (missing(unrun) if unrun else ""))
+    return f"answer: {told}" if told else ""
 
 
 def _optimum(instance: Instance, *, believed: bool) -> tuple[str, int] | None:

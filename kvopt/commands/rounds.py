@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from instances.batch_time import BatchTimeError, read_batch_time
+from instances.batch_time.kinds.fitted import UnfitError
 from instances.batch_time.vllm_log import read_log
 from support.command import Command, Options, argument, option
 from support.jsonfile import write_text
@@ -15,9 +16,9 @@ from support.text import counted
 @click.command(
     "kvopt rounds",
     cls=Command,
-    fails={2: (BatchTimeError, OutputError)},
+    fails={1: (UnfitError,), 2: (BatchTimeError, OutputError)},
     examples=("vllm.log --out rounds.csv", "/var/log/vllm.log --out results/rounds.csv"),
-    codes="0 written; 2 bad usage or input",
+    codes="0 written; 1 written, but no batch time fits the rounds; 2 bad usage or input",
 )
 @argument("log", metavar="LOG")
 @option("--out", metavar="FILE", required=True, help="write one row a round (.csv)")

@@ -169,35 +169,52 @@ def _solve(
     listen = ProgressLines(sys.stdout, started, options.quiet)
     beside: list[KnownBound] = []
     others: tuple[Finished, ...] = ()
+    unrun: tuple[str, ...] = ()
     if batch_time and method.kind in ("policy", "file"):
         finished, beside = _beside_the_bound(task, listen, options)
     elif batch_time:
-        finished, others = _beside_the_answer(task, listen)
+        finished, others, unrun = _beside_the_answer(task, listen)
     else:
         finished = execute(task, listen=listen)
     elapsed = time.monotonic() - started
-    return Result(instance, finished, elapsed, options.slo, beside=tuple(beside), others=others)
+    return Result(
+        instance,
+        finished,
+        elapsed,
+        options.slo,
+        beside=tuple(beside),
+        others=others,
+        unrun=unrun,
+    )
 
 
 def _beside_the_bound(
     task: Task, listen: ProgressLines, options: Options
 ) -> tuple[Finished, list[KnownBound]]:
-    """Run a policy in seconds beside the bound, for which it has time left, as for a table."""
+    """Run a policy in seconds, and then compute the bound, in as long as for a table at most."""
     from kvopt.commands.beside import BoundBeside, Limits  # what no other method needs
 
     assert task.instance is not None
     assert task.deadline is not None
     limits = Limits(task.deadline, task.memory_limit, task.threads)
-    with BoundBeside(task.instance, task.batch_time, task.seed, limits, last=True) as bound:
-        if bound.seconds and not options.quiet:
-            print(f"computing the bound, {bound.seconds:.1f} s at most", flush=True)
+
+    def tell(seconds: float) -> None:
+        if not options.quiet:
+            print(f"computing the bound, {seconds:.1f} s at most", flush=True)
+
+    with BoundBeside(task.instance, task.batch_time, task.seed, limits, tell) as bound:
         finished = execute(task, listen=listen)
         ended = finished.record.ending == "interrupted" or finished.schedule is None
         return finished, list(bound.found(at_once=ended))
 
 
-def _beside_the_answer(task: Task, listen: ProgressLines) -> tuple[Finished, tuple[Finished, ...]]:
-    """Run an engine in seconds and keep its bound; ``auto`` beside what it is compared with."""
+def _beside_the_answer(
+    task: Task, listen: ProgressLines
+) -> tuple[Finished, tuple[Finished, ...], tuple[str, ...]]:
+    """Run an engine in seconds and keep its bound; ``auto`` beside what it is compared with.
+
+    The last item names the policies for which the time was too short.
+    """
     from kvopt.commands.beside import AnswerBeside, KeptBound, Limits  # what no other method needs
 
     assert task.instance is not None
@@ -220,8 +237,10 @@ def _beside_the_answer(task: Task, listen: ProgressLines) -> tuple[Finished, tup
         finished = execute(task, listen=watch)
         kept.keep(finished)
         if others is None:
-            return finished, ()
-        return finished, others.found(at_once=finished.record.ending == "interrupted")
+            return finished, (), ()
+        interrupted = finished.record.ending == "interrupted"
+        found = others.found(at_once=interrupted)
+        return finished, found, () if interrupted else others.unrun
 
 
 def _print_table(

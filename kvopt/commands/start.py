@@ -45,6 +45,8 @@ def script(program: str, name: str) -> int:
 def _start(program: str, run: Callable[[Watchdog | None], int], *, solves: bool) -> int:
     """Run a command, under a watchdog where it solves; what it loads its watcher does not need."""
     occupy_streams()
+    # Nothing here needs more, and where there are no threads left OpenBLAS interrupts its process.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Importing is part of the time limit.  How old the process is does not tell: a shell that runs
     # its last command in its own place has waited for all commands before.
     started = time.monotonic()

@@ -108,7 +108,8 @@ def under_watch(run: Callable[[Watchdog], int], started: float) -> int:
 
     The copy gets no signal before it calls :meth:`Watchdog.let_signals_in`.
     Signals that are sent to this process alone are passed on; what a terminal sends reaches both.
-    Where the system cannot wait for signals, as macOS, the command runs here, unwatched.
+    Where the system cannot wait for signals, as macOS, or has no process left, the command runs
+    here, unwatched.
     """
     if not hasattr(signal, "sigtimedwait"):
         return run(Watchdog(started=started))
@@ -116,7 +117,12 @@ def under_watch(run: Callable[[Watchdog], int], started: float) -> int:
     waited = {*_SIGNALS, signal.SIGCHLD}
     signal.pthread_sigmask(signal.SIG_BLOCK, waited)
     watcher = os.getpid()
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError:
+        # The run, which needs a process too, tells what is wrong.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, waited)
+        return run(Watchdog(started=started))
     if child == 0:
         os.close(orders)
         end_with(watcher)

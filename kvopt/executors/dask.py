@@ -24,6 +24,7 @@ from kvopt.running.row import faulty
 from kvopt.running.state import RunState
 from kvopt.running.supervise import Snapshot
 from kvopt.running.task import Finished, Task
+from support.machine import MachineError
 
 _SECONDS_TO_CONNECT = 15
 #: How long the workers may take to stop what is under way.
@@ -220,7 +221,7 @@ class _Sweep:
             raise ExecutorError("the connection to the Dask scheduler is lost") from None
         except KilledWorker:
             return self._died(run)
-        except UnfitWorkerError as error:
+        except (UnfitWorkerError, MachineError) as error:
             self._crew.refuse(run.worker, str(error))
         except InterruptedRunError:
             # Nobody has told it to stop, so the worker is being closed.

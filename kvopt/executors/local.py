@@ -11,6 +11,8 @@ from itertools import islice
 from kvopt.running.execute import execute
 from kvopt.running.supervise import Snapshot
 from kvopt.running.task import Finished, Task
+from support.machine import MachineError
+from support.text import counted
 
 
 class LocalExecutor:
@@ -32,7 +34,14 @@ class LocalExecutor:
         self._jobs, self._listen = jobs, listen
 
     def run(self, tasks: Iterable[Task]) -> Iterator[Finished]:
-        """Carry out tasks and yield the results as they come."""
+        """Carry out tasks and yield the results as they come.
+
+        Raises
+        ------
+        MachineError
+            After all others, if the machine has lacked something for some of them.
+        """
+        lost: list[MachineError] = []
         waiting = iter(tasks)
         stop = threading.Event()
         pool = ThreadPoolExecutor(self._jobs)
@@ -49,7 +58,15 @@ class LocalExecutor:
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 running |= begin(len(done))
                 for each in done:
-                    yield each.result()
+                    try:
+                        finished = each.result()
+                    except MachineError as error:
+                        lost.append(error)
+                        continue
+                    yield finished
         finally:
             stop.set()
             pool.shutdown(cancel_futures=True)
+        if lost:
+            left = counted(len(lost), "run")
+            raise MachineError(f"{left} not carried out: {lost[0]}; the same command runs the rest")

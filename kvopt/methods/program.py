@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -27,7 +28,12 @@ from kvopt.running.events import Report
 from kvopt.running.task import Task
 from schedules.files import SCHEMA, parse_schedule
 from support.jsonfile import parse_object
+from support.machine import lacking
 from support.text import one_line
+
+#: The most that a pipe holds of what a program has printed before its end.
+_PIPE_BYTES = 1 << 16
+_POLL_SECONDS = 0.05
 
 
 def load_program(path: Path) -> Callable[[Task, Report], None]:
@@ -45,14 +51,13 @@ def load_program(path: Path) -> Callable[[Task, Report], None]:
             given.write(format_instance(task.instance).encode())
             given.seek(0)
             with _started(path, given, task) as process:
-                assert process.stdout is not None
                 try:
-                    for line in process.stdout:
+                    for line in _lines(process):
                         if line.lstrip()[:1] in (b"[", b"{"):
                             found = True
                             _send(send, path, line, task.instance)
                         else:
-                            sys.stderr.write(line.decode("utf-8", "replace"))
+                            print(line.decode("utf-8", "replace"), file=sys.stderr)
                 except BaseException:
                     process.kill()
                     raise
@@ -79,7 +84,33 @@ def _started(path: Path, given: BinaryIO, task: Task) -> subprocess.Popen[bytes]
             [path], stdin=given, stdout=subprocess.PIPE, cwd=path.parent, env=os.environ | told
         )
     except OSError as error:
+        if lacking(error):
+            raise
         raise OwnMethodError(f"{path.name}: cannot be started: {error.strerror}") from None
+
+
+def _lines(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
+    """Yield what a program prints until it has ended, though others may hold its output open."""
+    assert process.stdout is not None
+    pipe, rest, left = process.stdout.fileno(), bytearray(), _PIPE_BYTES
+    while left > 0:
+        # Looked at before the pipe is: what the program has printed is in it by then.
+        ended = process.poll() is not None
+        if not select.select([pipe], [], [], 0 if ended else _POLL_SECONDS)[0]:
+            if ended:
+                break
+            continue
+        piece = os.read(pipe, _PIPE_BYTES)
+        if not piece:
+            break
+        if ended:
+            left -= len(piece)
+        rest += piece
+        if b"\n" in piece:
+            *lines, rest = rest.split(b"\n")
+            yield from map(bytes, lines)
+    if rest:
+        yield bytes(rest)
 
 
 def _send(send: Sender, path: Path, line: bytes, instance: Instance) -> None:

@@ -95,7 +95,9 @@ _ahead: list[Begun] = []
 
 def begin_ahead() -> None:
     """Begin the process of the first task of this command, which is yet to be read."""
-    with contextlib.suppress(OSError):  # then it begins with its task, which tells what is wrong
+    with contextlib.suppress(
+        OSError, RuntimeError
+    ):  # then it begins with its task, which tells what is wrong
         _ahead.append(Begun(WORKER))
 
 

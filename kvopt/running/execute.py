@@ -11,6 +11,7 @@ from kvopt.running.row import faulty, finished
 from kvopt.running.supervise import Listener, Snapshot, supervise
 from kvopt.running.task import Finished, Task
 from kvopt.running.telling import where_and_what
+from support.machine import LACKS, MachineError, lacking
 
 
 class InterruptedRunError(Exception):
@@ -21,6 +22,8 @@ def execute(
     task: Task, stop: threading.Event | None = None, listen: Listener = lambda _: None
 ) -> Finished:
     """Carry out a task and return its row; whatever goes wrong in the run is a row too.
+
+    What the machine lacks is not: the run counts as not carried out.
 
     The method has ``task.time_limit`` seconds from the end of its imports.  Its process and all
     that this has started are killed after :func:`kvopt.running.limits.limit_of`, or when together
@@ -38,6 +41,8 @@ def execute(
     ------
     InterruptedRunError
         If ``stop`` was set before the run had ended.
+    MachineError
+        If the machine has no process, thread, open file, memory or disk left for it.
     """
     started = time.monotonic()
     try:
@@ -45,6 +50,8 @@ def execute(
     except InterruptedRunError:
         raise
     except Exception as error:
+        if why := lacking(error):
+            raise MachineError(why) from None
         # A fault of ours is no reason to lose the other runs either.
         return faulty(task, f"kvopt itself failed: {where_and_what(error)}", "error", started)
 
@@ -59,8 +66,10 @@ def _execute(task: Task, stop: threading.Event, listen: Listener, started: float
     try:
         run = supervise(task, limit_of(task), kill_at=kill_at(task), stop=stop, listen=listen)
     except OSError as error:
-        # The machine has no process or no memory left for it; the sweep goes on.
-        return faulty(task, f"no process could be started: {error.strerror}", "error", started)
+        raise MachineError(f"no process could be started: {error.strerror}") from None
+    # Who only looks at the result is shown what there is of it.
+    if run.state.failure.startswith(LACKS) and (task.code or run.state.schedule is None):
+        raise MachineError(run.state.failure)
     certify(task, run, stop, listen)
     listen(Snapshot(run.state, ended=True))
     if stop.is_set() and run.outcome.ending == "interrupted":

@@ -13,6 +13,9 @@ RESERVE_SECONDS, RESERVE_A_REQUEST = 0.3, 2e-6
 ENGINE_SECONDS = 1.0
 #: Seconds that a method of a series gets at least, as long as so many are left.
 LEAST_SHARE = 1.0
+#: Among how many of those that wait the time that is left is shared at most.  So quick ones run
+#: whole, also where many wait.
+SHARING = 2
 #: Share and seconds more for a method that others work for, or one's own, to tell what it has
 #: found; less where a deadline covers more than the run.
 GRACE_SHARE, GRACE_SECONDS, DEADLINE_GRACE_SECONDS = 0.1, 2.0, 0.9
@@ -69,11 +72,12 @@ def deadline_of(started: float, seconds: float, requests: int) -> float:
 def share(task: Task, left: float, waiting: int) -> float:
     """Return the seconds that a method of a series may take, itself and those after it ``waiting``.
 
-    So a slow one costs no other its turn.  An advised policy may take all that is left: it solves
-    the relaxation that those after it wait for, too.
+    So a slow one costs the others no more than its share.  An advised policy may take all that is
+    left: it solves the relaxation that those after it wait for, too.
     """
     whole = task.method.call is not None and task.method.looks_at_the_clock
-    return max(0.1, left if whole else min(left, max(left / waiting, LEAST_SHARE)))
+    part = max(left / min(waiting, SHARING), LEAST_SHARE)
+    return max(0.1, left if whole else min(left, part))
 
 
 def share_ends(task: Task, left: float, waiting: int) -> float:

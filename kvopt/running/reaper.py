@@ -25,6 +25,7 @@ from collections import defaultdict
 from typing import NoReturn
 
 from kvopt.running.linux import adopt_orphans, end_with
+from support.machine import LACKS
 
 #: Seconds between two looks for orphans that have ended and wait to be taken note of.
 _REAP_SECONDS = 1.0
@@ -40,7 +41,10 @@ def main() -> NoReturn:
         _run(module)
     adopt_orphans()
     reaper = os.getpid()
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError as error:
+        _fail(error)
     if child == 0:
         os.close(lifeline)
         end_with(reaper)
@@ -53,6 +57,14 @@ def main() -> NoReturn:
     status = _wait(child, lifeline)
     _kill_descendants()
     _end_as(status)
+
+
+def _fail(error: OSError) -> NoReturn:
+    """Tell the caller in place of the module that there is no process for it."""
+    from kvopt.running.events import Failure, event_line
+
+    print(event_line(Failure(seconds=0.0, text=f"{LACKS}{error.strerror}")), end="", flush=True)
+    sys.exit(1)
 
 
 def _run(module: str) -> NoReturn:

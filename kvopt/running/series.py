@@ -19,6 +19,7 @@ from kvopt.running.row import faulty, finished
 from kvopt.running.state import RunState
 from kvopt.running.supervise import START_SECONDS, Snapshot, Supervised
 from kvopt.running.task import Finished, Task
+from support.machine import lacking
 
 _POLL_SECONDS = 0.1
 #: Endings that the methods before in the same process may be to blame for.
@@ -37,14 +38,13 @@ class Series:
         takes before a method begins is added.
     listen
         Called with what is known so far of the method that runs, some times a second.
-    sharing
-        Among how many of those that wait the time that is left is shared: the first ones may take
-        more than the others where these are fewer than all.
+    first_whole
+        Whether the first may take all the time.
 
     Attributes
     ----------
     waiting
-        The tasks that have not begun.
+        The tasks that have not begun, or were not through when the time was over.
     interrupted
         Whether Ctrl-C has ended it; all results so far have been yielded.
     """
@@ -54,10 +54,11 @@ class Series:
         tasks: Sequence[Task],
         deadline: float,
         listen: Callable[[Task, Snapshot], object] = lambda _task, _snapshot: None,
-        sharing: int | None = None,
+        *,
+        first_whole: bool = False,
     ) -> None:
         self._listen = listen
-        self._sharing = sharing or len(tasks)
+        self._whole = tasks[0] if first_whole else None
         self.waiting = deque(tasks)
         self.interrupted = False
         self._deadline = deadline
@@ -69,10 +70,10 @@ class Series:
             first = replace(self.waiting[0], deadline=self._deadline, expected_starts=self._advice)
             try:
                 tasks = list(self.waiting)
-                worker = _Worker(first, tasks, self._deadline, self._listen, self._sharing)
-            except OSError as error:
+                worker = _Worker(first, tasks, self._deadline, self._listen, self._whole)
+            except (OSError, RuntimeError) as error:
                 task = self.waiting.popleft()
-                reason = f"no process could be started: {error.strerror}"
+                reason = f"no process could be started: {lacking(error) or error}"
                 yield faulty(task, reason, "error", time.monotonic())
                 continue
             yield from self._results_of(worker)
@@ -85,6 +86,8 @@ class Series:
         self._deadline = worker.deadline
         # One that is to begin again in a process that no other has used still waits.
         if worker.lost is not None and not worker.again:
+            if worker.lost.record.ending == "time_limit" and self._left() <= 0:
+                return
             self.waiting.popleft()
             yield worker.lost
         self.interrupted = worker.interrupted
@@ -114,9 +117,9 @@ class _Worker:
         tasks: Sequence[Task],
         deadline: float,
         listen: Callable[[Task, Snapshot], object],
-        sharing: int,
+        whole: Task | None,
     ) -> None:
-        self._sharing = sharing
+        self._whole = whole
         self._process = Process.of(first, [task.method for task in tasks])
         self.deadline = deadline
         self.lost: Finished | None = None
@@ -174,7 +177,7 @@ class _Worker:
         task = self._current.task
         self._current.ready = now = time.monotonic()
         self.deadline += self._current.compiled
-        waiting = min(len(self._tasks) - self._position, self._sharing)
+        waiting = 1 if task is self._whole else len(self._tasks) - self._position
         self._current.limit = share_ends(task, self.deadline - now, waiting)
 
     def _over(self) -> Ending | None:

@@ -36,6 +36,7 @@ from kvopt.running.preparing import prepare
 from kvopt.running.task import Task
 from kvopt.running.telling import where_and_what
 from support.compiling import CLOCK
+from support.machine import LACKS, lacking
 
 
 def main() -> None:
@@ -127,7 +128,8 @@ def _telling_failures(report: Report) -> Iterator[None]:
         report.failure(str(error), "no_solution")
     except (Exception, SystemExit) as error:
         traceback.print_exc()
-        report.failure(where_and_what(error), "error")
+        why = lacking(error)
+        report.failure(f"{LACKS}{why}" if why else where_and_what(error), "error")
 
 
 def _leave(report: Report) -> NoReturn:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -101,17 +100,20 @@ def _proved(store: Store, source: str, key: str, instance: Instance | None, batc
     else:
         document = store.certificate(key)
     tel = None if batch_time else _checked_tel(store, key, instance)
-    told = [instance.sha256, batch_time, document, tel]
-    return _remembered(told, lambda: evaluated(instance, batch_time, tel, document))
+    return remembered(instance, batch_time, tel, document)
 
 
-def _remembered(told: list[Any], evaluate: Callable[[], int]) -> int:
-    """Return what an evaluation of what is told finds, or has found before."""
-    whole = json.dumps([_verifier(), *told], sort_keys=True).encode()
-    digest = hashlib.sha256(whole).hexdigest()
+def remembered(
+    instance: Instance, batch_time: str, tel: int | None, document: dict[str, Any] | None
+) -> int:
+    """Return what a certificate proves (:func:`evaluated`), or was found to prove before."""
+    if document is None:
+        return 0
+    whole = json.dumps([_verifier(), instance.sha256, batch_time, document, tel], sort_keys=True)
+    digest = hashlib.sha256(whole.encode()).hexdigest()
     with contextlib.suppress(OSError, ValueError, RuntimeError):
         return int((cache_folder("proved") / digest).read_text(encoding="ascii"))
-    value = evaluate()
+    value = evaluated(instance, batch_time, tel, document)
     with contextlib.suppress(OSError, RuntimeError):
         file = cache_folder("proved") / digest
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ import json
 import sqlite3
 import time
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache, lru_cache
 from operator import itemgetter
@@ -33,11 +33,17 @@ if TYPE_CHECKING:
 
 _SECONDS_BETWEEN = 0.02
 _SECONDS_TO_CONNECT = 10
+#: How long a lock of another process is waited for without a word.
+_SECONDS_UNTOLD = 5
 #: Both databases hold 64-bit integers; a method may claim any.
 LARGEST = 2**63 - 1
 #: The texts that may stand in a column, where not all may.
 _LISTS = {column.name: column.texts for column in columns() if column.texts}
 _INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+
+
+class _LockedError(StoreError):
+    """Another process writes, or keeps others from writing."""
 
 
 class Store:
@@ -83,20 +89,45 @@ class Store:
         """Let go of the file or the server."""
         self._undo.close()
 
-    def put(self, *runs: Finished) -> None:
+    def put(self, *runs: Finished, tell: Callable[[str], object] | None = None) -> None:
         """Store runs with their instances and proofs, each in place of an earlier one of its key.
 
         It is one transaction.
+
+        Parameters
+        ----------
+        tell
+            Called once with a line where another process locks the file for some seconds; then the
+            runs wait for as long as that takes.  Without it they wait for a minute.
 
         Raises
         ------
         StoreError
             If the disk is full or the server is gone; nothing of the runs is stored then.
         """
+        began = time.monotonic()
+        told = False
+        while True:
+            try:
+                return self._put(runs)
+            except _LockedError:
+                waited = time.monotonic() - began
+                if tell is None and waited > SECONDS_TO_WAIT:
+                    raise
+                if tell is not None and not told and waited > _SECONDS_UNTOLD:
+                    told = True
+                    tell(
+                        f"{self.name}: locked by another process; what has finished is kept and "
+                        "stored when that lets go of it"
+                    )
+
+    def _put(self, runs: Sequence[Finished]) -> None:
+        """Try it for a second, for as long as SQLite would let no signal through."""
         # Runs first, then what hangs on them, each by key, in every writer: nobody waits in a
         # circle.
         ordered = sorted(runs, key=lambda finished: finished.record.key)
         with self._telling("written"), self._engine.begin() as connection:
+            self._wait_for_locks(connection, 1)
             # Not asdict, which copies the traces entry by entry.
             _put(connection, RUNS, [_storable(vars(finished.record)) for finished in ordered])
             instances = [
@@ -105,6 +136,11 @@ class Store:
             instances.sort(key=itemgetter("sha256"))
             _put(connection, INSTANCES, instances, replace=False)
             _put(connection, PROOFS, [_proof(finished) for finished in ordered])
+            self._wait_for_locks(connection, SECONDS_TO_WAIT)
+
+    def _wait_for_locks(self, connection: Connection, seconds: int) -> None:
+        if self._file is not None:
+            connection.exec_driver_sql(f"PRAGMA busy_timeout={1000 * seconds}")
 
     def statuses(self) -> dict[tuple[str, str], str]:
         """Return the status of every stored run, by its key and the digest of its sources."""
@@ -200,7 +236,10 @@ class Store:
         ) as error:
             reason = getattr(error, "orig", None) or error
             line = hide_secrets(" ".join(str(reason).split()), self._url)[:300]
-            raise StoreError(f"{self.name}: cannot be {verb}: {line}") from None
+            # Extended codes have the plain one in their last byte.
+            code = getattr(reason, "sqlite_errorcode", 0) & 0xFF
+            kind = _LockedError if code == sqlite3.SQLITE_BUSY else StoreError
+            raise kind(f"{self.name}: cannot be {verb}: {line}") from None
 
 
 def _options(url: URL) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -126,7 +127,8 @@ def carried_out(
         todo = [task for task in tasks if (task.key, task.code) not in stored]
         display = Display(sys.stdout, len(todo), jobs, quiet=not progress)
         with suppress(KeyboardInterrupt):
-            display.follow(LocalExecutor(jobs, display.take).run(todo), store.put)
+            keep = partial(store.put, tell=partial(print, file=sys.stderr))
+            display.follow(LocalExecutor(jobs, display.take).run(todo), keep)
         keys = [task.key for task in tasks]
         shown = {run.key: run for run in run_summaries(store, keys)}
         rows = store.rows(keys).set_index("key").reindex([key for key in keys if key in shown])

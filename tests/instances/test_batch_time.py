@@ -116,10 +116,11 @@ def test_time_is_rounded_up_and_never_zero() -> None:
     assert model.time_of(0, 0, 0, 0) == 1
 
 
-def _rounds(path: Path, columns: tuple[str, ...], noise: float) -> None:
+def _rounds(path: Path, columns: tuple[str, ...], noise: float, wrong: dict[int, float]) -> None:
+    """Write 60 rounds, some with a wrong number of seconds."""
     rng = np.random.default_rng(3)
     lines = [",".join(columns)]
-    for _ in range(60):
+    for k in range(60):
         prefill, decode = int(rng.integers(0, 4000)), int(rng.integers(1, 100))
         kv, square = decode * int(rng.integers(10, 900)), prefill**2
         seconds = 0.05 + 3e-4 * prefill + 2e-8 * square + 1e-4 * decode + 1e-7 * kv
@@ -128,7 +129,7 @@ def _rounds(path: Path, columns: tuple[str, ...], noise: float) -> None:
             "decode": decode,
             "kv": kv,
             "square": square,
-            "seconds": seconds * (1 + noise * rng.standard_normal()),
+            "seconds": wrong.get(k, seconds * (1 + noise * rng.standard_normal())),
         }
         lines.append(",".join(str(row[name]) for name in columns))
     path.write_text("\n".join(lines) + "\n")
@@ -137,7 +138,7 @@ def _rounds(path: Path, columns: tuple[str, ...], noise: float) -> None:
 def test_a_fit_finds_the_numbers_that_made_the_rounds(tmp_path: Path) -> None:
     """Rounds without noise give their coefficients back, named so that no file is needed."""
     path = tmp_path / "rounds (1), measured.csv"
-    _rounds(path, ("seconds", "kv", "prefill", "decode", "square"), 0)
+    _rounds(path, ("seconds", "kv", "prefill", "decode", "square"), 0, {})
     model = read_batch_time(f"fitted({path})")
     found = np.array(model.coefficients) / 1e12
     assert found == pytest.approx([0.05, 3e-4, 2e-8, 1e-4, 1e-7], rel=1e-4)
@@ -151,12 +152,39 @@ def test_a_fit_finds_the_numbers_that_made_the_rounds(tmp_path: Path) -> None:
 def test_a_fit_tells_its_held_out_error_and_is_never_negative(tmp_path: Path) -> None:
     """Noise of ten percent shows up as such, and without squares their coefficient is 0."""
     path = tmp_path / "rounds.csv"
-    _rounds(path, ("prefill", "decode", "kv", "seconds"), 0.1)
+    _rounds(path, ("prefill", "decode", "kv", "seconds"), 0.1, {})
     model = read_batch_time(f"fitted({path})")
     assert model.per_square == 0
     assert min(model.coefficients) >= 0
     error = float(model.origin.rpartition("error ")[2].removesuffix(" %"))
     assert 3 < error < 20
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+@pytest.mark.parametrize("places", [range(2), range(12), range(5, 60, 7)])
+@pytest.mark.parametrize("seconds", [50.0, 1e-3])
+def test_a_fifth_of_the_rounds_moves_a_fit_no_more_than_noise_does(
+    tmp_path: Path, noise: float, places: range, seconds: float
+) -> None:
+    """Rounds far slower or faster than their batch are left out, at the beginning or anywhere."""
+    path = tmp_path / "rounds.csv"
+    columns = ("prefill", "decode", "kv", "square", "seconds")
+    _rounds(path, columns, noise, dict.fromkeys(places, seconds))
+    model = read_batch_time(f"fitted({path})")
+    # By hand as in _rounds: 0.05 + 3e-4 · 2000 + 2e-8 · 2000² + 1e-4 · 50 + 1e-7 · 20000.
+    batch = Batch(((0, 2000),), 50, 20_000)
+    assert model.nanoseconds(batch) / 1e9 == pytest.approx(0.737, rel=1e-6 + noise / 2)
+    assert noise or model.origin.startswith(f"fitted to {60 - len(places)} of 60 rows, ")
+
+
+def test_rows_without_prompts_are_told(tmp_path: Path) -> None:
+    """A log of decode rounds alone says nothing of prompts, whose time is then 0."""
+    path = tmp_path / "rounds.csv"
+    lines = [f"0,{d},{100 * d},{0.01 + 1e-4 * d}" for d in range(1, 31)]
+    path.write_text("\n".join(["prefill,decode,kv,seconds", *lines]), encoding="utf-8")
+    model = read_batch_time(f"fitted({path})")
+    assert model.per_prefill == 0
+    assert model.origin.endswith("; prompts in 0 rows only")
 
 
 @pytest.mark.parametrize(
@@ -197,7 +225,7 @@ def test_a_file_that_is_no_text_or_not_there_gets_one_line(tmp_path: Path) -> No
 def test_no_file_is_read_for_a_text_from_a_schedule(tmp_path: Path) -> None:
     """Whoever checks a schedule must not depend on files that its text names."""
     path = tmp_path / "rounds.csv"
-    _rounds(path, ("prefill", "decode", "kv", "seconds"), 0)
+    _rounds(path, ("prefill", "decode", "kv", "seconds"), 0, {})
     with pytest.raises(BatchTimeError, match="names a file, expected its numbers"):
         parse_batch_time(f"fitted({path})")
 

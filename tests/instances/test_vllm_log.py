@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,37 @@ def test_the_command_gives_back_the_model_of_the_rounds(
     base, prefill, _, decode, read = model.coefficients
     assert (base, prefill, decode) == pytest.approx((5e9, 0.02e9, 0.1e9), rel=1e-3)
     assert read == 0
+
+
+def test_warm_up_rounds_are_left_out_and_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two slow rounds of 60 move nothing, also in a compressed log; the farther is named first."""
+    rounds = [(37 * k % 400 * (k % 4 == 0), 1 + 7 * k % 20) for k in range(60)]
+    times = [5 + 0.02 * p + 0.1 * d for p, d in rounds]
+    times[0], times[1] = times[0] + 2500, times[1] + 900
+    lines = [_line(k, p, d, ms) for k, ((p, d), ms) in enumerate(zip(rounds, times, strict=True))]
+    log = _log(tmp_path / "vllm.log", SIZE, *lines)
+    log.write_bytes(gzip.compress(log.read_bytes()))
+    assert main(["rounds", str(log), "--out", str(tmp_path / "rounds.csv")]) == 0
+    told = dict(line.split("  ", 1) for line in capsys.readouterr().out.splitlines())
+    base, prefill, _, decode, _ = parse_batch_time(
+        told["--batch-time"].strip().strip('"')
+    ).coefficients
+    assert (base, prefill, decode) == pytest.approx((5e9, 0.02e9, 0.1e9), rel=1e-2)
+    assert "58 of 60 rows" in told["fit"]
+    assert told["fit"].index("row 1 (2505.1 ms") < told["fit"].index("row 2 (905.8 ms")
+    log.write_bytes(log.read_bytes()[:100])
+    with pytest.raises(BatchTimeError, match="end-of-stream"):
+        read_log(log)
+
+
+def test_rounds_that_no_batch_time_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every third round takes four times as long: the rows are written, no batch time is told."""
+    lines = [_line(k, 0, 1 + k % 9, 5 * (4 if k % 3 == 0 else 1)) for k in range(60)]
+    out = tmp_path / "rounds.csv"
+    assert main(["rounds", str(_log(tmp_path / "vllm.log", SIZE, *lines)), "--out", str(out)]) == 1
+    told = capsys.readouterr()
+    assert "no batch time fits" in told.err
+    assert "linear(" not in told.out
+    assert len(out.read_text().splitlines()) == 61

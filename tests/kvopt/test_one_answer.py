@@ -38,6 +38,17 @@ def test_a_result_answers_with_those_that_ran_beside() -> None:
     assert dict(both.summary())["answer"] == str(both.answer)
 
 
+def test_a_policy_that_the_time_was_too_short_for_is_named() -> None:
+    """Without vLLM's there is no answer, and the line says why; without another it says which."""
+    timed = replace(SIX, time_unit="second")
+    vllm, svf = (kvopt.run(timed, each, batch_time=BATCH) for each in ("vllm-v1", "svf"))
+    told = dict(replace(svf, unrun=("swf", "vllm-v1")).summary())
+    assert told["answer"] == "none, vllm-v1 was not run within the limit; see --time-limit"
+    told = dict(replace(svf, others=(vllm.finished,), unrun=("las", "srpt")).summary())
+    assert told["answer"].startswith("vLLM's scheduler ")
+    assert told["not run"] == "las, srpt, within the limit; see --time-limit"
+
+
 def test_what_runs_where_no_method_is_named() -> None:
     """Those of the answer in seconds, auto in rounds; a section that names one keeps it."""
     timed = replace(SIX, name="timed", time_unit="second")

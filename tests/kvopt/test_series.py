@@ -95,7 +95,7 @@ def test_a_lost_one_costs_no_other(tmp_path: Path, started: list[str]) -> None:
     """One that loops, one that dies, one that eats memory: the rest goes on in new processes."""
     methods = ["svf", _LOOPS, "fcfs", _DIES, "h-sf", _EATS, "mc-sf", _RAISES, _LIES, "svf-1bit"]
     tasks = _tasks(tmp_path, *methods, memory_limit=1.5)
-    found = list(Series(tasks, time.monotonic() + 60).run())
+    found = list(Series(tasks, time.monotonic() + 30).run())
     processes = len(started)
     by_method = {each.record.method: each.record for each in found}
     assert set(by_method) == {task.method.text for task in tasks}
@@ -139,7 +139,7 @@ def test_nothing_is_lost_at_an_interrupt(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.slow("waits")
 def test_the_time_is_shared(tmp_path: Path) -> None:
-    """Of eight seconds one that never ends has a quarter, as one of four; all others are run."""
+    """Of eight seconds one that never ends has a half, though four wait; all others are run."""
     tasks = _tasks(tmp_path, _LOOPS, "svf", "fcfs", "mc-sf")
     found = list(Series(tasks, time.monotonic() + 8).run())
     assert found[0].record.ending == "time_limit"
@@ -159,13 +159,21 @@ def test_what_runs_is_told() -> None:
     assert told == {(task.key, False)}
 
 
-def test_the_first_may_take_more_where_few_share(tmp_path: Path) -> None:
-    """Of a minute and four methods each has a quarter; where two share the first has a half."""
+def test_the_first_may_take_all(tmp_path: Path) -> None:
+    """Of a minute and four methods the first has a half, however many wait, or all."""
     methods = ("svf", "fcfs", "mc-sf", "svf-first-fit")
     limits = []
-    for sharing in (None, 2):
-        series = Series(_tasks(tmp_path, *methods), time.monotonic() + 60, sharing=sharing)
+    for whole in (False, True):
+        series = Series(_tasks(tmp_path, *methods), time.monotonic() + 60, first_whole=whole)
         found = list(series.run())
         assert _statuses(found) == ["feasible"] * 4
         limits.append(found[0].record.time_limit)
-    assert limits[0] < 25 < limits[1]
+        assert found[1].record.time_limit < 31
+    assert 20 < limits[0] < 31 < limits[1]
+
+
+def test_what_the_end_of_the_time_stops_was_not_run(tmp_path: Path) -> None:
+    """It has had no share that it could be said to have used up, and waits with the others."""
+    series = Series(_tasks(tmp_path, _LOOPS, "svf"), time.monotonic() + 1.2, first_whole=True)
+    assert list(series.run()) == []
+    assert len(series.waiting) == 2

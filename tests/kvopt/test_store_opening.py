@@ -219,3 +219,27 @@ def test_who_makes_the_file_beside_others_waits_for_them(busy: int, code: int) -
         with pytest.raises(sqlite3.OperationalError):
             store._log_ahead(Connection())  # type: ignore[arg-type]
         assert len(asked) == 1
+
+
+def test_a_finished_run_waits_for_a_lock_and_says_so_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process writes for longer than the word takes: the run is stored after it."""
+    monkeypatch.setattr(store, "_SECONDS_UNTOLD", -1)
+    told: list[str] = []
+    with closing(Store(tmp_path / "runs.sqlite")) as opened:
+        other = sqlite3.connect(tmp_path / "runs.sqlite", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+
+        def let_go(line: str) -> None:
+            told.append(line)
+            other.execute("ROLLBACK")
+
+        opened.put(RUN, tell=let_go)
+        assert [*opened.statuses()] == [RUN.record.key]
+        other.execute("BEGIN IMMEDIATE")
+        monkeypatch.setattr(store, "SECONDS_TO_WAIT", 0)
+        with pytest.raises(StoreError, match="locked"):
+            opened.put(RUN)
+        other.close()
+    assert [line.partition(": ")[2][:25] for line in told] == ["locked by another process"]

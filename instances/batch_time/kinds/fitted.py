@@ -1,9 +1,16 @@
-"""Fitted to a CSV of measured rounds (prefill, decode, kv, seconds[, square]) by least squares.
+"""Fitted to a CSV of measured rounds (prefill, decode, kv, seconds[, square]), robustly.
 
-No coefficient is negative (Lawson and Hanson's method).  Every fifth row is first held out: the
-model of the others predicts it, and the mean absolute error, relative to what was measured, is
-told.  The numbers themselves come from all rows, in whole picoseconds, and the model is named by
-them: ``linear(...)``, so that a schedule does not depend on the file.
+Logs have rounds that took longer than the batch explains: kernels compile at first use, a host is
+paused.  So the fit is a reweighted one (Rousseeuw and Leroy, Robust Regression and Outlier
+Detection, 1987, section 1.2).  A start minimizes the sum of |log(measured / predicted)|, which one
+slow round raises by little.  Rows far from it, on the scale of the median deviation, are left out
+and named.  The others are fitted by least squares of relative errors, without negative coefficients
+(Lawson and Hanson's method).
+
+Every fifth row is first held out: the model of the others predicts it, and the mean absolute error,
+relative to what was measured, is told; rows that are left out do not count.  The numbers themselves
+come from all other rows, in whole picoseconds, and the model is named by them: ``linear(...)``, so
+that a schedule does not depend on the file.
 """
 
 from __future__ import annotations
@@ -19,7 +26,7 @@ from instances.batch_time.batch_time_kind import BatchTimeKind
 from instances.batch_time.kinds.linear import linear
 from instances.batch_time.model import MOST_PICOSECONDS, BatchTime, BatchTimeError, Range
 from support.inputs import read_text
-from support.text import printable
+from support.text import counted, printable
 
 _NAME = "fitted"
 _NEEDED = ("prefill", "decode", "kv", "seconds")
@@ -31,8 +38,28 @@ _LARGEST = 1e15
 #: Bytes of a file; a million rows have half as many.
 _LARGEST_FILE = 10**8
 _PICOSECONDS = 10**12
+#: The start's loss is nearly linear beyond this deviation, as logarithm.
+_NEARLY_EXACT = 0.01
+#: Rows that the start looks at, drawn where there are more.
+_START_ROWS = 20_000
+#: The standard deviation of normal errors, of their median absolute deviation.
+_OF_MAD = 1.4826
+#: A row is left out that is off by so many standard deviations (Iglewicz and Hoaglin, How to Detect
+#: and Handle Outliers, 1993) and by this factor.
+_DEVIATIONS, _LEAST_FACTOR = 3.5, 1.25
+#: Smallest share of rows that a fit must be of.
+_FEWEST_KEPT = 0.75
+#: Largest held-out error.  A time that is computed without any measurement may be off by a third
+#: (docs/serving.md), so a fit that is off by more is worth less than none.
+_MOST_ERROR = 1 / 3
+#: Rows that a message names, and how many are too few for a coefficient to rest on.
+_NAMED = _FEW = 5
 
 Rows = NDArray[np.float64]
+
+
+class UnfitError(BatchTimeError):
+    """No batch time of this form fits the rows that were measured."""
 
 
 def _build(path: str) -> BatchTime:
@@ -40,18 +67,31 @@ def _build(path: str) -> BatchTime:
     rows = _read(where, path)
     if len(rows) < _FEWEST:
         raise BatchTimeError(f"{where}: expected at least {_FEWEST} rows, found {len(rows)}")
-    held_out = np.arange(len(rows)) % _FOLD == _FOLD - 1
-    predicted = _factors(rows[held_out]) @ np.array(_solve(rows[~held_out])) / _PICOSECONDS
-    measured = rows[held_out, 3]
-    error = float(np.mean(np.abs(predicted - measured) / measured))
-    coefficients = tuple(_solve(rows))
+    rows[:, 3] = np.maximum(rows[:, 3], 0.1 / _PICOSECONDS)
+    coefficients, off = _solve(rows)
     if max(coefficients) > MOST_PICOSECONDS:
         raise BatchTimeError(f"{where}: expected rounds of at most 10^6 seconds")
     if not any(coefficients):
         raise BatchTimeError(f"{where}: expected rounds that take picoseconds at least")
+    held_out = np.arange(len(rows)) % _FOLD == _FOLD - 1
+    judged = rows[held_out & ~off]
+    others, _ = _solve(rows[~held_out])
+    error = float(np.mean(np.abs(_seconds(judged, others) / judged[:, 3] - 1)))
+    kept = len(rows) - int(off.sum())
+    told = f"fitted to {len(rows)} rows"
+    if kept < len(rows):
+        told = f"fitted to {kept} of {len(rows)} rows"
+    told += f", held-out error {100 * error:.1f} %{_left_out(rows, off, coefficients)}"
+    if kept < _FEWEST_KEPT * len(rows) or error > _MOST_ERROR:
+        raise UnfitError(
+            f"{where}: no batch time fits (expected {100 * _FEWEST_KEPT:.0f} % of the rows with "
+            f"an error of at most {100 * _MOST_ERROR:.0f} %): {told}"
+        )
+    for name, column in zip(("prompts", "decoding requests"), rows[~off].T, strict=False):
+        if (seen := int(np.count_nonzero(column))) < _FEW:
+            told += f"; {name} in {counted(seen, 'row')} only"
     largest = rows.max(axis=0)
     measured_to = Range(*(math.ceil(value) for value in largest[:3]))
-    told = f"fitted to {len(rows)} rows, held-out error {100 * error:.1f} %"
     return linear(coefficients, measured_to, told)
 
 
@@ -60,15 +100,50 @@ def _factors(rows: Rows) -> Rows:
     return np.stack([np.ones(len(rows)), rows[:, 0], rows[:, 4], rows[:, 1], rows[:, 2]], axis=1)
 
 
-def _solve(rows: Rows) -> list[int]:
-    """Return the five coefficients (picoseconds)."""
-    from scipy.optimize import nnls
+def _seconds(rows: Rows, coefficients: tuple[int, ...]) -> Rows:
+    """Return what the model predicts of each row; a tenth of a picosecond at least."""
+    picoseconds: Rows = np.maximum(_factors(rows) @ np.array(coefficients, dtype=float), 0.1)
+    return picoseconds / _PICOSECONDS
+
+
+def _left_out(rows: Rows, off: NDArray[np.bool_], coefficients: tuple[int, ...]) -> str:
+    """Return the rows that are left out in words, the farthest first; empty without one."""
+    predicted, measured = _seconds(rows, coefficients), rows[:, 3]
+    farthest = np.argsort(-np.abs(np.log(measured / predicted)), kind="stable")
+    named = [
+        f"row {k + 1} ({1000 * measured[k]:.6g} ms, predicted {1000 * predicted[k]:.3g})"
+        for k in farthest
+        if off[k]
+    ]
+    more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
+    return f"; left out: {', '.join(named[:_NAMED] + more)}" if named else ""
+
+
+def _solve(rows: Rows) -> tuple[tuple[int, ...], NDArray[np.bool_]]:
+    """Return the five coefficients (picoseconds) and which rows are left out."""
+    from scipy.optimize import least_squares, nnls
 
     factors = _factors(rows)
     # Columns of one size, since squares are a million times a count of requests.
     sizes = np.maximum(factors.max(axis=0), 1.0)
-    found, _ = nnls(factors / sizes, rows[:, 3])
-    return [round(float(value) * _PICOSECONDS) for value in found / sizes]
+    scaled, measured = factors / sizes, rows[:, 3]
+    drawn = np.random.default_rng(0).permutation(len(rows))[:_START_ROWS]
+    some, seconds = scaled[drawn], measured[drawn]
+    size = np.median(seconds / some.sum(axis=1))
+    start = least_squares(
+        lambda x: np.log(size * (some @ x) / seconds),
+        np.ones(some.shape[1]),
+        jac=lambda x: some / (some @ x)[:, None],
+        bounds=(0, np.inf),
+        loss="soft_l1",
+        f_scale=_NEARLY_EXACT,
+    )
+    predicted = size * (scaled @ start.x)
+    deviations = np.abs(np.log(measured / predicted))
+    limit = max(_DEVIATIONS * _OF_MAD * np.median(deviations), math.log(_LEAST_FACTOR))
+    off = deviations > limit
+    found, _ = nnls((scaled / predicted[:, None])[~off], (measured / predicted)[~off])
+    return tuple(round(float(value) * _PICOSECONDS) for value in found / sizes), off
 
 
 def _read(where: str, path: str) -> Rows:

@@ -43,6 +43,7 @@ RIGHT = {
     "words": "echo 'first some words'; echo '[0, 1, 2, 5]'; echo '  [0, 1, 0, 3]  '",
     "worse_later": "echo '[0, 1, 0, 3]'; echo '[0, 1, 2, 5]'",
     "told": '[ "$KVOPT_SECONDS $KVOPT_SEED $KVOPT_BATCH_TIME." = "20 0 ." ] && echo "[0, 1, 0, 3]"',
+    "daemon": "sleep 600 & echo '[0, 1, 0, 3]'",
     "closes": "echo '[0, 1, 0, 3]'; exec >&-; sleep 0.2",
 }
 
@@ -80,6 +81,7 @@ def test_what_is_accepted(swept: tuple[pd.DataFrame, Path], name: str) -> None:
     """The best line counts, in either form; the volumes bound it as they do a policy."""
     row = swept[0].loc[f"file:{name}"]
     assert (row["status"], row["tel"], row["lower_bound"]) == ("feasible", 12, 10), row["detail"]
+    assert row["ending"] == "finished"
 
 
 @pytest.mark.parametrize("name", WRONG)

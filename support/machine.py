@@ -1,0 +1,28 @@
+"""Errors of a machine that has no process, thread, open file, memory or disk left."""
+
+from __future__ import annotations
+
+import errno
+
+_ERRNOS = {
+    getattr(errno, name, None)
+    for name in ("EMFILE", "ENFILE", "EAGAIN", "ENOMEM", "ENOSPC", "EDQUOT")
+}
+#: How a process tells its parent that this is why it failed.
+LACKS = "this machine has no more: "
+
+
+class MachineError(Exception):
+    """A run could not be carried out here, whatever its method is; the message is one line."""
+
+
+def lacking(error: BaseException) -> str:
+    """Return what the machine says it lacks; empty for an error of another kind."""
+    if isinstance(error, MachineError):
+        return str(error)
+    if isinstance(error, OSError) and error.errno in _ERRNOS:
+        return error.strerror or str(error)
+    # Python has no error of its own for threads.
+    if isinstance(error, RuntimeError) and str(error).startswith("can't start new thread"):
+        return str(error)
+    return ""

@@ -1,0 +1,93 @@
+"""What a machine lacks is a fault of no method: no row, one line, and exit code 7."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import kvopt.commands.watchdog
+import kvopt.running.process
+import kvopt.running.worker
+from kvopt.commands.main import main
+from kvopt.commands.watchdog import under_watch
+from kvopt.running.begun import Begun, begun
+from kvopt.running.events import Event, Failure, Report
+from kvopt.store import Store
+from support.machine import LACKS
+
+NO_FILES = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+NO_THREADS = RuntimeError("can't start new thread")
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("fault", [NO_FILES, NO_THREADS])
+def test_a_run_without_a_process_is_not_stored_and_repeated(
+    fault: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The sweep carries out what it can and says what it could not; the same command goes on."""
+    asked = ["evaluate", "tiny_handover", "--methods", "svf,fcfs", "--store", "s.sqlite", "--quiet"]
+
+    def failing_once(module: str) -> Begun:
+        if not failed:
+            failed.append(module)
+            raise fault
+        return begun(module)
+
+    failed: list[str] = []
+    monkeypatch.setattr(kvopt.running.process, "begun", failing_once)
+    assert main(asked) == 7
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "1 run not carried out: " in line
+    assert str(fault.args[-1]) in line
+    with closing(Store("s.sqlite")) as store:
+        assert [*store.statuses().values()] == ["optimal"]
+    assert main(asked) == 0
+    with closing(Store("s.sqlite")) as store:
+        assert [*store.statuses().values()] == ["optimal"] * 2
+
+
+def test_one_run_without_a_process_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also of the command that runs one method."""
+
+    def failing(_: str) -> Begun:
+        raise NO_FILES
+
+    monkeypatch.setattr(kvopt.running.process, "begun", failing)
+    assert main(["solve", "tiny_handover", "--method", "svf", "--quiet"]) == 7
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == "kvopt solve: no process could be started: Too many open files"
+
+
+def test_what_the_process_of_a_run_lacks_it_says() -> None:
+    """Its parent tells it from a failure of the method by how the words begin."""
+    told: list[Event] = []
+    with kvopt.running.worker._telling_failures(Report(told.append)):
+        raise NO_THREADS
+    with kvopt.running.worker._telling_failures(Report(told.append)):
+        raise FileNotFoundError(errno.ENOENT, "No such file")
+    lacks = [each.text.startswith(LACKS) for each in told if isinstance(each, Failure)]
+    assert lacks == [True, False]
+
+
+def test_a_command_that_cannot_be_watched_runs_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without a process for it there is no copy of the command; signals come as before."""
+
+    def failing() -> int:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr(kvopt.commands.watchdog.os, "fork", failing)
+    assert under_watch(lambda watchdog: 3 if watchdog.started == 5.0 else 4, 5.0) == 3
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, [])
