@@ -50,7 +50,7 @@ def today() -> str:
 
 
 Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$"), AfterValidator(_is_day)]
-CertificateKind = Literal["volumes", "prices", "patterns", "tree", "sweep", "parts"]
+CertificateKind = Literal["volumes", "prices", "tree", "sweep", "parts"]
 
 
 @dataclass(frozen=True, config=_CONFIG, kw_only=True)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from formulations.lagrangian.budget import CertificateError
 from formulations.lagrangian.certificate_file import (
     Certificate,
-    CertificateError,
     certificate_document,
     read_certificate,
 )

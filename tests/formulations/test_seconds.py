@@ -16,6 +16,7 @@ from formulations.bounds import seconds as bounds
 from formulations.bounds.guide import guide
 from formulations.bounds.rates import best_rates
 from formulations.bounds.seconds import SecondsBound, bound_in_seconds
+from formulations.lagrangian import budget as limits
 from formulations.lagrangian import rates as evaluation
 from formulations.lagrangian.rates import (
     PartRates,
@@ -507,7 +508,8 @@ def test_numbers_beyond_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
         certificate = read_rate_certificate(found.certificate)
         with monkeypatch.context() as patch:
             patch.setattr(evaluation, "SAFE", 0)
-            patch.setattr(evaluation, "MOST_STEPS", 10**12)
+            patch.setattr(limits, "MOST_STEPS", 10**13)
+            patch.setattr(limits, "FREE_STEPS", 10**12)
             assert evaluate_rates(instance, certificate) == found.value
 
 

@@ -20,12 +20,7 @@ from numpy.typing import NDArray
 from formulations.bounds.clique_lp import by_highs, lp_prices
 from formulations.bounds.fluid import likely_horizon
 from formulations.bounds.patterns import PatternPricing, prices_among_equals
-from formulations.lagrangian.certificate import too_long
-from formulations.lagrangian.certificate_file import (
-    pattern_certificate,
-    price_certificate,
-    sweep_certificate,
-)
+from formulations.lagrangian.certificate_file import price_certificate, sweep_certificate
 from formulations.lagrangian.states import Priced, PriceTable
 from formulations.search._backward_levels import Limits
 from formulations.search._backward_tables import (
@@ -303,18 +298,20 @@ def pattern_prices(job: Job, report: Report, best: Best, seconds: float) -> Pric
 
 
 class _Prices:
-    """Prices on states that get better, within the windows of the schedule known at first."""
+    """Prices on states that get better.
+
+    No start windows limit them: the certificate of a sweep takes none.
+    """
 
     def __init__(
         self, job: Job, report: Report, best: Best, states: States, deadline: float
     ) -> None:
-        self._instance, self._report, self._best = job.instance, report, best
-        self._limited_by = best.tel
+        self._report, self._best = report, best
         self._pricing = PatternPricing(
             job.instance,
             states,
             deadline=deadline,
-            windows=start_windows(job.instance, best.tel),
+            windows=None,
             followed=_among_equals(job, report, best),
             threads=job.threads,
         )
@@ -328,16 +325,10 @@ class _Prices:
         """Return the best ones at a time; report what they prove, where that is news."""
         priced, best = self._pricing.improve(end), self._best
         if priced.bound > best.bound:
-            certificate = pattern_certificate(
-                priced.bound, priced.table, upper_bound=self._limited_by
-            )
-            refused = too_long(self._instance, certificate)
-            if not refused:
-                best.bound = priced.bound
+            best.bound = priced.bound
+            certificate = sweep_certificate(priced.bound, priced.table)
             self._report.bound(
-                value=priced.bound,
-                source="prices of patterns",
-                certificate=None if refused else certificate,
+                value=priced.bound, source="prices of patterns", certificate=certificate
             )
         return priced
 
