@@ -7,10 +7,20 @@ holds, and a file of many costs a reader no more than its length allows.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
+
+#: Integers of certificates have at most 63 bits, so that what comes of them is soon computed.
+Count = Annotated[int, Field(strict=True, ge=0, lt=1 << 63)]
+Positive = Annotated[int, Field(strict=True, ge=1, lt=1 << 63)]
+Integer = Annotated[int, Field(strict=True, gt=-1 << 63, lt=1 << 63)]
+#: A long list is read up to its first fault.
+Counts = Annotated[tuple[Count, ...], Field(fail_fast=True)]
 
 #: Steps that every evaluation may take, that each request of the instance and each character of
 #: the certificate pay for, and that none may exceed.  A step takes one to three nanoseconds.
-FREE_STEPS, STEPS_OF_A_REQUEST, STEPS_OF_A_CHARACTER = 200_000_000, 200_000, 1_000_000
+FREE_STEPS, STEPS_OF_A_REQUEST, STEPS_OF_A_CHARACTER = 300_000_000, 200_000, 1_000_000
 MOST_STEPS = 25_000_000_000
 #: Numbers of 64 bits that it may hold at a time, likewise.
 FREE_NUMBERS, NUMBERS_OF_A_REQUEST, NUMBERS_OF_A_CHARACTER = 8_000_000, 1_000, 1_000

@@ -11,14 +11,8 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from formulations.lagrangian.budget import CertificateError
-from formulations.lagrangian.priced_states import (
-    Count,
-    Counts,
-    Integer,
-    Positive,
-    PricedStates,
-)
+from formulations.lagrangian.budget import CertificateError, Count, Counts, Integer, Positive
+from formulations.lagrangian.priced_states import PricedStates
 from formulations.lagrangian.states import PriceTable
 from formulations.lagrangian.tree import TreeNode
 from formulations.valid.groups import WindowGroup

@@ -83,8 +83,8 @@ def measured(
     factor = 1 if kind is np.int64 else int(most).bit_length()
     if rows:
         times = sum(row.last - row.first + 1 for row in rows)
-        budget.take(times * factor * OPERATION)
         budget.hold((HELD_OF_A_ROW * times + HELD_OF_A_TIME * length) * factor)
+        budget.take(times * factor * OPERATION)
     windows: list[list[tuple[int, int, int]]] = [[] for _ in instance.requests]
     for number, group in enumerate(certificate.groups):
         for position, before, after in group.members:

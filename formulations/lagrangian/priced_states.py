@@ -1,28 +1,22 @@
 """Prices on states of running requests in a certificate: what a state pays, and a pattern.
 
-It imports nothing of the project: the evaluations of certificates rest on it, and share no code
-with the search for prices.
+The evaluations of certificates rest on it, and share no code with the search for prices.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
-_CONFIG = ConfigDict(extra="forbid")
+from formulations.lagrangian.budget import Counts
 
-#: Integers of certificates have at most 63 bits, so that what comes of them is soon computed.
-Count = Annotated[int, Field(strict=True, ge=0, lt=1 << 63)]
-Positive = Annotated[int, Field(strict=True, ge=1, lt=1 << 63)]
-Integer = Annotated[int, Field(strict=True, gt=-1 << 63, lt=1 << 63)]
-#: A long list is read up to its first fault.
-Counts = Annotated[tuple[Count, ...], Field(fail_fast=True)]
+_CONFIG = ConfigDict(extra="forbid")
 
 #: Entries of the table of patterns that are filled at a time.
 ENTRIES = 1 << 23

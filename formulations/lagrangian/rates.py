@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from formulations.lagrangian.budget import Budget, CertificateError
+from formulations.lagrangian.budget import Budget, CertificateError, Counts
 from formulations.lagrangian.certificate_file import first_complaint
 from formulations.lagrangian.exact import SAFE
-from formulations.lagrangian.priced_states import Count, Counts, Positive
 from formulations.valid.loads import (
     PICOSECONDS,
     alone_bound,
@@ -40,6 +39,11 @@ WEIGHTS, PLACES = 1 << 16, 8
 ROOT_BITS = 10
 #: Steps of a station of a request, and of it at each knot; numbers that are held for a station.
 STEPS_OF_A_STATION, STEPS_AT_A_KNOT, HELD_OF_A_STATION = 3_000, 20, 40
+
+#: Nanoseconds of a day are picoseconds of 67 bits, and products of these are prices.
+_LARGEST = 1 << 200
+_Price = Annotated[int, Field(strict=True, ge=0, lt=_LARGEST)]
+_Prices = Annotated[tuple[_Price, ...], Field(fail_fast=True)]
 
 
 class RateCertificateError(CertificateError):
@@ -91,17 +95,17 @@ class RateCertificate:
     """
 
     kind: Literal["alone", "work", "rates", "parts"]
-    value: Count
+    value: _Price
     batch_time: str
-    denominator: Positive = 1
+    denominator: Annotated[int, Field(strict=True, ge=1, lt=_LARGEST)] = 1
     knots: Counts = ()
-    machine: Counts = ()
-    memory: Counts = ()
-    sharing: Counts = ()
+    machine: _Prices = ()
+    memory: _Prices = ()
+    sharing: _Prices = ()
     places: Counts = ()
     weights: Counts = ()
     splits: Counts = ()
-    values: Annotated[tuple[Counts, ...], Field(fail_fast=True)] = ()
+    values: Annotated[tuple[_Prices, ...], Field(fail_fast=True)] = ()
     parts: Annotated[tuple[PartRates, ...], Field(fail_fast=True)] = ()
 
 

@@ -15,8 +15,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass as validated
 
-from formulations.lagrangian.budget import OPERATION, Budget
-from formulations.lagrangian.priced_states import Count, Counts, Positive
+from formulations.lagrangian.budget import OPERATION, Budget, Count, Counts, Positive
 from instances import Instance
 
 _CONFIG = ConfigDict(extra="forbid")

@@ -177,7 +177,7 @@ def test_the_filter_compares_all_pairs(number: int) -> None:
         assert sigma[b] == level[2][b] - paid
     assert (weight == held.sum(axis=1)).all()
     order = np.lexsort((weight, sigma))
-    which, steps = backward_filter.undominated(
+    which, steps, _ = backward_filter.undominated(
         level, states, order, signs, masks, longest, 10**12, 10**9
     )
     kept: list[int] = []
@@ -187,9 +187,10 @@ def test_the_filter_compares_all_pairs(number: int) -> None:
             kept.append(b)
     assert which.tolist() == kept
     assert number < 100 or backward_filter.FEW < len(kept) < number
-    given_up = backward_filter.undominated(level, states, order, signs, masks, longest, -1, 10**9)
-    assert len(given_up[0]) == 0
-    assert given_up[1] > -1
+    for most in ((-1, 10**9), (10**12, 0)):
+        given_up = backward_filter.undominated(level, states, order, signs, masks, longest, *most)
+        assert len(given_up[0]) == 0
+        assert given_up[1] > most[0] or given_up[2] > most[1]
     assert steps > 0 or number == 1
 
 

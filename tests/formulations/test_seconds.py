@@ -436,7 +436,7 @@ def test_forged_certificates_are_refused(change: dict[str, Any], words: str) -> 
     assert "\n" not in str(refusal.value)
 
 
-@pytest.mark.parametrize("huge", [2**62, 2**70, 10**120])
+@pytest.mark.parametrize("huge", [2**62, 2**70, 10**60])
 @pytest.mark.parametrize("name", ["machine", "memory", "sharing"])
 def test_huge_prices_of_what_takes_nothing(name: str, huge: int) -> None:
     """One request (0, 1): no price multiplies anything but 0, and 64 bits do not hold the price."""
