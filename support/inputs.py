@@ -18,6 +18,8 @@ from typing import BinaryIO
 
 #: Most bytes of a file that is read as a whole; fifteen million requests have so many.
 LARGEST = 10**9
+#: Most bytes of the JSON of a certificate; those of the library have up to 180,000.
+LARGEST_CERTIFICATE = 1 << 24
 
 _read: ContextVar[list[Path] | None] = ContextVar("_read", default=None)
 

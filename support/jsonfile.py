@@ -16,13 +16,15 @@ from typing import Any, NoReturn
 
 from pydantic import TypeAdapter, ValidationError
 
-from support.inputs import is_stream, no_file, read_whole
-from support.text import did_you_mean, printable
+from support.inputs import LARGEST, is_stream, no_file, read_whole
+from support.text import did_you_mean, printable, shown
 
 #: How the names of files begin that are still being written.
 TEMPORARY = ".kvopt-"
 #: Characters that are shown of what stands where no JSON is.
 _FOUND = 20
+#: Keys that an object has at most: no format has as many, and of each unknown one much is noted.
+_MOST_KEYS = 100_000
 
 
 class FileError(ValueError):
@@ -33,18 +35,18 @@ class DuplicateKeyError(ValueError):
     """A key occurs twice in a JSON object; the message is one line."""
 
 
-def read_object(path: str | Path, schema: str) -> dict[str, Any]:
-    """Read one JSON object and check its ``schema`` key; see :func:`parse_object`.
+def read_object(path: str | Path, schema: str, largest: int = LARGEST) -> dict[str, Any]:
+    """Read one JSON object of at most so many bytes; see :func:`parse_object`.
 
     Raises
     ------
     FileError
         If the file cannot be read, or is not such an object.
     """
-    return parse_object(read_bytes(path), schema)
+    return parse_object(read_bytes(path, largest), schema)
 
 
-def read_bytes(path: str | Path) -> bytes:
+def read_bytes(path: str | Path, largest: int = LARGEST) -> bytes:
     """Return what a file holds.
 
     Raises
@@ -53,7 +55,7 @@ def read_bytes(path: str | Path) -> bytes:
         If it cannot be read.
     """
     try:
-        return read_whole(path)
+        return read_whole(path, largest)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise FileError(f"cannot be read: {_short(reason)}") from None
@@ -290,7 +292,7 @@ def _shown(value: object) -> str:
         return _short(json.dumps(value))
     if value is None or isinstance(value, bool):
         return json.dumps(value)
-    return _short(repr(value))
+    return shown(value) if isinstance(value, int) else _short(repr(value))
 
 
 def _short(text: str) -> str:
@@ -304,7 +306,11 @@ def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     ------
     DuplicateKeyError
         If a key occurs twice.
+    ValueError
+        If there are more keys than any format has.
     """
+    if len(pairs) > _MOST_KEYS:
+        raise ValueError(f"expected at most {_MOST_KEYS} keys in one object, found {len(pairs)}")
     record = dict(pairs)
     if len(record) != len(pairs):
         times = Counter(key for key, _ in pairs)

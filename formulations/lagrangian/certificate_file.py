@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 _CONFIG = ConfigDict(extra="forbid")
 
+#: Keys that an object has at most, as many as there are and some more.
+_MOST_KEYS = 30
+
 #: Position of the request in the instance, rounds of its window before its start and after.
 Member = tuple[Count, Integer, Integer]
 
@@ -134,10 +137,30 @@ def read_certificate(document: object) -> Certificate:
     CertificateError
         If it is not of this form.
     """
+    refuse_wide(document)
     try:
         return _ADAPTER.validate_python(document)
     except ValidationError as error:
         raise CertificateError(first_complaint(error)) from None
+
+
+def refuse_wide(document: object) -> None:
+    """Refuse objects of many keys, of each of which a validation would note that it is unknown.
+
+    Raises
+    ------
+    CertificateError
+        If there is one.
+    """
+    open_ = [document]
+    while open_:
+        each = open_.pop()
+        if isinstance(each, dict):
+            if len(each) > _MOST_KEYS:
+                raise CertificateError(f"expected at most {_MOST_KEYS} keys in one object")
+            open_ += each.values()
+        elif isinstance(each, list) and each and not isinstance(each[0], int):
+            open_ += each
 
 
 def first_complaint(error: ValidationError) -> str:

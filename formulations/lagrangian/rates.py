@@ -21,7 +21,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from formulations.lagrangian.budget import Budget, CertificateError, Counts
-from formulations.lagrangian.certificate_file import first_complaint
+from formulations.lagrangian.certificate_file import first_complaint, refuse_wide
 from formulations.lagrangian.exact import SAFE
 from formulations.valid.loads import (
     PICOSECONDS,
@@ -120,6 +120,7 @@ def read_rate_certificate(document: object) -> RateCertificate:
     RateCertificateError
         If it is not of this form.
     """
+    refuse_wide(document)
     try:
         return _ADAPTER.validate_python(document)
     except ValidationError as error:
