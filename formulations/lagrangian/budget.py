@@ -20,7 +20,7 @@ Counts = Annotated[tuple[Count, ...], Field(fail_fast=True)]
 
 #: Steps that every evaluation may take, that each request of the instance and each character of
 #: the certificate pay for, and that none may exceed.  A step takes one to three nanoseconds.
-FREE_STEPS, STEPS_OF_A_REQUEST, STEPS_OF_A_CHARACTER = 300_000_000, 200_000, 1_000_000
+FREE_STEPS, STEPS_OF_A_REQUEST, STEPS_OF_A_CHARACTER = 500_000_000, 200_000, 1_500_000
 MOST_STEPS = 25_000_000_000
 #: Numbers of 64 bits that it may hold at a time, likewise.
 FREE_NUMBERS, NUMBERS_OF_A_REQUEST, NUMBERS_OF_A_CHARACTER = 8_000_000, 1_000, 1_000
