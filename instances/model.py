@@ -119,7 +119,8 @@ class Instance:
 
     name: Annotated[Line, Field(min_length=1)]
     memory: PositiveTokens
-    requests: Annotated[tuple[Request, ...], Field(min_length=1)]
+    # Of a long list the first fault is told, and no other looked for.
+    requests: Annotated[tuple[Request, ...], Field(min_length=1, fail_fast=True)]
     family: Line | None = None
     source: Line | None = None
     seed: Annotated[int, Field(strict=True)] | None = None

@@ -72,5 +72,5 @@ def registered(instance: Instance, folder: Path = FOLDER) -> Registered | None:
         reported = lower["kind"] == "solver-reported"
         certified = int(lower["certified"]["value"]) if reported else None
         return Registered(int(known["upper"]["value"]), int(lower["value"]), reason, certified)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None

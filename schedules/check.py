@@ -34,7 +34,8 @@ from schedules.model import KEEPS_TOKENS, KEEPS_TOKENS_NOTE, Schedule
 from schedules.real_time.check import wrong_clock
 from schedules.real_time.replay import ReplayError, replay
 from schedules.real_time.runs import runs_of
-from schedules.verdict import Verdict, malformed, shown
+from schedules.verdict import Verdict, malformed
+from support.text import shown
 
 __all__ = ["Verdict", "check_schedule"]
 

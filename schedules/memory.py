@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Callable, Iterator
 
 from instances import Instance
-from schedules.verdict import Verdict, shown
+from schedules.verdict import Verdict
+from support.text import shown
 
 _IDS_SHOWN = 10
 

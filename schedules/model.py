@@ -27,7 +27,8 @@ Status = Literal[
 STATUSES: tuple[str, ...] = get_args(Status)
 #: Requests up to which a schedule is written out by ``repr``.
 _WRITTEN_OUT = 10
-Round = Annotated[int, Field(strict=True, ge=0)]
+Whole = Annotated[int, Field(strict=True, ge=0)]
+Round = Whole
 #: How all that a reader is told of a schedule that keeps tokens begins; then where bounds do not
 #: hold for it, and where they do, as most bounds in seconds.
 KEEPS_TOKENS = "keeps tokens over evictions"
@@ -35,11 +36,13 @@ KEEPS_TOKENS_NOTE = f"{KEEPS_TOKENS}: outside the problem, its TEL may be below 
 KEEPS_TOKENS_COVERED = f"{KEEPS_TOKENS}: bounds in seconds hold for that, too"
 #: A cancelled attempt: the round in which it started and the tokens it made, kept ones included.
 #: With none it was cancelled while its prompt was prefilled in chunks, which needs a clock.
-Attempt = tuple[Round, Annotated[int, Field(strict=True, ge=0)]]
+Attempt = tuple[Round, Whole]
 #: Nanoseconds since time 0.
-Time = Annotated[int, Field(strict=True, ge=0)]
+Time = Whole
 #: For each run of a request (attempts, then the run that counts) the lengths of its chunks.
-Chunks = tuple[tuple[Annotated[int, Field(strict=True, ge=0)], ...], ...]
+Chunks = tuple[tuple[Whole, ...], ...]
+#: A long list is read up to its first fault.
+FIRST_FAULT = Field(fail_fast=True)
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -69,8 +72,8 @@ class Clock:
     """
 
     batch_time: Annotated[Line, Field(min_length=1)]
-    begins: tuple[tuple[Round, Time], ...] = ()
-    prefills: tuple[Chunks, ...] | None = None
+    begins: Annotated[tuple[tuple[Round, Time], ...], FIRST_FAULT] = ()
+    prefills: Annotated[tuple[Chunks, ...], FIRST_FAULT] | None = None
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid", allow_inf_nan=False))
@@ -100,12 +103,12 @@ class Schedule:
     instance: Line
     instance_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     method: Line
-    starts: Annotated[tuple[Round, ...], Field(min_length=1)]
-    tel: Annotated[int, Field(strict=True, ge=0)]
-    lower_bound: Annotated[int, Field(strict=True, ge=0)] | None
+    starts: Annotated[tuple[Round, ...], Field(min_length=1, fail_fast=True)]
+    tel: Whole
+    lower_bound: Whole | None
     status: Status
-    attempts: tuple[tuple[Attempt, ...], ...] | None = None
-    kept: tuple[tuple[Round, ...], ...] | None = None
+    attempts: Annotated[tuple[tuple[Attempt, ...], ...], FIRST_FAULT] | None = None
+    kept: Annotated[tuple[tuple[Round, ...], ...], FIRST_FAULT] | None = None
     clock: Clock | None = None
     provenance: dict[str, Any] = Field(default_factory=dict)
 

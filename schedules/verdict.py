@@ -54,12 +54,3 @@ class Verdict:
 def malformed(reason: str, *request_ids: int) -> Verdict:
     """Return the verdict on a schedule that is not one of the instance or claims what is not so."""
     return Verdict("malformed", reason, request_ids=request_ids)
-
-
-def shown(number: int) -> str:
-    """Return an integer as text, also one of thousands of digits.
-
-    A file may hold such, which neither fit on a line nor, beyond Python's limit, can be written in
-    decimals at all.
-    """
-    return str(number) if number.bit_length() < 200 else f"about 2**{number.bit_length() - 1}"

@@ -23,6 +23,8 @@ from typing import BinaryIO
 
 #: Most bytes of a file that is read as a whole; fifteen million requests have so many.
 LARGEST = 10**9
+#: Most bytes of the JSON of a certificate; those of the library have up to 180,000.
+LARGEST_CERTIFICATE = 1 << 24
 
 #: How a gzip stream begins, and UTF-16 in both orders of its bytes.
 GZIP, UTF_16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")

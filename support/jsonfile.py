@@ -18,13 +18,15 @@ from typing import Any, NoReturn, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from support import inputs
-from support.inputs import is_stream, no_file
-from support.text import did_you_mean, printable
+from support.inputs import LARGEST, is_stream, no_file
+from support.text import did_you_mean, printable, shown
 
 #: How the names of files begin that are still being written.
 TEMPORARY = ".kvopt-"
 #: Characters that are shown of what stands where no JSON is.
 _FOUND = 20
+#: Keys that an object has at most: no format has as many, and of each unknown one much is noted.
+_MOST_KEYS = 100_000
 
 _Content = TypeVar("_Content", str, bytes)
 
@@ -37,15 +39,15 @@ class DuplicateKeyError(ValueError):
     """A key occurs twice in a JSON object; the message is one line."""
 
 
-def read_object(path: str | Path, schema: str) -> dict[str, Any]:
-    """Read one JSON object and check its ``schema`` key; see :func:`parse_object`.
+def read_object(path: str | Path, schema: str, largest: int = LARGEST) -> dict[str, Any]:
+    """Read one JSON object of at most so many bytes; see :func:`parse_object`.
 
     Raises
     ------
     FileError
         If the file cannot be read, or is not such an object.
     """
-    return parse_object(read_text(path), schema)
+    return parse_object(read_text(path, largest), schema)
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -56,10 +58,10 @@ def read_bytes(path: str | Path) -> bytes:
     FileError
         If it cannot be read.
     """
-    return _read(inputs.read_whole, path)
+    return _read(inputs.read_whole, path, LARGEST)
 
 
-def read_text(path: str | Path) -> str:
+def read_text(path: str | Path, largest: int = LARGEST) -> str:
     """Return the text that a file holds, compressed or not; see :func:`support.inputs.read_text`.
 
     Raises
@@ -67,12 +69,12 @@ def read_text(path: str | Path) -> str:
     FileError
         If it cannot be read, or is no text.
     """
-    return _read(inputs.read_text, path)
+    return _read(inputs.read_text, path, largest)
 
 
-def _read(read: Callable[[str | Path], _Content], path: str | Path) -> _Content:
+def _read(read: Callable[[str | Path, int], _Content], path: str | Path, largest: int) -> _Content:
     try:
-        return read(path)
+        return read(path, largest)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise FileError(f"cannot be read: {_short(reason)}") from None
@@ -306,7 +308,7 @@ def _shown(value: object) -> str:
         return _short(json.dumps(value))
     if value is None or isinstance(value, bool):
         return json.dumps(value)
-    return _short(repr(value))
+    return shown(value) if isinstance(value, int) else _short(repr(value))
 
 
 def _short(text: str) -> str:
@@ -320,7 +322,11 @@ def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     ------
     DuplicateKeyError
         If a key occurs twice.
+    ValueError
+        If there are more keys than any format has.
     """
+    if len(pairs) > _MOST_KEYS:
+        raise ValueError(f"expected at most {_MOST_KEYS} keys in one object, found {len(pairs)}")
     record = dict(pairs)
     if len(record) != len(pairs):
         times = Counter(key for key, _ in pairs)

@@ -34,6 +34,15 @@ def printable(text: str, longest: int = _LONGEST) -> str:
     return safe if len(safe) <= longest else safe[: longest - 3] + "..."
 
 
+def shown(number: int) -> str:
+    """Return an integer as text, also one of thousands of digits.
+
+    A file may hold such, which neither fit on a line nor, beyond Python's limit, can be written in
+    decimals at all.
+    """
+    return str(number) if number.bit_length() < 200 else f"about 2**{number.bit_length() - 1}"
+
+
 def wrapped(text: str, width: int = WIDTH, indent: str = "") -> str:
     """Return text in lines of so many columns; no number is parted from its unit.
 

@@ -117,7 +117,8 @@ def compute_bound(
         instance,
         states,
         deadline=deadline,
-        windows=windows,
+        # The certificate of a sweep takes no start windows.
+        windows=None,
         followed=followed,
         threads=threads,
         options=options,

@@ -17,14 +17,8 @@ import numpy as np
 
 from formulations.lagrangian.backward_counts import count
 from formulations.lagrangian.backward_levels import sweep
-from formulations.lagrangian.backward_tables import (
-    BITS,
-    BackwardError,
-    BackwardTooLongError,
-    kinds_of,
-    network_of,
-)
-from formulations.lagrangian.budget import Budget
+from formulations.lagrangian.backward_tables import BITS, BackwardError, kinds_of, network_of
+from formulations.lagrangian.budget import Budget, TooLongError
 from formulations.lagrangian.priced_states import PricedStates
 from instances import Instance
 
@@ -55,16 +49,18 @@ def prove(
     Raises
     ------
     BackwardError
-        If it does not, or would take too long.
+        If it does not.
+    TooLongError
+        If that would take or hold too much.
     """
     kinds = kinds_of(instance, budget)
     if len(multipliers) not in (0, len(kinds.counts)):
         raise BackwardError("expected a multiplier for each different request")
     if any(abs(each) >= 1 << BITS for each in multipliers):
-        raise BackwardTooLongError("the multipliers are too large for this evaluation")
+        raise TooLongError("the multipliers are too large for this evaluation")
     kinds.refuse_strict(strict or ())
     found = network_of(instance, kinds, value, denominator, memory, states, budget)
-    if found.window < 0:
+    if found is None:
         return
     if strict is not None:
         found = found.with_dominance(multipliers, strict, budget)

@@ -14,16 +14,14 @@ from formulations.lagrangian.backward_levels import Step
 from formulations.lagrangian.backward_tables import (
     FAR,
     BackwardError,
-    BackwardTooLongError,
     Ints,
     Network,
     refuse_large,
 )
 from formulations.lagrangian.budget import Budget
 
-#: Rows of all levels and parts together beyond which a certificate is refused, of one level, and
-#: places of these at a time.
-MOST_ROWS, MOST_AT_ONCE, MOST_PLACES = 8_000_000, 4_000_000, 30_000_000
+#: Steps for a path that is counted, and for each kind of it; numbers held for a path.
+STEPS_OF_A_PATH, STEPS_OF_A_KIND, HELD_OF_A_PATH = 200, 20, 12
 #: Bits of a number that several places of a row are told by.
 WORD = 59
 
@@ -64,7 +62,7 @@ def count(
     """
     counts = network.kinds.counts
     largest = max(abs(int(each)) for each in multipliers) * (len(steps) + 1) * int(counts.sum())
-    refuse_large(2 * largest + network.window, 0)
+    refuse_large(2 * largest + network.window)
     limit = network.window + int(multipliers @ counts)
     # The least that is paid from each node of each level to the end.
     rest = [np.zeros(1, dtype=np.int64)]
@@ -83,8 +81,9 @@ def count(
         known = node < len(begins) - 1
         node, paid, done = node[known], paid[known], done[known]
         number = begins[node + 1] - begins[node]
-        if not budget.take("rows", int(number.sum()), MOST_ROWS):
-            raise BackwardTooLongError("the evaluation counts too many paths")
+        paths = int(number.sum())
+        budget.take(paths * (STEPS_OF_A_PATH + STEPS_OF_A_KIND * len(counts)))
+        budget.hold(paths * (HELD_OF_A_PATH + len(counts) // 2))
         state = np.repeat(np.arange(len(node)), number)
         within = np.arange(len(state)) - np.repeat(np.cumsum(number) - number, number)
         way = order[begins[node[state]] + within]
@@ -94,9 +93,6 @@ def count(
         counted = done[state] + step.entered[way]
         fine = (counted <= counts).all(axis=1)
         counted, way, longer = counted[fine], way[fine], longer[fine]
-        at_once = min(MOST_AT_ONCE, MOST_PLACES // (1 + len(counts)))
-        if len(way) > at_once:
-            raise BackwardTooLongError("the evaluation counts too many paths")
         words = _words(counted.T, int(counts.max()) + 1)
         first, to = _different(np.concatenate((words, step.to[way][None])))
         paid = np.full(len(first), FAR)

@@ -233,9 +233,9 @@ def larger(array, used):
 
 @njit(cache=True, nogil=True)
 def undominated(level, states, order, signs, masks, longest, most, most_held):
-    """Return the bases that no kept one dominates, in order of σ, and the steps.
+    """Return the bases that no kept one dominates, in order of σ, the steps, and numbers held.
 
-    More steps than allowed where it was given up.
+    More of either than allowed where it was given up.
     """
     members, offsets, _ = level
     which, points = np.empty(FEW, np.int64), np.empty((FEW, 3), np.uint64)
@@ -254,8 +254,10 @@ def undominated(level, states, order, signs, masks, longest, most, most_held):
         steps += more
         if found >= 0:
             continue
-        if steps > most or (count + 1) * longest > most_held:
-            return which[:0], most + 1
+        # Places of a kept base are doubled; occupied has half of 64 bits.
+        taken = (count + 1) * (longest + 2 * masks.shape[1] + 24)
+        if steps > most or taken > most_held:
+            return which[:0], steps, taken
         which, points, occupied = (
             larger(which, count),
             larger(points, count),
@@ -270,4 +272,4 @@ def undominated(level, states, order, signs, masks, longest, most, most_held):
             first = count - (count // FEW & -(count // FEW)) * FEW
             steps += 40 * (count - first)
             grow_tree(points, first, count, places, leaves, nodes)
-    return which[:count], steps
+    return which[:count], steps, np.int64(0)

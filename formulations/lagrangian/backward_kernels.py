@@ -152,7 +152,7 @@ def room_of(size):
 def all_choices(able, gain, scale, limits, runs, used, path, held, label, found):
     """Return what :func:`choices` does, and what they are in, larger where they did not fit."""
     number, steps = choices(able, gain, scale, limits, runs, used, path, held, label, found)
-    while number < 0 and len(found[0]) <= limits[4]:
+    while number < 0 and 4 * len(found[0]) <= limits[4]:
         found = room_of(4 * len(found[0]))
         number, more = choices(able, gain, scale, limits, runs, used, path, held, label, found)
         steps += more
@@ -241,7 +241,8 @@ def step_back(level, states, pay, worth, able, gain, scale, limits, keep):
 
     Returns
     -------
-    Members, offsets, labels, steps (more than allowed where it was given up), ways, entered.
+    Members, offsets, labels, steps, ways and entered, and before these what was held; where it was
+    given up, the steps or the numbers held are more than allowed.
     """
     old, offsets, labels = level
     ages, _, kinds = states
@@ -262,14 +263,17 @@ def step_back(level, states, pay, worth, able, gain, scale, limits, keep):
         for state in base:
             runs[kinds[state]] = 0
         steps += more + 8 * (number * (len(base) + 1) + found[1][max(number, 0)])
-        listed = max(ends[count], 4 * arcs + enters)
-        if number < 0 or count > limits[3] or listed > limits[4] or steps > limits[2]:
-            return members[:0], ends[:1], least[:0], limits[2] + 1, ways[:0], entered[:0]
+        more = max(number, 0) * len(base) + found[1][max(number, 0)]
+        listed = max(ends[count] + more, 4 * (arcs + max(number, 0)) + enters + more)
+        if number < 0 or count + number > limits[3] or listed > limits[4] or steps > limits[2]:
+            # More than may be held, or taken.
+            held = 0 if steps > limits[2] else np.int64(1) << 60
+            return members[:0], ends[:1], least[:0], steps, held, ways[:0], entered[:0]
         members = room_for(members, ends[count], number * len(base) + found[1][number])
         ends, least = room_for(ends, count + 1, number), room_for(least, count, number)
         hashes, to = room_for(hashes, count, number), room_for(to, 0, number)
         if 4 * (count + number) > len(slots):
-            slots = filled(hashes, count, power_of_two(16 * (count + number)))
+            slots = filled(hashes, count, power_of_two(8 * (count + number)))
         bases = (members, ends, least, hashes)
         count = merge(base, number, found, able, ages, bases, slots, count, to)
         if keep:
@@ -279,7 +283,7 @@ def step_back(level, states, pay, worth, able, gain, scale, limits, keep):
             list_ways(b, labels[b], number, found, able, to, ways[arcs:], entered, enters)
             arcs, enters = arcs + number, enters + found[1][number]
     members, ends, least = members[: ends[count]], ends[: count + 1], least[:count]
-    return members, ends, least, steps, ways[:arcs], entered[:enters]
+    return members, ends, least, steps, np.int64(0), ways[:arcs], entered[:enters]
 
 
 @njit(cache=True, nogil=True)

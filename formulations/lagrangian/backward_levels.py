@@ -7,16 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lagrangian.backward_tables import BackwardTooLongError, Ints, Network, gain_of
+from formulations.lagrangian.backward_tables import Ints, Network, gain_of
 from formulations.lagrangian.budget import Budget
 
-#: Steps of all levels and parts together beyond which a certificate is refused; half a minute.
-MOST_STEPS = 25_000_000_000
 #: Steps of a level by itself, for each kind that may complete, and for each state.
 LEVEL, COMPLETION, STATE = 200_000, 10_000, 2
-#: Bases of a level, members of these or tokens that the kept ones are compared by, and numbers of
-#: 64 bits that are kept of all levels for counting.
-MOST_AT_ONCE, MOST_PLACES, MOST_KEPT = 4_000_000, 50_000_000, 60_000_000
+#: Numbers of 64 bits that a base of a level takes by itself, and that each of its members takes.
+HELD_OF_A_BASE, HELD_OF_A_MEMBER = 16, 2
 
 
 @dataclass
@@ -59,8 +56,7 @@ def sweep(network: Network, budget: Budget, *, keep: bool) -> list[Step] | None:
         if keep:
             steps.append(step)
             kept += len(step.to) * (3 + len(network.kinds.counts) // 4)
-            if kept > MOST_KEPT:
-                raise BackwardTooLongError(f"the evaluation keeps more than {MOST_KEPT} numbers")
+            budget.hold(kept)
     return steps
 
 
@@ -74,26 +70,28 @@ def _back(
     )
 
     kinds = network.kinds
-    able, gain, power = _able(network, t)
-    _take(budget, LEVEL + COMPLETION * len(able) + STATE * len(kinds.ages))
+    able, gain, power = _able(network, t, budget)
+    budget.take(LEVEL + COMPLETION * len(able) + STATE * len(kinds.ages))
     states = (kinds.ages, kinds.tokens, kinds.of)
-    places = MOST_PLACES // (1 + len(kinds.counts) // 8) if keep else MOST_PLACES
-    most = (budget.left("steps of sweeps", MOST_STEPS), MOST_AT_ONCE, places)
+    # With each way it is kept how many of each kind complete.
+    places = budget.numbers // (HELD_OF_A_MEMBER * (1 + len(kinds.counts) // 8 * keep))
+    most = (budget.steps, budget.numbers // HELD_OF_A_BASE, places)
     limits = np.array(
         [network.memory, network.limits[t - 1], *most, int(kinds.counts.sum())], dtype=np.int64
     )
     pay = network.pay[min(t, len(network.pay) - 1)]
     worth = int(network.worth[t]) if t < len(network.worth) else 0
-    members, offsets, labels, taken, ways, entered = step_back(
+    members, offsets, labels, taken, held, ways, entered = step_back(
         level.parts, states, pay, worth, able, gain, power, limits, keep
     )
-    _take(budget, taken)
+    budget.take(taken)
+    budget.hold(held)
     found = Level(members, offsets, labels)
     lost = np.zeros(len(labels), dtype=np.int64)
     taken = lost_before(
         found.parts, states, network.pay, network.worth, network.ahead, t, limits, lost
     )
-    _take(budget, taken)
+    budget.take(taken)
     stay = labels + lost <= network.limits[t - 1]
     step = _ways(network, ways, entered) if keep else Step(*(np.zeros((4, 0), dtype=np.int64)))
     if keep:
@@ -107,12 +105,7 @@ def _back(
     return found, step
 
 
-def _take(budget: Budget, steps: int) -> None:
-    if not budget.take("steps of sweeps", steps, MOST_STEPS):
-        raise BackwardTooLongError(f"the evaluation takes more than {MOST_STEPS} steps")
-
-
-def _able(network: Network, t: int) -> tuple[Ints, Ints, int]:
+def _able(network: Network, t: int, budget: Budget) -> tuple[Ints, Ints, int]:
     """Return who may complete at t, and by how much all of these may lower a label.
 
     At a time no more of a kind complete than there are requests; and no more run, where it counts.
@@ -132,7 +125,7 @@ def _able(network: Network, t: int) -> tuple[Ints, Ints, int]:
     if network.strict is not None:
         together = np.where(np.isin(able, network.strict), together, 1 << 62)
     columns = (peaks, kinds.tokens[peaks], costs, able, kinds.counts[able], together)
-    return np.ascontiguousarray(np.stack(columns, axis=1)), *gain_of(network, costs, able)
+    return np.ascontiguousarray(np.stack(columns, axis=1)), *gain_of(network, costs, able, budget)
 
 
 def _ways(network: Network, ways: Ints, entered: NDArray[np.int32]) -> Step:
@@ -162,12 +155,14 @@ def _undominated(network: Network, t: int, level: Level, budget: Budget) -> Leve
     strict[list(network.strict or ())] = np.arange(len(network.strict or ()))
     longest = int(kinds.ages[level.members].max(initial=1))
     states = (kinds.ages, kinds.tokens, kinds.of)
-    _take(budget, 4 * longest * len(level.members) + 100 * len(level.labels))
+    budget.take(4 * longest * len(level.members) + 100 * len(level.labels))
     sigma, weight, signs, masks = measured(
         level.parts, states, network.pay, t, network.memory, strict, longest
     )
     order = np.lexsort((weight, sigma))
-    most = budget.left("steps of sweeps", MOST_STEPS)
-    which, taken = undominated(level.parts, states, order, signs, masks, longest, most, MOST_PLACES)
-    _take(budget, taken)
+    which, taken, held = undominated(
+        level.parts, states, order, signs, masks, longest, budget.steps, budget.numbers
+    )
+    budget.take(taken)
+    budget.hold(held)
     return _chosen(level, which)

@@ -14,19 +14,16 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lagrangian.budget import Budget
+from formulations.lagrangian.budget import CALL, OPERATION, Budget, TooLongError
 from formulations.lagrangian.priced_states import PricedStates, interpolated, worths
 from instances import Instance
 
 Ints = NDArray[np.int64]
 
-#: Sums that the search for the best patterns of all times takes, and that looking ahead may take;
-#: sums that a call of NumPy takes the time of.
-MOST_WORK, CALL = 4_000_000_000, 1_000
-#: Entries of any table, entries of the tables of all parts together, and bits of any sum.
-MOST_ENTRIES, MOST_TABLED, BITS = 20_000_000, 80_000_000, 60
-#: States of all kinds together.
-MOST_STATES = 1_000_000
+#: Share of the steps and numbers left that looking ahead may take.
+AHEAD = 4
+#: Steps of an entry of a table, numbers that are held for it on the way, and bits of any sum.
+STEPS_OF_AN_ENTRY, HELD_OF_AN_ENTRY, BITS = 10, 2, 60
 #: Equal requests beyond which their counts would not fit into 16 bits, twice.
 MOST_EQUAL = 32_767
 #: Times that are looked ahead, at most.
@@ -38,10 +35,6 @@ FAR = 1 << BITS
 
 class BackwardError(ValueError):
     """Nothing is proved; the message is one line."""
-
-
-class BackwardTooLongError(BackwardError):
-    """What the evaluation would take or hold is too much, whatever there is to be proved."""
 
 
 @dataclass(frozen=True)
@@ -145,14 +138,13 @@ class Network:
     ) -> Network:
         """Return the same with multipliers, or none, inside and strict kinds."""
         # What starts pay is one more table.
-        if not budget.take("entries", self.dear.size, MOST_TABLED):
-            raise BackwardTooLongError("the tables are too large for this evaluation")
+        budget.take(self.dear.size * STEPS_OF_AN_ENTRY + CALL * int(self.kinds.outputs.sum()))
         counts = self.kinds.counts.tolist()
         extra = list(multipliers) or [0] * len(counts)
         each = sum(n * abs(v) for n, v in zip(counts, extra, strict=True))
         # Labels lie within the window and what all that completes pays more; a bound of every sum.
         paid = sum(counts) * int(self.pay.max(initial=0)) + sum(self.worth.tolist())
-        refuse_large(4 * (self.window + (self.last + 4) * each + paid), 0)
+        refuse_large(4 * (self.window + (self.last + 4) * each + paid))
         return replace(self, extra=np.array(extra, dtype=np.int64), strict=strict)
 
 
@@ -163,9 +155,10 @@ def kinds_of(instance: Instance, budget: Budget) -> Kinds:
     arrivals, prompts, outputs = np.array(different, dtype=np.int64).T
     counts = np.array([number[each] for each in different], dtype=np.int64)
     if int(counts.max()) > MOST_EQUAL:
-        raise BackwardTooLongError(f"expected at most {MOST_EQUAL} equal requests")
-    if not budget.take("states", sum(outputs.tolist()), MOST_STATES):
-        raise BackwardTooLongError(f"expected at most {MOST_STATES} states of different requests")
+        raise TooLongError(f"expected at most {MOST_EQUAL} equal requests")
+    states = sum(outputs.tolist())
+    budget.take(states * 4 * CALL)
+    budget.hold(states * 16)
     return Kinds(arrivals, prompts, outputs, counts, np.cumsum(outputs) - outputs)
 
 
@@ -177,8 +170,11 @@ def network_of(
     memory: Sequence[int],
     states: PricedStates | None,
     budget: Budget,
-) -> Network:
-    """Return what the sweep goes by; every number in it is far below 64 bits."""
+) -> Network | None:
+    """Return what the sweep goes by; every number in it is far below 64 bits.
+
+    None where the prices alone prove the value.
+    """
     if states is None:
         pay, worth = _of_memory(instance, kinds, memory, budget)
     else:
@@ -187,13 +183,13 @@ def network_of(
     worth[0] = 0
     longest, latest = int(kinds.outputs.max()), int(kinds.arrivals.max())
     dearest = int(pay.max(initial=0))
-    refuse_large(len(instance) * dearest, 0)
+    refuse_large(len(instance) * dearest)
     costs = []
     constant = -sum(int(each) for each in worth)
     for g in range(len(kinds.counts)):
         o, a = int(kinds.outputs[g]), int(kinds.arrivals[g])
         end = max(len(pay), a) + 1
-        refuse_large(unit * (end + longest) + longest * dearest, end * len(kinds.counts))
+        refuse_large(unit * (end + longest) + longest * dearest)
         cost = unit * (np.arange(end) + o - a)
         for j in range(1, o + 1):
             priced = pay[min(j, len(pay)) :, int(kinds.first[g]) + j - 1]
@@ -203,11 +199,12 @@ def network_of(
         constant += int(kinds.counts[g]) * least
         costs.append((cost, least))
     window = (value - 1) * unit - constant
+    if window < 0:
+        return None
     # Past the priced times a start costs its latency alone.
     starts = len(pay) + latest + 2 + max(0, window + max(least for _, least in costs)) // unit
-    refuse_large(2 * window + unit * (starts + longest), starts * len(kinds.counts))
-    if not budget.take("entries", pay.size + starts * len(costs), MOST_TABLED):
-        raise BackwardTooLongError("the tables are too large for this evaluation")
+    refuse_large(2 * window + unit * (starts + longest))
+    _hold_table(budget, pay.size + starts * len(costs))
     dear = np.full((starts, len(costs)), FAR)
     for g, (cost, least) in enumerate(costs):
         o, a = int(kinds.outputs[g]), int(kinds.arrivals[g])
@@ -217,13 +214,38 @@ def network_of(
     nothing = np.zeros((0, 0, 0), dtype=np.int64)
     extra = np.zeros(len(costs), dtype=np.int64)
     plain = Network(instance.memory, kinds, pay, worth, dear, window, nothing, extra)
-    return plain if window < 0 else looking_ahead(plain, budget)
+    return looking_ahead(plain, budget)
 
 
-def refuse_large(largest: int, entries: int) -> None:
-    """Refuse sums that would not fit into 64 bits, or tables too large."""
-    if largest >= 1 << BITS - 2 or entries > MOST_ENTRIES:
-        raise BackwardTooLongError("the numbers or the rounds are too many for this evaluation")
+def refuse_large(largest: int) -> None:
+    """Refuse sums that would not fit into 64 bits."""
+    if largest >= 1 << BITS - 2:
+        raise TooLongError("the numbers are too large for this evaluation")
+
+
+def take_tables(
+    instance: Instance, kinds: Kinds, times: int, knots: int, budget: Budget, *, search: bool
+) -> None:
+    """Take what pricing all states at so many times takes, before any is priced.
+
+    And the costs of starts; prices on states are interpolated at ``knots`` times.  With ``search``
+    the best pattern of each time is looked for.
+    """
+    states = int(kinds.outputs.sum())
+    budget.take(states * knots * 10 * OPERATION)
+    ends = np.maximum(kinds.arrivals, times) + 1
+    budget.take(sum((ends * kinds.outputs).tolist()) * STEPS_OF_AN_ENTRY)
+    _hold_table(budget, times * states)
+    if search:
+        budget.take(_work(instance, kinds) * times)
+        most = instance.memory // (1 + int(kinds.prompts.min()))
+        budget.hold(2 * (most + 1) * (instance.memory + 1))
+
+
+def _hold_table(budget: Budget, entries: int) -> None:
+    """Take what tables of so many entries, these together, take and hold."""
+    budget.take(entries * STEPS_OF_AN_ENTRY)
+    budget.hold(entries * HELD_OF_AN_ENTRY)
 
 
 def _of_memory(
@@ -232,14 +254,12 @@ def _of_memory(
     """Return what states pay at times 0.., (times, states), and the worth of times."""
     sizes = zip(kinds.prompts.tolist(), kinds.outputs.tolist(), strict=True)
     held = [s + j for s, o in sizes for j in range(1, o + 1)]
-    refuse_large(
-        max(memory, default=0) * instance.memory * len(instance), (len(memory) + 1) * len(held)
-    )
+    refuse_large(max(memory, default=0) * instance.memory * len(instance))
+    search = 4 * _work(instance, kinds) * (len(memory) + 1) <= 3 * budget.steps
+    take_tables(instance, kinds, len(memory) + 1, 0, budget, search=search)
     prices = np.array([*memory, 0], dtype=np.int64)
     pay = prices[:, None] * np.array(held, dtype=np.int64)
-    if _work(instance, kinds) * len(prices) > budget.left("sums", MOST_WORK):
-        return pay, prices * instance.memory
-    return pay, _worths(instance, kinds, pay, budget)
+    return pay, _worths(instance, kinds, pay) if search else prices * instance.memory
 
 
 def _work(instance: Instance, kinds: Kinds) -> int:
@@ -265,10 +285,11 @@ def _of_states(
     for name, grid in (("knots", knots), ("tokens", states.tokens), ("left", states.left)):
         if len(grid) < 2 or any(low >= high for low, high in pairwise(grid)):
             raise BackwardError(f"states.{name}: expected two or more, increasing")
-    if len(states.table) != shape[0] * shape[1] * shape[2] or knots[0] < 1 or not states.lookahead:
+    if len(states.table) != shape[0] * shape[1] * shape[2] or knots[0] < 1:
         raise BackwardError("states: expected a price for each point, and times from 1 on")
     total, widest = int(kinds.outputs.sum()), knots[-1]
-    refuse_large(4 * (max(states.table) + 1) * widest, (knots[-1] + 2) * total)
+    refuse_large(4 * (max(states.table) + 1) * widest)
+    take_tables(instance, kinds, widest + 2, len(knots), budget, search=True)
     if (
         states.tokens[0] > int(kinds.prompts.min()) + 1
         or states.left[0] > 0
@@ -284,16 +305,16 @@ def _of_states(
     column = 0
     for s, o in zip(kinds.prompts.tolist(), kinds.outputs.tolist(), strict=True):
         for j in range(1, o + 1):
-            price = np.array(interpolated(table, states, s + j, o - j), dtype=np.int64)
+            price = interpolated(table, states, s + j, o - j)
             past = times - at[knot]
             width = at[knot + 1] - at[knot]
             sums = price[knot] * (width - past) + price[knot + 1] * past
             pay[knots[0] : knots[-1] + 1, column] = sums // width
             column += 1
-    return pay, _worths(instance, kinds, pay, budget)
+    return pay, _worths(instance, kinds, pay)
 
 
-def _worths(instance: Instance, kinds: Kinds, pay: Ints, budget: Budget) -> Ints:
+def _worths(instance: Instance, kinds: Kinds, pay: Ints) -> Ints:
     """Return the most that requests which can run together pay at each time.
 
     The prices of equal states are equal.
@@ -301,14 +322,12 @@ def _worths(instance: Instance, kinds: Kinds, pay: Ints, budget: Budget) -> Ints
     priced, column = {}, 0
     for s, o in zip(kinds.prompts.tolist(), kinds.outputs.tolist(), strict=True):
         for j in range(1, o + 1):
-            priced[s + j, o - j] = pay[:, column].tolist()
+            priced[s + j, o - j] = np.ascontiguousarray(pay[:, column])
             column += 1
     order = sorted(priced, key=lambda state: -state[1])
     most = instance.memory // min(held for held, _ in order)
-    if not budget.take("sums", _work(instance, kinds) * len(pay), MOST_WORK):
-        raise BackwardTooLongError("the patterns are too many for this evaluation")
-    refuse_large(int(pay.max(initial=0)) * 2 * (most + 2), (most + 1) * (instance.memory + 1))
-    return np.array(worths(order, priced, instance.memory, len(pay), np.int64), dtype=np.int64)
+    refuse_large(int(pay.max(initial=0)) * 2 * (most + 2))
+    return np.array(worths(order, priced, instance.memory, len(pay)), dtype=np.int64)
 
 
 def looking_ahead(plain: Network, budget: Budget) -> Network:
@@ -317,11 +336,11 @@ def looking_ahead(plain: Network, budget: Budget) -> Network:
     cells = times * (plain.memory + 1)
     calls = sum(plain.memory // (held + 1) + 1 for held in kinds.prompts.tolist())
     work = CALL * calls + cells * len(kinds.counts)
-    depth = min(DEPTH, int(kinds.outputs.max()), MOST_ENTRIES // cells - 1)
-    depth = min(depth, budget.left("sums ahead", MOST_WORK) // work)
+    depth = min(DEPTH, int(kinds.outputs.max()), budget.numbers // AHEAD // cells - 1)
+    depth = min(depth, budget.steps // AHEAD // work)
     if depth < 1:
         return plain
-    budget.take("sums ahead", depth * work, MOST_WORK)
+    budget.take(depth * work)
     ahead = np.zeros((depth + 1, plain.memory + 1, times), dtype=np.int64)
     for e in range(1, depth + 1):
         best = ahead[e - 1].copy()
@@ -343,7 +362,7 @@ def looking_ahead(plain: Network, budget: Budget) -> Network:
     return replace(plain, ahead=ahead)
 
 
-def gain_of(network: Network, costs: Ints, able: Ints) -> tuple[Ints, int]:
+def gain_of(network: Network, costs: Ints, able: Ints, budget: Budget) -> tuple[Ints, int]:
     """Return by how much all that complete may lower a label, by tokens in units of a power of 2.
 
     Tokens held are rounded down, so in each unit more fits than does.
@@ -351,6 +370,7 @@ def gain_of(network: Network, costs: Ints, able: Ints) -> tuple[Ints, int]:
     power = max(0, network.memory.bit_length() - UNIT_BITS)
     gain = np.zeros((network.memory >> power) + 1, dtype=np.int64)
     peaks = (network.kinds.prompts + network.kinds.outputs)[able] >> power
+    budget.take(CALL * sum((len(gain) // np.maximum(peaks, 1)).tolist()))
     for g, cost, held in zip(able.tolist(), costs.tolist(), peaks.tolist(), strict=True):
         if cost >= 0:
             continue

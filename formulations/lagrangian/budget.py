@@ -1,21 +1,99 @@
-"""What the evaluation of a certificate may take, all of its parts together."""
+"""Limits of the evaluation of a certificate: its own length, and its instance, pay for the work.
+
+Work is counted before it is done.  So a short certificate is soon proved or refused, whatever it
+holds, and a file of many costs a reader no more than its length allows.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
+
+#: Integers of certificates have at most 63 bits, so that what comes of them is soon computed.
+Count = Annotated[int, Field(strict=True, ge=0, lt=1 << 63)]
+Positive = Annotated[int, Field(strict=True, ge=1, lt=1 << 63)]
+Integer = Annotated[int, Field(strict=True, gt=-1 << 63, lt=1 << 63)]
+#: A long list is read up to its first fault.
+Counts = Annotated[tuple[Count, ...], Field(fail_fast=True)]
+
+#: Steps that every evaluation may take, that each request of the instance and each character of
+#: the certificate pay for, and that none may exceed.  A step takes one to three nanoseconds.
+FREE_STEPS, STEPS_OF_A_REQUEST, STEPS_OF_A_CHARACTER = 500_000_000, 200_000, 1_500_000
+MOST_STEPS = 25_000_000_000
+#: Numbers of 64 bits that it may hold at a time, likewise.
+FREE_NUMBERS, NUMBERS_OF_A_REQUEST, NUMBERS_OF_A_CHARACTER = 8_000_000, 1_000, 1_000
+MOST_NUMBERS = 1 << 26
+#: Steps of a call of NumPy, and of an operation on Python's own integers.
+CALL, OPERATION = 1_000, 50
+
+
+class CertificateError(ValueError):
+    """A certificate proves nothing; the message is one line."""
+
+
+class TooLongError(CertificateError):
+    """An evaluation takes or holds more than its certificate pays for, whatever it proves."""
 
 
 class Budget:
-    """Counts what is taken of each kind of step; the parts of a certificate share one."""
+    """What is left of the steps; the parts of a certificate share one.
 
-    def __init__(self) -> None:
-        self._taken: Counter[str] = Counter()
+    Attributes
+    ----------
+    steps
+        Steps that are left.
+    numbers
+        Numbers of 64 bits that may be held at a time.
+    """
 
-    def left(self, kind: str, most: int) -> int:
-        """Return how many more steps of a kind may be taken if ``most`` are allowed."""
-        return most - self._taken[kind]
+    def __init__(self, requests: int, document: object) -> None:
+        size = size_of(document)
+        paid = FREE_STEPS + STEPS_OF_A_REQUEST * requests + STEPS_OF_A_CHARACTER * size
+        self.allowed = self.steps = min(MOST_STEPS, paid)
+        paid = FREE_NUMBERS + NUMBERS_OF_A_REQUEST * requests + NUMBERS_OF_A_CHARACTER * size
+        self.numbers = min(MOST_NUMBERS, paid)
 
-    def take(self, kind: str, steps: int, most: int) -> bool:
-        """Count steps of a kind; tell whether no more than ``most`` have been taken."""
-        self._taken[kind] += steps
-        return self._taken[kind] <= most
+    def take(self, steps: int) -> None:
+        """Count steps that are about to be taken.
+
+        Raises
+        ------
+        TooLongError
+            If there are not so many left.
+        """
+        self.steps -= steps
+        if self.steps < 0:
+            raise TooLongError(
+                f"the evaluation takes more than the {self.allowed} steps its length pays for"
+            )
+
+    def hold(self, numbers: int) -> None:
+        """Refuse to hold more numbers at a time than are paid for.
+
+        Raises
+        ------
+        TooLongError
+            If they are more.
+        """
+        if numbers > self.numbers:
+            raise TooLongError(
+                f"the evaluation holds more than the {self.numbers} numbers its length pays for"
+            )
+
+
+def size_of(document: object) -> int:
+    """Return about how many characters the values of a JSON document have, however deep it is."""
+    size, open_ = 0, [document]
+    while open_:
+        each = open_.pop()
+        if isinstance(each, Mapping):
+            open_ += each.values()
+        elif isinstance(each, list | tuple):
+            open_ += each
+        elif isinstance(each, int):
+            # A digit has about 10/3 bits.
+            size += each.bit_length() * 3 // 10
+        size += 1
+    return size

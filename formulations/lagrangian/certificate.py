@@ -2,9 +2,9 @@
 
 Whoever found the numbers, evaluating a certificate proves the bound anew.  The evaluation shares
 no code with the search for prices and runs in exact arithmetic.  For that independence it writes
-anew, with ``tree``, what starts cost (``costs``, ``kernels``) and patterns are worth (``states``):
-the one second writing that is meant, and what it shares with that search is what is valid
-whatever the prices are, and where 64 bits are exact (``exact``).
+anew, with ``tree``, what starts cost (``costs``, ``kernels``): the one second writing that is
+meant.  It shares with that search what is valid whatever the prices are, and where 64 bits are
+exact (``exact``).
 """
 
 from __future__ import annotations
@@ -13,22 +13,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from formulations.lagrangian import certificate_prices
 from formulations.lagrangian.backward import prove
-from formulations.lagrangian.backward_tables import BackwardError, BackwardTooLongError
-from formulations.lagrangian.budget import Budget
+from formulations.lagrangian.backward_tables import BackwardError, kinds_of, take_tables
+from formulations.lagrangian.budget import Budget, CertificateError, TooLongError
 from formulations.lagrangian.certificate_file import (
     Certificate,
-    CertificateError,
     PartBound,
     PricedGroup,
-    TooLongSweepError,
+    certificate_document,
     read_certificate,
 )
 from formulations.lagrangian.certificate_lookahead import check_row, prices_by_time
-from formulations.lagrangian.certificate_prices import check_group, least_costs
-from formulations.lagrangian.certificate_states import evaluate_states, measured
-from formulations.lagrangian.priced_states import PricedStates, Prices
+from formulations.lagrangian.certificate_prices import check_group, least_costs, measured
 from formulations.lagrangian.tree import TreeError, evaluate_tree
 from formulations.valid.parts import part_of
 from formulations.valid.volumes import volume_bound
@@ -44,8 +40,7 @@ def evaluate(instance: Instance, certificate: Certificate, budget: Budget | None
     proves; the caller must know that a schedule with a TEL of at most U exists.
 
     Proofs of the kinds ``prices``: docs/proofs/multipliers.md (P1) and, where there are look-ahead
-    rows, docs/proofs/look_ahead_rows.md (P14), ``patterns``:
-    docs/proofs/configurations.md (P2), ``tree``: docs/proofs/tree.md (P3), ``sweep``:
+    rows, docs/proofs/look_ahead_rows.md (P14), ``tree``: docs/proofs/tree.md (P3), ``sweep``:
     docs/proofs/backward.md (P4), ``parts``: docs/proofs/parts.md (P8); of ``volumes``:
     :func:`formulations.valid.volumes.volume_bound`.
 
@@ -58,10 +53,11 @@ def evaluate(instance: Instance, certificate: Certificate, budget: Budget | None
     ------
     CertificateError
         If a group or row is not one, a grid does not hold all states, a tree is none of this
-        instance, the arrivals are not rounds, or it takes more steps or numbers than
-        ``certificate_limits`` (of a tree, :data:`formulations.lagrangian.tree.MOST_STEPS`).
+        instance, or the arrivals are not rounds.
+    TooLongError
+        If it takes more steps or numbers than its length pays for.
     """
-    budget = budget or Budget()
+    budget = budget or Budget(len(instance), certificate_document(certificate))
     if instance.time_unit != "round":
         raise CertificateError("expected an instance with arrivals in rounds")
     if (certificate.kind == "parts") != bool(certificate.parts):
@@ -84,17 +80,13 @@ def evaluate(instance: Instance, certificate: Certificate, budget: Budget | None
 def _evaluate_prices(instance: Instance, certificate: Certificate, budget: Budget) -> int:
     if certificate.multipliers:
         raise CertificateError("multipliers: expected with the kind sweep only")
-    if (certificate.kind == "patterns") != (certificate.states is not None):
-        raise CertificateError("states: expected with the kind patterns, and only there")
-    if certificate.lookahead and certificate.states is not None:
-        raise CertificateError("lookahead: expected with the kind prices only")
+    if certificate.states is not None:
+        raise CertificateError("states: expected with the kind sweep only")
     for number, group in enumerate(certificate.groups):
         check_group(instance, number, group)
     for number, row in enumerate(certificate.lookahead):
         check_row(instance, number, row)
     latest = _latest(instance, certificate)
-    if certificate.states is not None:
-        return evaluate_states(instance, certificate, certificate.states, latest, budget)
     total = least_costs(instance, certificate, latest, budget)
     total -= instance.memory * sum(certificate.memory)
     total -= sum(group.most * sum(group.prices) for group in certificate.groups)
@@ -110,18 +102,19 @@ def _latest(instance: Instance, certificate: Certificate) -> Sequence[int] | Non
 
 
 def too_long(instance: Instance, document: Mapping[str, Any]) -> str | None:
-    """Return why :func:`evaluate` refuses prices for their size; None where it does not.
+    """Return why :func:`evaluate` refuses prices, or a sweep of none, for their size; else None.
 
     Whoever found the prices had compiled kernels, and may use more steps than a reader is asked to.
     """
-    certificate = read_certificate(document)
-    latest = _latest(instance, certificate)
+    certificate, budget = read_certificate(document), Budget(len(instance), document)
     try:
-        if certificate.states is not None:
-            measured(instance, certificate, certificate.states, latest, Budget())
-        elif certificate.lookahead:
-            certificate_prices.measured(instance, certificate, latest, Budget())
-    except CertificateError as error:
+        if certificate.states is None:
+            measured(instance, certificate, _latest(instance, certificate), budget)
+        else:
+            knots = certificate.states.knots
+            kinds = kinds_of(instance, budget)
+            take_tables(instance, kinds, knots[-1] + 2, len(knots), budget, search=True)
+    except TooLongError as error:
         return str(error)
     return None
 
@@ -142,7 +135,7 @@ def shrink(instance: Instance, certificate: Certificate) -> Certificate:
 
 
 def _rounded(certificate: Certificate, denominator: int) -> Certificate:
-    def scaled(prices: Sequence[int]) -> Prices:
+    def scaled(prices: Sequence[int]) -> tuple[int, ...]:
         rounded = list(_scaled(prices, certificate.denominator, denominator))
         while rounded and not rounded[-1]:
             rounded.pop()
@@ -162,19 +155,11 @@ def _rounded(certificate: Certificate, denominator: int) -> Certificate:
             replace(row, prices=_scaled(row.prices, certificate.denominator, denominator))
             for row in certificate.lookahead
         ),
-        states=_rounded_states(certificate.states, certificate.denominator, denominator),
     )
 
 
-def _scaled(prices: Sequence[int], old: int, new: int) -> Prices:
+def _scaled(prices: Sequence[int], old: int, new: int) -> tuple[int, ...]:
     return tuple((2 * price * new + old) // (2 * old) for price in prices)
-
-
-def _rounded_states(states: PricedStates | None, old: int, new: int) -> PricedStates | None:
-    if states is None:
-        return None
-    table = _scaled(states.table, old, new)
-    return PricedStates(states.knots, states.tokens, states.left, table, states.lookahead)
 
 
 def _evaluate_tree(instance: Instance, certificate: Certificate, budget: Budget) -> int:
@@ -200,8 +185,6 @@ def _evaluate_sweep(instance: Instance, certificate: Certificate, budget: Budget
             certificate.strict,
             budget,
         )
-    except BackwardTooLongError as error:
-        raise TooLongSweepError(f"sweep: {error}") from None
     except BackwardError as error:
         raise CertificateError(f"sweep: {error}") from None
     return certificate.value
@@ -232,7 +215,7 @@ def _evaluate_part(instance: Instance, number: int, bound: PartBound, budget: Bu
             if not verdict.valid or schedule.tel > own.upper_bound:
                 raise CertificateError(f"expected starts of a TEL of {own.upper_bound} or less")
         return max(0, evaluate(part, own, budget))
-    except TooLongSweepError as error:
-        raise TooLongSweepError(f"part {number}: {error}") from None
+    except TooLongError as error:
+        raise TooLongError(f"part {number}: {error}") from None
     except ValueError as error:
         raise CertificateError(f"part {number}: {' '.join(str(error).split())}") from None

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from formulations.lagrangian.priced_states import Count, PricedStates, Prices
+from formulations.lagrangian.budget import CertificateError, Count, Counts, Integer, Positive
+from formulations.lagrangian.priced_states import PricedStates
 from formulations.lagrangian.states import PriceTable
 from formulations.lagrangian.tree import TreeNode
 from formulations.valid.groups import WindowGroup
@@ -21,16 +22,11 @@ if TYPE_CHECKING:
 
 _CONFIG = ConfigDict(extra="forbid")
 
+#: Keys that an object has at most, as many as there are and some more.
+_MOST_KEYS = 30
+
 #: Position of the request in the instance, rounds of its window before its start and after.
-Member = tuple[Count, Annotated[int, Field(strict=True)], Annotated[int, Field(strict=True)]]
-
-
-class CertificateError(ValueError):
-    """A certificate proves nothing; the message is one line."""
-
-
-class TooLongSweepError(CertificateError):
-    """The sweep of a certificate takes more than a reader is asked to, whatever it proves."""
+Member = tuple[Count, Integer, Integer]
 
 
 @dataclass(frozen=True, config=_CONFIG)
@@ -40,9 +36,9 @@ class PricedGroup:
     ``prices`` are numerators of μ_t for t = 0, 1, ...
     """
 
-    most: Annotated[int, Field(strict=True, ge=1)]
-    members: tuple[Member, ...]
-    prices: Prices
+    most: Positive
+    members: Annotated[tuple[Member, ...], Field(fail_fast=True)]
+    prices: Counts
 
 
 @dataclass(frozen=True, config=_CONFIG)
@@ -55,9 +51,9 @@ class PricedLookAhead:
 
     share: Count
     rounds: Count
-    core: tuple[Count, ...]
-    times: Annotated[tuple[Count, ...], Field(min_length=1)]
-    prices: Prices
+    core: Counts
+    times: Annotated[Counts, Field(min_length=1)]
+    prices: Counts
 
 
 @dataclass(frozen=True, config=_CONFIG)
@@ -74,9 +70,9 @@ class PartBound:
         A schedule of that instance, where the certificate assumes one.
     """
 
-    requests: Annotated[tuple[Count, ...], Field(min_length=1)]
+    requests: Annotated[Counts, Field(min_length=1)]
     certificate: dict[str, Any]
-    starts: tuple[Count, ...] = ()
+    starts: Counts = ()
 
 
 @dataclass(frozen=True, config=_CONFIG)
@@ -86,8 +82,7 @@ class Certificate:
     Attributes
     ----------
     kind
-        ``volumes`` (nothing else is needed), ``prices``, ``patterns``, ``tree``, ``sweep`` or
-        ``parts``.
+        ``volumes`` (nothing else is needed), ``prices``, ``tree``, ``sweep`` or ``parts``.
     value
         The bound, rounds.
     upper_bound
@@ -98,8 +93,8 @@ class Certificate:
     lookahead
         Of the kind ``prices``: look-ahead rows with prices.
     states
-        Of the kind ``patterns``, and of ``sweep`` where it has no ``memory``: prices on states,
-        in units of 1 / denominator.
+        Of the kind ``sweep``, where it has no ``memory``: prices on states, in units of
+        1 / denominator.
     tree
         Of the kind ``tree``: branches and leaves in preorder (``formulations.lagrangian.tree``).
     multipliers
@@ -112,18 +107,18 @@ class Certificate:
         Of the kind ``parts``: bounds of requests of which none is in two, to be added up.
     """
 
-    kind: Literal["volumes", "prices", "patterns", "tree", "sweep", "parts"]
+    kind: Literal["volumes", "prices", "tree", "sweep", "parts"]
     value: Count
     upper_bound: Count | None = None
-    denominator: Annotated[int, Field(strict=True, ge=1)] = 1
-    memory: Prices = ()
-    groups: tuple[PricedGroup, ...] = ()
-    lookahead: tuple[PricedLookAhead, ...] = ()
+    denominator: Positive = 1
+    memory: Counts = ()
+    groups: Annotated[tuple[PricedGroup, ...], Field(fail_fast=True)] = ()
+    lookahead: Annotated[tuple[PricedLookAhead, ...], Field(fail_fast=True)] = ()
     states: PricedStates | None = None
-    tree: tuple[TreeNode, ...] = ()
-    multipliers: tuple[Annotated[int, Field(strict=True)], ...] = ()
-    strict: tuple[Count, ...] | None = None
-    parts: tuple[PartBound, ...] = ()
+    tree: Annotated[tuple[TreeNode, ...], Field(fail_fast=True)] = ()
+    multipliers: Annotated[tuple[Integer, ...], Field(fail_fast=True)] = ()
+    strict: Counts | None = None
+    parts: Annotated[tuple[PartBound, ...], Field(fail_fast=True)] = ()
 
     @property
     def bare(self) -> bool:
@@ -142,10 +137,30 @@ def read_certificate(document: object) -> Certificate:
     CertificateError
         If it is not of this form.
     """
+    refuse_wide(document)
     try:
         return _ADAPTER.validate_python(document)
     except ValidationError as error:
         raise CertificateError(first_complaint(error)) from None
+
+
+def refuse_wide(document: object) -> None:
+    """Refuse objects of many keys, of each of which a validation would note that it is unknown.
+
+    Raises
+    ------
+    CertificateError
+        If there is one.
+    """
+    open_ = [document]
+    while open_:
+        each = open_.pop()
+        if isinstance(each, dict):
+            if len(each) > _MOST_KEYS:
+                raise CertificateError(f"expected at most {_MOST_KEYS} keys in one object")
+            open_ += each.values()
+        elif isinstance(each, list) and each and not isinstance(each[0], int):
+            open_ += each
 
 
 def first_complaint(error: ValidationError) -> str:
@@ -207,16 +222,6 @@ def price_certificate(
     )
 
 
-def pattern_certificate(
-    value: int, table: PriceTable, *, lookahead: bool = True, upper_bound: int | None = None
-) -> dict[str, Any]:
-    """Return the JSON object of the certificate of a bound from prices on states."""
-    states = _listed(table, lookahead=lookahead)
-    return certificate_document(
-        Certificate("patterns", value, upper_bound, table.denominator, states=states)
-    )
-
-
 def sweep_certificate(
     value: int,
     prices: PriceTable | tuple[NDArray[int64], int],
@@ -231,7 +236,7 @@ def sweep_certificate(
     kinds = None if strict is None else tuple(int(each) for each in strict)
     own = tuple(int(each) for each in multipliers)
     if isinstance(prices, PriceTable):
-        states = _listed(prices, lookahead=True)
+        states = _listed(prices)
         made = Certificate("sweep", value, denominator=prices.denominator, states=states)
     else:
         memory = tuple(prices[0].tolist())
@@ -262,11 +267,10 @@ def _assumed(certificate: dict[str, Any], starts: Sequence[int]) -> tuple[int, .
     return tuple(starts) if certificate.get("upper_bound") is not None else ()
 
 
-def _listed(table: PriceTable, *, lookahead: bool) -> PricedStates:
+def _listed(table: PriceTable) -> PricedStates:
     return PricedStates(
         tuple(table.knots.tolist()),
         tuple(table.tokens.tolist()),
         tuple(table.left.tolist()),
         tuple(table.numerators.ravel().tolist()),
-        lookahead,
     )

@@ -8,13 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lagrangian import certificate_limits as limits
-from formulations.lagrangian.budget import Budget
-from formulations.lagrangian.certificate_file import Certificate, CertificateError, PricedGroup
+from formulations.lagrangian.budget import CALL, OPERATION, Budget, CertificateError
+from formulations.lagrangian.certificate_file import Certificate, PricedGroup
 from formulations.lagrangian.certificate_lookahead import RowPayments, paid_at_most
 from formulations.lagrangian.exact import SAFE, run_cost
 from formulations.lagrangian.tree import tokens_paid
 from instances import Instance
+
+#: Starts that are priced at a time, few enough for a processor's cache.
+STARTS = 1 << 14
+#: Steps of a start, for each of its windows, and in a look-ahead row that holds a round of its run;
+#: those of a request.
+STEPS_OF_A_START, STEPS_OF_A_WINDOW, STEPS_OF_A_ROW, CALLS_OF_A_REQUEST = 30, 10, 50, 80
+#: Numbers that are held for each time of a look-ahead row, for each time up to the last price of
+#: any row, and for each start of a request, where there are rows.
+HELD_OF_A_ROW, HELD_OF_A_TIME, HELD_OF_A_START = 8, 12, 4
 
 
 def check_group(instance: Instance, number: int, group: PricedGroup) -> None:
@@ -60,9 +68,10 @@ def measured(
 
     Raises
     ------
-    CertificateError
-        If pricing them takes too many steps.
+    TooLongError
+        If pricing them takes too many steps, or holds too many numbers.
     """
+    budget.take(len(instance) * CALLS_OF_A_REQUEST * CALL)
     rows = [RowPayments(instance, row) for row in certificate.lookahead]
     length = max(
         *(1, len(certificate.memory), *(len(each.prices) for each in certificate.groups)),
@@ -74,8 +83,8 @@ def measured(
     factor = 1 if kind is np.int64 else int(most).bit_length()
     if rows:
         times = sum(row.last - row.first + 1 for row in rows)
-        held = limits.HELD_OF_A_ROW * times + limits.HELD_OF_A_TIME * length
-        limits.refuse_long(budget, times * factor, held * factor)
+        budget.hold((HELD_OF_A_ROW * times + HELD_OF_A_TIME * length) * factor)
+        budget.take(times * factor * OPERATION)
     windows: list[list[tuple[int, int, int]]] = [[] for _ in instance.requests]
     for number, group in enumerate(certificate.groups):
         for position, before, after in group.members:
@@ -103,21 +112,22 @@ def measured(
         _, limit, own, _ = like
         last = length + max((b for _, b, _ in own if b > 0), default=0)
         spans[like] = pricing.span(position, last, limit)
-        steps += (spans[like][1] - spans[like][0] + 1) * (limits.STEPS_OF_A_START + len(own))
-    limits.refuse_long(budget, steps * factor)
+        starts = spans[like][1] - spans[like][0] + 1
+        steps += starts * (STEPS_OF_A_START + STEPS_OF_A_WINDOW * len(own))
+    budget.take(steps * factor)
     if rows:
         longest = max(last - first + 1 for first, last in spans.values())
-        limits.refuse_long(budget, 0, limits.HELD_OF_A_START * longest * factor)
+        budget.hold(HELD_OF_A_START * longest * factor)
         spans = {like: pricing.narrowed(found[like][0], *span) for like, span in spans.items()}
         steps = pricing.row_steps((found[like][0], *span) for like, span in spans.items())
-        limits.refuse_long(budget, steps * factor)
+        budget.take(steps * factor)
     return [(pricing, positions, spans[like]) for like, positions in found.items()]
 
 
 def _parts(first: int, last: int) -> Iterator[NDArray[np.int64]]:
     """Yield the rounds first..last, some at a time."""
-    for begin in range(first, last + 1, limits.STARTS):
-        yield np.arange(begin, min(begin + limits.STARTS, last + 1))
+    for begin in range(first, last + 1, STARTS):
+        yield np.arange(begin, min(begin + STARTS, last + 1))
 
 
 def _largest(
@@ -214,7 +224,7 @@ class _Pricing:
             for row in self._rows:
                 reached = min(last, row.last) - max(first, row.first - output) + 1
                 if reached > 0:
-                    steps += limits.STEPS_OF_A_ROW * (reached + output)
+                    steps += STEPS_OF_A_ROW * (reached + output)
         return steps
 
 

@@ -1,25 +1,22 @@
 """Prices on states of running requests in a certificate: what a state pays, and a pattern.
 
-It imports nothing of the project: the evaluations of certificates rest on it, and share no code
-with the search for prices.
+The evaluations of certificates rest on it, and share no code with the search for prices.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
-_CONFIG = ConfigDict(extra="forbid")
+from formulations.lagrangian.budget import Counts
 
-Count = Annotated[int, Field(strict=True, ge=0)]
-Prices = tuple[Count, ...]
-Grid = tuple[Count, ...]
+_CONFIG = ConfigDict(extra="forbid")
 
 #: Entries of the table of patterns that are filled at a time.
 ENTRIES = 1 << 23
@@ -32,11 +29,10 @@ class PricedStates:
     ``table`` lists the numerators by knot, then by tokens held, then by rounds left.
     """
 
-    knots: Grid
-    tokens: Grid
-    left: Grid
-    table: Prices
-    lookahead: bool = True
+    knots: Counts
+    tokens: Counts
+    left: Counts
+    table: Counts
 
 
 def times_at_once(entries: int) -> int:
@@ -44,7 +40,9 @@ def times_at_once(entries: int) -> int:
     return max(1, ENTRIES // entries)
 
 
-def interpolated(table: NDArray[Any], states: PricedStates, held: int, rounds: int) -> list[int]:
+def interpolated(
+    table: NDArray[Any], states: PricedStates, held: int, rounds: int
+) -> NDArray[np.int64]:
     """Return the price of a state at every knot, rounded down."""
     a = min(bisect_right(states.tokens, held), len(states.tokens) - 1)
     c = min(bisect_right(states.left, rounds), len(states.left) - 1)
@@ -52,15 +50,14 @@ def interpolated(table: NDArray[Any], states: PricedStates, held: int, rounds: i
     r0, r1 = states.left[c] - rounds, rounds - states.left[c - 1]
     sums = w0 * (r0 * table[:, a - 1, c - 1] + r1 * table[:, a - 1, c])
     sums += w1 * (r0 * table[:, a, c - 1] + r1 * table[:, a, c])
-    return [int(price) // ((w0 + w1) * (r0 + r1)) for price in sums]
+    return np.array(sums // ((w0 + w1) * (r0 + r1)), dtype=np.int64)
 
 
 def worths(
     order: Sequence[tuple[int, int]],
-    priced: dict[tuple[int, int], list[int]],
+    priced: dict[tuple[int, int], NDArray[np.int64]],
     memory: int,
     times: int,
-    kind: type,
 ) -> list[int]:
     """Return the most that requests which can run together pay at each of some times.
 
@@ -68,16 +65,16 @@ def worths(
     """
     most = memory // min(held for held, _ in order)
     # Far below 0 stands for what cannot be.
-    never = -(most + 1) * (max(max(prices) for prices in priced.values()) + 1)
+    never = -(most + 1) * (max(int(prices.max()) for prices in priced.values()) + 1)
     at_once = times_at_once((most + 1) * (memory + 1))
     found: list[int] = []
     for first in range(0, times, at_once):
         part = slice(first, min(first + at_once, times))
         shape = (most + 1, memory + 1, part.stop - first)
-        best: NDArray[Any] = np.full(shape, never, dtype=kind)
+        best = np.full(shape, never, dtype=np.int64)
         best[0, 0] = 0
         for held, rounds in order:
-            prices: NDArray[Any] = np.array(priced[held, rounds][part], dtype=kind)
+            prices = priced[held, rounds][part]
             for count in range(most):
                 room = memory - held - (count + 1) * rounds
                 if room < 0:

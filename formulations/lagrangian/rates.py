@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from formulations.lagrangian.budget import Budget
-from formulations.lagrangian.certificate_file import first_complaint
+from formulations.lagrangian.budget import Budget, CertificateError, Counts
+from formulations.lagrangian.certificate_file import first_complaint, refuse_wide
 from formulations.lagrangian.exact import SAFE
 from formulations.valid.loads import (
     PICOSECONDS,
@@ -37,15 +37,16 @@ from instances.batch_time import BatchTime, BatchTimeError, parse_batch_time
 WEIGHTS, PLACES = 1 << 16, 8
 #: Bits behind the point of σ.
 ROOT_BITS = 10
-#: Steps of an evaluation, of all parts together and some nanoseconds each, beyond which a
-#: certificate is refused.
-MOST_STEPS = 1_000_000_000
+#: Steps of a station of a request, and of it at each knot; numbers that are held for a station.
+STEPS_OF_A_STATION, STEPS_AT_A_KNOT, HELD_OF_A_STATION = 3_000, 20, 40
 
-_Count = Annotated[int, Field(strict=True, ge=0)]
-_Counts = tuple[_Count, ...]
+#: Nanoseconds of a day are picoseconds of 67 bits, and products of these are prices.
+_LARGEST = 1 << 200
+_Price = Annotated[int, Field(strict=True, ge=0, lt=_LARGEST)]
+_Prices = Annotated[tuple[_Price, ...], Field(fail_fast=True)]
 
 
-class RateCertificateError(ValueError):
+class RateCertificateError(CertificateError):
     """A certificate in seconds proves nothing; the message is one line."""
 
 
@@ -57,7 +58,7 @@ class PartRates:
     alone, not of parts again.
     """
 
-    requests: Annotated[_Counts, Field(min_length=1)]
+    requests: Annotated[Counts, Field(min_length=1)]
     certificate: dict[str, Any]
 
 
@@ -94,18 +95,18 @@ class RateCertificate:
     """
 
     kind: Literal["alone", "work", "rates", "parts"]
-    value: _Count
+    value: _Price
     batch_time: str
-    denominator: Annotated[int, Field(strict=True, ge=1)] = 1
-    knots: _Counts = ()
-    machine: _Counts = ()
-    memory: _Counts = ()
-    sharing: _Counts = ()
-    places: _Counts = ()
-    weights: _Counts = ()
-    splits: _Counts = ()
-    values: tuple[_Counts, ...] = ()
-    parts: tuple[PartRates, ...] = ()
+    denominator: Annotated[int, Field(strict=True, ge=1, lt=_LARGEST)] = 1
+    knots: Counts = ()
+    machine: _Prices = ()
+    memory: _Prices = ()
+    sharing: _Prices = ()
+    places: Counts = ()
+    weights: Counts = ()
+    splits: Counts = ()
+    values: Annotated[tuple[_Prices, ...], Field(fail_fast=True)] = ()
+    parts: Annotated[tuple[PartRates, ...], Field(fail_fast=True)] = ()
 
 
 _ADAPTER = TypeAdapter(RateCertificate)
@@ -119,6 +120,7 @@ def read_rate_certificate(document: object) -> RateCertificate:
     RateCertificateError
         If it is not of this form.
     """
+    refuse_wide(document)
     try:
         return _ADAPTER.validate_python(document)
     except ValidationError as error:
@@ -145,9 +147,11 @@ def evaluate_rates(
     ------
     RateCertificateError
         If it is not one of this instance, a condition does not hold, the batch time cannot be read,
-        the arrivals are in rounds, or it takes more than :data:`MOST_STEPS` steps.
+        or the arrivals are in rounds.
+    TooLongError
+        If it takes more steps or numbers than its length pays for.
     """
-    budget = budget or Budget()
+    budget = budget or Budget(len(instance), rate_certificate_document(certificate))
     try:
         batch_time = parse_batch_time(certificate.batch_time)
     except BatchTimeError as error:
@@ -191,6 +195,9 @@ class _Rates:
         self._instance, self._batch_time, self._prices = instance, batch_time, certificate
         self._budget = budget
         self._check_form()
+        stations = len(instance) * (1 + len(certificate.places))
+        budget.take(stations * STEPS_OF_A_STATION)
+        budget.hold(stations * HELD_OF_A_STATION)
         requests = instance.requests
         self._first = [
             WEIGHTS if request.output == 1 else weight
@@ -315,11 +322,6 @@ class _Rates:
         No product and no sum on the way is larger than ``largest``: of a request at a knot the
         parts of its cost, and over all requests what is short, for which a knot is before the
         arrival by less than the way to the next one.
-
-        Raises
-        ------
-        RateCertificateError
-            If there are too many steps.
         """
         prices = self._prices
         value, slope, over, load, held, root = (max(map(max, column)) for column in columns)
@@ -335,8 +337,7 @@ class _Rates:
         kind: type = np.int64 if largest < SAFE else object
         steps = len(columns[0]) * len(prices.knots) * (1 + len(prices.places))
         steps *= 1 if kind is np.int64 else largest.bit_length()
-        if not self._budget.take("steps", steps, MOST_STEPS):
-            raise RateCertificateError(f"the evaluation takes more than {MOST_STEPS} steps")
+        self._budget.take(steps * STEPS_AT_A_KNOT)
         return kind
 
 

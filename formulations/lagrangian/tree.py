@@ -15,17 +15,13 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass as validated
 
-from formulations.lagrangian.budget import Budget
+from formulations.lagrangian.budget import OPERATION, Budget, Count, Counts, Positive
 from instances import Instance
 
 _CONFIG = ConfigDict(extra="forbid")
-_Count = Annotated[int, Field(strict=True, ge=0)]
 
-#: Steps of an evaluation, about a minute, beyond which trees are refused.  A step adds up one price
-#: of a start, or copies one number to a new node; one with numbers of many bits counts more often.
-#: The trees of the library take up to half a million.
-MOST_STEPS = 20_000_000
-_BITS_OF_A_STEP = 1000
+#: Steps of the budget for a price of a start that is added up, and for a number copied to a node.
+_STEPS_OF_A_PRICE = 5 * OPERATION
 
 
 class TreeError(ValueError):
@@ -39,9 +35,9 @@ class Branch:
     ``members`` are positions in the instance, increasing.
     """
 
-    members: Annotated[tuple[_Count, ...], Field(min_length=1)]
-    by: _Count
-    most: _Count
+    members: Annotated[Counts, Field(min_length=1)]
+    by: Count
+    most: Count
 
 
 @validated(frozen=True, config=_CONFIG)
@@ -52,9 +48,9 @@ class Leaf:
     which are not start windows (:attr:`Node.rows`), from the root on.
     """
 
-    denominator: Annotated[int, Field(strict=True, ge=1)] = 1
-    memory: tuple[_Count, ...] = ()
-    rows: tuple[_Count, ...] = ()
+    denominator: Positive = 1
+    memory: Counts = ()
+    rows: Counts = ()
 
 
 TreeNode = Branch | Leaf
@@ -129,9 +125,7 @@ def children(instance: Instance, value: int, node: Node, branch: Branch) -> tupl
     return _narrowed(instance, value, node, few), _narrowed(instance, value, node, many)
 
 
-def evaluate_tree(
-    instance: Instance, nodes: Sequence[TreeNode], value: int, budget: Budget | None = None
-) -> int:
+def evaluate_tree(instance: Instance, nodes: Sequence[TreeNode], value: int, budget: Budget) -> int:
     """Return the lower bound on the TEL, at most ``value`` (rounds), that a tree proves, exactly.
 
     ``nodes`` is the tree in preorder; a branch is followed by the nodes of its first child (at
@@ -142,18 +136,17 @@ def evaluate_tree(
     Raises
     ------
     TreeError
-        If nodes are missing or left over, do not fit the instance, or take more than
-        :data:`MOST_STEPS` steps, which are counted before they are taken.
+        If nodes are missing or left over, or do not fit the instance.
+    TooLongError
+        If they take more steps than the budget has.
     """
-    budget = budget or Budget()
     open_nodes = [root(instance, value)]
     least = value
     for item in nodes:
         if not open_nodes:
             raise TreeError("nodes are left over")
         node = open_nodes.pop()
-        if not budget.take("steps of trees", _steps(instance, node, item), MOST_STEPS):
-            raise TreeError(f"the evaluation takes more than {MOST_STEPS} steps")
+        budget.take(_STEPS_OF_A_PRICE * _steps(instance, node, item))
         if isinstance(item, Branch):
             open_nodes += reversed(children(instance, value, node, item))
         elif not node.empty:
@@ -215,11 +208,9 @@ def _steps(instance: Instance, node: Node, item: TreeNode) -> int:
     for row in node.rows:
         for member in row.members:
             rows[member] += 1
-    steps = sum(
+    return len(item.memory) + sum(
         (len(_near_starts(node, item, i)) + count) * (1 + count) for i, count in enumerate(rows)
     )
-    largest = max((item.denominator, *item.memory, *item.rows))
-    return steps * (1 + largest.bit_length() // _BITS_OF_A_STEP)
 
 
 def tokens_paid(prompt: int, start: Any, low: Any, high: Any, sums: Any, moments: Any) -> Any:

@@ -9,8 +9,9 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from formulations.lagrangian.budget import CertificateError
 from formulations.lagrangian.certificate import evaluate, shrink
-from formulations.lagrangian.certificate_file import Certificate, CertificateError, read_certificate
+from formulations.lagrangian.certificate_file import Certificate, read_certificate
 from formulations.valid.volumes import volume_bound
 from instances import Instance
 from kvopt.best_known.entry import Certified, Proof, Reported, Upper, Value

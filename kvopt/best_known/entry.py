@@ -31,7 +31,9 @@ SUBMITTED = "submitted"
 NO_METHODS = (CONSTRUCTION, VOLUMES, "tree", SUBMITTED)
 
 _CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False)
-Rounds = Annotated[int, Field(strict=True, ge=0)]
+#: A long list is read up to its first fault.
+_FIRST_FAULT = Field(fail_fast=True)
+Rounds = Annotated[int, Field(strict=True, ge=0, lt=1 << 63)]
 Count = Annotated[int, Field(strict=True, ge=1)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 #: Of an instance; the files below ``best_known/`` bear it, so it leads nowhere else.
@@ -50,7 +52,7 @@ def today() -> str:
 
 
 Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$"), AfterValidator(_is_day)]
-CertificateKind = Literal["volumes", "prices", "patterns", "tree", "sweep", "parts"]
+CertificateKind = Literal["volumes", "prices", "tree", "sweep", "parts"]
 
 
 @dataclass(frozen=True, config=_CONFIG, kw_only=True)
@@ -179,8 +181,8 @@ class Step:
 class History:
     """The best values of the past, the present ones last."""
 
-    upper: tuple[Step, ...]
-    lower: tuple[Step, ...]
+    upper: Annotated[tuple[Step, ...], _FIRST_FAULT]
+    lower: Annotated[tuple[Step, ...], _FIRST_FAULT]
 
 
 @dataclass(frozen=True, config=_CONFIG)
@@ -216,7 +218,7 @@ class Entry:
     upper: Upper
     lower: Lower
     history: History
-    proofs: tuple[Proof, ...] = ()
+    proofs: Annotated[tuple[Proof, ...], _FIRST_FAULT] = ()
 
     @property
     def opt(self) -> bool:
@@ -254,7 +256,7 @@ class Registry:
     """
 
     digest: Digest
-    instances: tuple[Entry, ...]
+    instances: Annotated[tuple[Entry, ...], _FIRST_FAULT]
 
 
 ENTRIES = TypeAdapter(tuple[Entry, ...])

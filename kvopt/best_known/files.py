@@ -10,9 +10,9 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from formulations.lagrangian.budget import CertificateError
 from formulations.lagrangian.certificate_file import (
     Certificate,
-    CertificateError,
     certificate_document,
     read_certificate,
 )
@@ -29,6 +29,7 @@ from kvopt.best_known.entry import (
 )
 from schedules import Schedule, make_schedule
 from schedules.files import schedule_document
+from support.inputs import LARGEST_CERTIFICATE
 from support.jsonfile import (
     FileError,
     describe,
@@ -153,7 +154,7 @@ def read_certificate_file(path: Path, instance: Instance) -> Certificate:
         If it cannot be read, is not of the format, or belongs to another instance.
     """
     try:
-        document = read_object(path, CERTIFICATE_SCHEMA)
+        document = read_object(path, CERTIFICATE_SCHEMA, LARGEST_CERTIFICATE)
     except FileError as error:
         raise CertificateError(str(error)) from None
     if document.get("instance_sha256") != instance.sha256:

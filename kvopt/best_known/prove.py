@@ -16,10 +16,10 @@ from pathlib import Path
 import click
 
 from formulations.bounds.tree_search import BetterScheduleError, grow
+from formulations.lagrangian.budget import CertificateError
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import (
     Certificate,
-    CertificateError,
     certificate_document,
     read_certificate,
 )

@@ -7,8 +7,9 @@ from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 
+from formulations.lagrangian.budget import CertificateError
 from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import Certificate, CertificateError
+from formulations.lagrangian.certificate_file import Certificate
 from instances import Instance, InstanceFileError
 from instances.named import FOLDER
 from kvopt.best_known.entry import (

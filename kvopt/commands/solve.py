@@ -115,7 +115,10 @@ def _run(options: Options, watchdog: Watchdog) -> int:
         print("\n".join(_first_lines(instance, batch_time, options)), flush=True)
     deadline = deadline_of(watchdog.started, options.time_limit, len(instance))
     if method is not None and options.write_model is not None:
-        print(write_model(instance, method, deadline, options))
+        line, notes = write_model(instance, method, deadline, options)
+        print(line)
+        for note in notes:
+            complain(options.program, note)
         return EXIT_OK
     # The run has limits of its own, and what it has found is told, however long that takes.
     watchdog.rest()

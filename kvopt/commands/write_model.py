@@ -11,8 +11,7 @@ from instances import Instance
 from kvopt.methods.method import Method
 from kvopt.methods.options import read_formulation
 from kvopt.running.execute import execute
-from kvopt.running.record import Record
-from kvopt.running.task import Task
+from kvopt.running.task import Finished, Task
 from support.command import Options
 from support.jsonfile import TEMPORARY
 
@@ -21,8 +20,10 @@ class NotWrittenError(Exception):
     """The model cannot be written; the message is one line."""
 
 
-def write_model(instance: Instance, method: Method, deadline: float, options: Options) -> str:
-    """Write the model of a method's formulation; return one line on it.
+def write_model(
+    instance: Instance, method: Method, deadline: float, options: Options
+) -> tuple[str, list[str]]:
+    """Write the model of a method's formulation; return one line on it, and what to heed.
 
     Raises
     ------
@@ -45,14 +46,15 @@ def write_model(instance: Instance, method: Method, deadline: float, options: Op
         deadline=deadline,
     )
     try:
-        record = _written(task, Path(options.write_model))
+        finished = _written(task, Path(options.write_model))
     except OSError as error:
         raise NotWrittenError(f"{options.write_model}: not written: {error.strerror}") from None
+    record = finished.record
     size = f"{record.model_columns} columns, {record.model_rows} rows"
-    return f"wrote {options.write_model}: {method.formulation}, {size}"
+    return f"wrote {options.write_model}: {method.formulation}, {size}", finished.notes
 
 
-def _written(task: Task, path: Path) -> Record:
+def _written(task: Task, path: Path) -> Finished:
     """Have a file written in a folder beside its place, and put it there as a whole."""
     with TemporaryDirectory(dir=path.absolute().parent, prefix=TEMPORARY) as folder:
         # Pyomo knows the formats in lower case only.
@@ -64,4 +66,4 @@ def _written(task: Task, path: Path) -> Record:
             reason = "; ".join(finished.notes) or record.detail or record.ending
             raise NotWrittenError(f"{path}: not written: {reason}")
         file.replace(path)
-        return record
+        return finished

@@ -10,7 +10,7 @@ import numpy as np
 from formulations.bounds.highs import quiet_highs
 from formulations.bounds.outcome import Bound
 from formulations.lagrangian.certificate import too_long
-from formulations.lagrangian.certificate_file import pattern_certificate, price_certificate
+from formulations.lagrangian.certificate_file import price_certificate, sweep_certificate
 from formulations.registry import formulations
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
@@ -80,13 +80,9 @@ def solve(job: Job, report: Report) -> None:
             value=prices.value, source="prices", certificate=_kept(certificate, job, report)
         )
     if bound.table is not None:
-        of_states = pattern_certificate(
-            bound.value,
-            bound.table,
-            lookahead=job.options["options"].lookahead,
-            upper_bound=job.upper_bound,
-        )
-        kept = _kept(of_states, job, report)
+        # A sweep looks ahead, so it proves no bound without.
+        ahead = job.options["options"].lookahead
+        kept = _kept(sweep_certificate(bound.value, bound.table), job, report) if ahead else None
         report.bound(value=bound.value, source="prices of patterns", certificate=kept)
     if bound.expected_starts is not None:
         expected = bound.expected_starts.tolist()

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from kvopt.engines.job import Job
 from kvopt.engines.parts.prepared import prepare
+from kvopt.engines.parts.pyomo_options import KNOWN, Known
+from kvopt.engines.parts.tolerances import COVERED
 from kvopt.running.events import Report
 from kvopt.solution_file import name_of_model
 
@@ -31,4 +33,10 @@ def solve(job: Job, report: Report) -> None:
         # that says so.
         settings["skip_objective_sense"] = True
     model.write(job.model_file, io_options=settings)
+    most, of_glpk = (COVERED / each.tolerance for each in (Known(), KNOWN["glpk"]))
+    if prepared.activity > most:
+        report.note(
+            f"up to {prepared.activity:.3g} tokens meet in a row; solvers' tolerances cover "
+            f"{most:,.0f} (GLPK: {of_glpk:,.0f}): an optimum or bound that one states may be wrong"
+        )
     report.done(outcome=f"wrote {Path(job.model_file).stat().st_size} bytes")

@@ -356,7 +356,9 @@ class _Passes:
         """Report what multipliers prove."""
         self._hear(ascent)
         self._states += nodes
-        backward.report_multipliers(self._report, table, bound, multipliers, nodes)
+        backward.report_multipliers(
+            self._job.instance, self._report, table, bound, multipliers, nodes
+        )
 
     def _search(
         self,

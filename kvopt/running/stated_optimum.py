@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from formulations.lagrangian.budget import CertificateError
 from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import CertificateError, read_certificate
+from formulations.lagrangian.certificate_file import read_certificate
 from formulations.lagrangian.rates import (
-    RateCertificateError,
     evaluate_rates,
     read_rate_certificate,
 )
@@ -74,5 +74,5 @@ def evaluated(
         if assumed is not None and (tel is None or tel > assumed):
             return 0
         return evaluate(instance, certificate)
-    except (CertificateError, RateCertificateError):
+    except CertificateError:
         return 0

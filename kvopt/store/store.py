@@ -25,6 +25,8 @@ from kvopt.store.location import StoreError, hide_secrets, read_location
 from kvopt.store.readonly import SECONDS_TO_WAIT, open_readonly
 from kvopt.store.tables import INSTANCES, PROOFS, RUNS, prepare
 from schedules.files import ScheduleFileError, parse_schedule
+from support.inputs import LARGEST as LARGEST_FILE
+from support.inputs import LARGEST_CERTIFICATE
 from support.masking import mask_url
 from support.text import one_line
 
@@ -212,13 +214,16 @@ class Store:
 
     def _proof(self, key: str, column: str) -> dict[str, Any] | None:
         query = sa.select(PROOFS.c[column]).where(PROOFS.c.key == key)
-        return self._document(query, f"the {column} of run {key[:12]}")
+        largest = LARGEST_CERTIFICATE if column == "certificate" else LARGEST_FILE
+        return self._document(query, f"the {column} of run {key[:12]}", largest)
 
-    def _document(self, query: sa.Select[Any], what: str) -> dict[str, Any] | None:
+    def _document(
+        self, query: sa.Select[Any], what: str, largest: int = LARGEST_FILE
+    ) -> dict[str, Any] | None:
         with self._telling("read"), self._engine.connect() as connection:
             packed = connection.execute(query).scalar()
         try:
-            return _unpack(packed)
+            return _unpack(packed, largest)
         except (OSError, EOFError, zlib.error, ValueError, TypeError, RecursionError) as error:
             raise self._damaged(what, error) from None
 
@@ -383,10 +388,14 @@ def _pack(document: dict[str, Any] | None) -> bytes | None:
     return None if document is None else gzip.compress(json.dumps(document).encode(), mtime=0)
 
 
-def _unpack(packed: bytes | None) -> dict[str, Any] | None:
+def _unpack(packed: bytes | None, largest: int) -> dict[str, Any] | None:
     if packed is None:
         return None
-    document = json.loads(gzip.decompress(packed))
+    gzipped = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    text = gzipped.decompress(packed, largest)
+    if not gzipped.eof:
+        raise ValueError(f"expected a gzip file of at most {largest:,} bytes, whole")
+    document = json.loads(text)
     if not isinstance(document, dict):
         raise ValueError(f"expected an object, found {type(document).__name__}")
     return document

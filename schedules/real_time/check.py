@@ -10,7 +10,8 @@ from itertools import pairwise
 from instances import Instance
 from schedules.model import Chunks, Clock, Schedule
 from schedules.real_time.runs import Run, runs_of
-from schedules.verdict import Verdict, malformed, shown
+from schedules.verdict import Verdict, malformed
+from support.text import shown
 
 
 def wrong_clock(instance: Instance, schedule: Schedule) -> Verdict | None:

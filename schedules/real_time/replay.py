@@ -13,7 +13,8 @@ from instances import Instance
 from instances.batch_time import BatchTime, BatchTimeError, parse_batch_time
 from schedules.model import Schedule
 from schedules.real_time.runs import Run, runs_of
-from schedules.verdict import Verdict, malformed, shown
+from schedules.verdict import Verdict, malformed
+from support.text import shown
 
 
 class ReplayError(ValueError):

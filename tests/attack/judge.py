@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from formulations.lagrangian.budget import CertificateError, TooLongError
 from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import (
-    CertificateError,
-    TooLongSweepError,
-    read_certificate,
-)
+from formulations.lagrangian.certificate_file import read_certificate
 from formulations.valid.volumes import volume_bound
 from instances import Instance
 from kvopt.running.events import BoundProved, Event, Failure, Relaxation
@@ -69,7 +66,7 @@ def _certificate_faults(instance: Instance, optimum: int, document: dict[str, An
     try:
         certificate = read_certificate(document)
         proved = evaluate(instance, certificate)
-    except TooLongSweepError:
+    except TooLongError:
         # How many sets of requests a reader's sweep meets is known only when it has met them.
         return []
     except CertificateError as error:

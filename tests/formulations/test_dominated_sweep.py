@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from formulations.lagrangian import backward_filter, backward_kernels, backward_levels
+from formulations.lagrangian import backward_filter, backward_kernels
+from formulations.lagrangian import budget as limits
+from formulations.lagrangian.budget import Budget, CertificateError, TooLongError
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import (
     Certificate,
-    CertificateError,
     certificate_document,
     read_certificate,
     sweep_certificate,
@@ -176,7 +177,7 @@ def test_the_filter_compares_all_pairs(number: int) -> None:
         assert sigma[b] == level[2][b] - paid
     assert (weight == held.sum(axis=1)).all()
     order = np.lexsort((weight, sigma))
-    which, steps = backward_filter.undominated(
+    which, steps, _ = backward_filter.undominated(
         level, states, order, signs, masks, longest, 10**12, 10**9
     )
     kept: list[int] = []
@@ -186,9 +187,10 @@ def test_the_filter_compares_all_pairs(number: int) -> None:
             kept.append(b)
     assert which.tolist() == kept
     assert number < 100 or backward_filter.FEW < len(kept) < number
-    given_up = backward_filter.undominated(level, states, order, signs, masks, longest, -1, 10**9)
-    assert len(given_up[0]) == 0
-    assert given_up[1] > -1
+    for most in ((-1, 10**9), (10**12, 0)):
+        given_up = backward_filter.undominated(level, states, order, signs, masks, longest, *most)
+        assert len(given_up[0]) == 0
+        assert given_up[1] > most[0] or given_up[2] > most[1]
     assert steps > 0 or number == 1
 
 
@@ -229,12 +231,12 @@ def test_a_level_that_is_given_up_has_no_bases(monkeypatch: pytest.MonkeyPatch) 
 
     original = backward_kernels.step_back
     monkeypatch.setattr(backward_kernels, "step_back", step_back)
-    for name in ("LEVEL", "COMPLETION", "STATE", "MOST_STEPS"):
-        monkeypatch.setattr(backward_levels, name, 0)
-    certificate = read_certificate(sweep_certificate(13, (np.zeros(2, dtype=np.int64), 2), [3, -1]))
-    with pytest.raises(CertificateError, match="takes more than 0 steps"):
-        evaluate(PAIR, certificate)
-    members, offsets, labels, _, ways, entered = found[-1]
+    document = sweep_certificate(13, (np.zeros(2, dtype=np.int64), 2), [3, -1])
+    budget = Budget(2, document)
+    monkeypatch.setattr(budget, "numbers", 200)
+    with pytest.raises(TooLongError, match="holds more"):
+        evaluate(PAIR, read_certificate(document), budget)
+    members, offsets, labels, _, _, ways, entered = found[-1]
     assert [len(each) for each in (members, offsets, labels, ways, entered)] == [0, 1, 0, 0, 0]
 
 
@@ -284,7 +286,7 @@ def test_a_certificate_in_a_file() -> None:
         ({"strict": [True]}, "strict.0"),
         ({"kind": "prices", "strict": []}, "strict: expected with the kind sweep"),
         ({"value": 14}, "leaves paths"),
-        ({"value": 14, "multipliers": [1 << 57, 0]}, "too many"),
+        ({"value": 14, "multipliers": [1 << 57, 0]}, "too large"),
     ],
 )
 def test_damaged_strict_kinds_are_refused(change: dict[str, Any], text: str) -> None:
@@ -301,11 +303,11 @@ def test_damaged_strict_kinds_are_refused(change: dict[str, Any], text: str) -> 
 
 def test_a_forged_certificate_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wide windows over many small requests are refused after as many steps as are allowed."""
-    monkeypatch.setattr(backward_levels, "MOST_STEPS", 50_000_000)
+    monkeypatch.setattr(limits, "MOST_STEPS", 50_000_000)
     rows = [Request(i, 0, i % 9, 1 + i % 7) for i in range(60)]
     for value, multipliers in ((10**4, [0] * 60), (4_000, [-(10**3)] * 60), (10**3, [50] * 60)):
         certificate = Certificate(
             "sweep", value, multipliers=tuple(multipliers), strict=tuple(range(60))
         )
-        with pytest.raises(CertificateError, match="takes more than 50000000 steps"):
+        with pytest.raises(CertificateError, match="takes more than the 50000000 steps"):
             evaluate(Instance("wide", 60, tuple(rows)), certificate)

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from contextlib import nullcontext
 from copy import deepcopy
-from types import ModuleType
 from typing import Any
 
-import numpy as np
 import pytest
 
 from formulations.lagrangian import (
-    backward_counts,
-    backward_levels,
     backward_tables,
-    certificate_limits,
     certificate_prices,
-    certificate_states,
-    priced_states,
-    tree,
 )
-from formulations.lagrangian.budget import Budget
+from formulations.lagrangian import budget as limits
+from formulations.lagrangian.budget import Budget, CertificateError, TooLongError
 from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import CertificateError, read_certificate
+from formulations.lagrangian.certificate_file import read_certificate
 from formulations.lagrangian.exact import SAFE
 from formulations.lagrangian.starts import start_costs
 from formulations.valid.groups import Occupancy, WindowGroup
@@ -121,25 +115,12 @@ def _ahead(rng: random.Random, instance: Instance) -> Document:
     return {"memory": memory, "lookahead": rows, "denominator": rng.choice([1, 7, 60])}
 
 
-def _patterned(rng: random.Random, instance: Instance) -> Document:
-    """Return prices on states, with points of the grids below 0 among them."""
-    peak = max(request.peak for request in instance.requests)
-    grids = {
-        "knots": sorted(rng.sample(range(-1, 12), rng.randint(2, 4))),
-        "tokens": sorted({rng.randint(-1, 1), peak, peak + rng.randint(0, 2)}),
-        "left": sorted({rng.randint(-1, 0), rng.randint(1, 3), 6}),
-    }
-    size = len(grids["knots"]) * len(grids["tokens"]) * len(grids["left"])
-    states = grids | {"table": _prices(rng, size), "lookahead": rng.random() < 0.5}
-    return {"states": states, "denominator": rng.choice([1, 7])}
-
-
 def _climbed(rng: random.Random, document: Document) -> Document:
     """Return the same with one price changed."""
     changed = deepcopy(document)
     priced = changed.get("groups", []) + changed.get("lookahead", [])
     rows = [changed.get("memory"), *(each["prices"] for each in priced)]
-    rows = [row for row in [*rows, changed.get("states", {}).get("table")] if row]
+    rows = [row for row in rows if row]
     if rows:
         row = rng.choice(rows)
         k = rng.randrange(len(row))
@@ -151,7 +132,6 @@ def _climbed(rng: random.Random, document: Document) -> Document:
     ("kind", "forge", "draws"),
     [
         ("prices", _priced, 600),
-        ("patterns", _patterned, 600),
         ("prices", _ahead, 60),
         pytest.param("prices", _ahead, 2_000, marks=pytest.mark.slow("repeats")),
     ],
@@ -207,16 +187,21 @@ def _row(last: int) -> Document:
 @pytest.mark.parametrize(
     ("instance", "document"),
     [
-        # 200 requests of 20 rounds, 10⁷ starts each: 4·10¹⁰ prices.
-        (ROW, {"kind": "patterns", "states": _states(10**7, 40, 1)}),
-        (ROW, {"kind": "patterns", "states": _states(10**12, 40, 1)}),
-        (ROW, {"kind": "patterns", "states": _states(10**30, 40, 1)}),
+        # 20 states at 10⁷ times and more.
+        (ROW, {"kind": "sweep", "states": _states(10**7, 40, 1)}),
+        (ROW, {"kind": "sweep", "states": _states(10**12, 40, 1)}),
         # 10⁵ requests and 10⁵ tokens: 10¹⁰ entries for each knot.
-        (MANY, {"kind": "patterns", "states": _states(9, 10**5, 1)}),
-        # 10⁵ numbers of 13,000 bits, for each of 1000 requests and tokens.
+        (MANY, {"kind": "sweep", "states": _states(9, 10**5, 1)}),
+        # Thousands of levels, of which a certificate of 40 characters pays for none.
+        (ROW, {"kind": "sweep", "value": 402_000}),
         (
-            Instance("thousand", 1000, MANY.requests),
-            {"kind": "patterns", "states": _states(9, 1000, 10**4000)},
+            Instance("three", 8, tuple(Request(i, 0, 2, 2) for i in range(3))),
+            {
+                "kind": "sweep",
+                "value": 12,
+                "memory": [0] * 11 + [100_000],
+                "multipliers": [100_000],
+            },
         ),
         # Four windows that begin 10⁹ rounds early: a price at time 0 concerns 10⁹ starts.
         (
@@ -229,16 +214,16 @@ def _row(last: int) -> Document:
         # Rows with two knots are short, and hold as many times as they like.
         (ROW, {"kind": "prices", "lookahead": [_row(10**12)]}),
         (ROW, {"kind": "prices", "lookahead": [_row(10**7)] * 500}),
-        # 200 requests, 402,000 starts each.
+        # 1,000 requests, 402,000 starts each.
         (
-            ROW,
+            Instance("long row", 40, tuple(Request(i, 0, 20, 20) for i in range(1000))),
             {"kind": "tree", "value": ROW_TEL, "tree": [{"memory": [1] * ROW_TEL}]},
         ),
     ],
 )
 def test_an_evaluation_without_end_is_refused(instance: Instance, document: Document) -> None:
     """What takes too many steps or too much memory is one line, before any is taken."""
-    refused = r"(takes more than \d+ steps|holds more than \d+ numbers)"
+    refused = r"(takes more than the \d+ steps|holds more than the \d+ numbers)"
     with pytest.raises(CertificateError, match=refused) as caught:
         evaluate(instance, read_certificate({"value": 0} | document))
     assert "\n" not in str(caught.value)
@@ -250,51 +235,32 @@ SWEEP: Document = {"kind": "sweep", "value": 9, "memory": [0, 1, 1], "denominato
 
 
 @pytest.mark.parametrize(
-    ("own", "kind", "module", "limit"),
+    "own",
     [
-        ({"kind": "prices", "memory": [0, 9, 9]}, "steps", certificate_limits, "MOST_STEPS"),
-        (
-            {"kind": "patterns", "states": _states(9, 9, 1)},
-            "steps",
-            certificate_limits,
-            "MOST_STEPS",
-        ),
-        (
-            {"kind": "tree", "value": 9, "tree": [{"memory": [0, 1]}]},
-            "steps of trees",
-            tree,
-            "MOST_STEPS",
-        ),
-        (SWEEP, "steps of sweeps", backward_levels, "MOST_STEPS"),
-        (SWEEP | {"strict": []}, "steps of sweeps", backward_levels, "MOST_STEPS"),
-        (SWEEP, "states", backward_tables, "MOST_STATES"),
-        (SWEEP, "entries", backward_tables, "MOST_TABLED"),
-        (
-            {"kind": "sweep", "value": 9, "states": _states(9, 9, 1)},
-            "sums",
-            backward_tables,
-            "MOST_WORK",
-        ),
-        (SWEEP | {"value": 11, "multipliers": [0]}, "rows", backward_counts, "MOST_ROWS"),
+        {"kind": "prices", "memory": [0, 9, 9]},
+        {"kind": "tree", "value": 9, "tree": [{"memory": [0, 1]}]},
+        SWEEP,
+        SWEEP | {"strict": []},
+        {"kind": "sweep", "value": 9, "states": _states(9, 9, 1)},
+        SWEEP | {"value": 11, "multipliers": [0]},
     ],
 )
 def test_the_parts_of_a_certificate_share_what_it_may_take(
-    own: Document, kind: str, module: ModuleType, limit: str, monkeypatch: pytest.MonkeyPatch
+    own: Document, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a limit that one part reaches, two of them are refused, in one line."""
     own = {"value": 0} | own
     half = [{"requests": pair, "certificate": own} for pair in ([0, 1], [2, 3])]
     alone, both = ({"kind": "parts", "value": 0, "parts": each} for each in (half[:1], half))
-    budget = Budget()
+    budget = Budget(len(TWINS), alone)
     value = evaluate(TWINS, read_certificate(alone), budget)
-    taken = -budget.left(kind, 0)
+    taken = budget.allowed - budget.steps
     assert taken > 0
     assert evaluate(TWINS, read_certificate(both)) == 2 * value
-    monkeypatch.setattr(module, limit, taken)
+    # Looking ahead takes a share of what is left, so a little less is not enough.
+    monkeypatch.setattr(limits, "MOST_STEPS", taken + taken // 2)
     assert evaluate(TWINS, read_certificate(alone)) == value
-    with pytest.raises(
-        CertificateError, match=r"part 1: .*(takes more|too many|too large|at most)"
-    ):
+    with pytest.raises(TooLongError, match=r"part 1: .*takes more"):
         evaluate(TWINS, read_certificate(both))
 
 
@@ -303,67 +269,49 @@ def test_a_table_of_patterns_counts_with_its_entries() -> None:
     long = Instance("long", 3000, (Request(0, 0, 0, 3000),))
     states = {"knots": [1, 1000], "tokens": [0, 3000], "left": [0, 3000], "table": [1] * 8}
     document = {"kind": "sweep", "value": 1, "states": states}
-    with pytest.raises(CertificateError, match="the patterns are too many"):
+    with pytest.raises(CertificateError, match="takes more"):
         evaluate(long, read_certificate(document))
 
 
-def test_a_table_of_patterns_has_a_row_for_none_and_a_column_for_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Up to nine requests of a token in M = 9 tokens: 10 · 10 entries are counted, not one less."""
+def test_a_table_of_patterns_has_a_row_for_none_and_a_column_for_nothing() -> None:
+    """Up to nine requests of a token in M = 9 tokens: 10 · 10 entries are counted, not one less.
+
+    Twice, with those that they are made from.
+    """
     instance = Instance("short", 9, (Request(0, 0, 0, 1), Request(1, 0, 0, 1)))
-    kinds = backward_tables.kinds_of(instance, Budget())
-    pay = np.ones((2, 1), dtype=np.int64)
-    monkeypatch.setattr(backward_tables, "MOST_ENTRIES", 100)
-    assert len(backward_tables._worths(instance, kinds, pay, Budget())) == 2
-    monkeypatch.setattr(backward_tables, "MOST_ENTRIES", 99)
-    with pytest.raises(backward_tables.BackwardTooLongError):
-        backward_tables._worths(instance, kinds, pay, Budget())
+    budget = Budget(2, {})
+    kinds = backward_tables.kinds_of(instance, budget)
+    for budget.numbers in (200, 199):
+        with nullcontext() if budget.numbers == 200 else pytest.raises(TooLongError):
+            backward_tables.take_tables(instance, kinds, 2, 0, budget, search=True)
 
 
 def test_a_wide_grid_alone_takes_no_steps() -> None:
-    """Times that no start meets, and starts that no price meets, are not gone through.
+    """Starts that no price meets are not gone through.
 
-    Prices of 0 prove the outputs: 10 + 10 of PAIR, 200·20 of ROW.
+    Prices of 0 prove the outputs: 200·20 of ROW.
     """
-    states = _states(10**15, 100, 0)
-    document = {"kind": "patterns", "value": 0, "upper_bound": 30, "states": states}
-    assert evaluate(PAIR, read_certificate(document)) == 20
     document = {"kind": "tree", "value": ROW_TEL, "tree": [{"denominator": 1}]}
     assert evaluate(ROW, read_certificate(document)) == 4000
 
 
-@pytest.mark.parametrize("width", range(1, 13))
-def test_interpolations_add_up_in_closed_form(width: int) -> None:
-    """The sum between two knots is that of its terms, each rounded up, rising or falling."""
-    for here in range(15):
-        for there in range(15):
-            terms = (-(-(here * (width - e) + there * e) // width) for e in range(width))
-            assert certificate_states._interpolated_sum(width, here, there) == sum(terms)
-
-
-@pytest.mark.parametrize(
-    ("kind", "forge"), [("prices", _priced), ("prices", _ahead), ("patterns", _patterned)]
-)
+@pytest.mark.parametrize("forge", [_priced, _ahead])
 def test_parts_and_large_numbers_change_no_value(
-    kind: str,
     forge: Callable[[random.Random, Instance], Document],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Starts and knots taken few at a time, and Python's own integers, prove the same."""
+    """Starts taken few at a time, and Python's own integers, prove the same."""
     rng = random.Random(5)
     drawn: list[tuple[Instance, Document, int]] = []
     while len(drawn) < 60:
         instance = _instance(rng)
-        certificate = {"kind": kind, "value": 0} | forge(rng, instance)
+        certificate = {"kind": "prices", "value": 0} | forge(rng, instance)
         try:
             drawn.append((instance, certificate, evaluate(instance, read_certificate(certificate))))
         except CertificateError:
             continue
-    monkeypatch.setattr(certificate_limits, "STARTS", 3)
-    monkeypatch.setattr(priced_states, "ENTRIES", 1)
+    monkeypatch.setattr(certificate_prices, "STARTS", 3)
     for safe in (SAFE, 0):
-        for module in (certificate_prices, certificate_states):
-            monkeypatch.setattr(module, "SAFE", safe)
+        monkeypatch.setattr(certificate_prices, "SAFE", safe)
         for instance, certificate, value in drawn:
             assert evaluate(instance, read_certificate(certificate)) == value

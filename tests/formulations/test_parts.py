@@ -11,14 +11,10 @@ from typing import Any
 import pytest
 
 from formulations.bounds.seconds import bound_in_seconds
-from formulations.lagrangian import rates
-from formulations.lagrangian.budget import Budget
+from formulations.lagrangian import budget as limits
+from formulations.lagrangian.budget import Budget, CertificateError, TooLongError
 from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import (
-    CertificateError,
-    parts_certificate,
-    read_certificate,
-)
+from formulations.lagrangian.certificate_file import parts_certificate, read_certificate
 from formulations.lagrangian.rates import (
     RateCertificateError,
     evaluate_rates,
@@ -192,7 +188,7 @@ def test_parts_in_seconds_share_what_they_may_take(monkeypatch: pytest.MonkeyPat
     instance = instance_of(
         12, *((3600 * (i // 2), 1, 2 + i % 2) for i in range(4)), time_unit="second"
     )
-    batch_time, budget = {"value": 0, "batch_time": "linear(0.01,0.001,0,0.0005,0)"}, Budget()
+    batch_time = {"value": 0, "batch_time": "linear(0.01,0.001,0,0.0005,0)"}
     prices = batch_time | {
         "kind": "rates",
         "knots": [0, 3600 * 10**9, 10**13],
@@ -205,9 +201,10 @@ def test_parts_in_seconds_share_what_they_may_take(monkeypatch: pytest.MonkeyPat
     parts = [{"requests": pair, "certificate": prices} for pair in ([0, 1], [2, 3])]
     both = batch_time | {"kind": "parts", "parts": parts}
     alone = both | {"parts": parts[:1]}
+    budget = Budget(4, alone)
     value = evaluate_rates(instance, read_rate_certificate(alone), budget)
     assert evaluate_rates(instance, read_rate_certificate(both)) == 2 * value
-    monkeypatch.setattr(rates, "MOST_STEPS", -budget.left("steps", 0))
+    monkeypatch.setattr(limits, "MOST_STEPS", budget.allowed - budget.steps)
     assert evaluate_rates(instance, read_rate_certificate(alone)) == value
-    with pytest.raises(RateCertificateError, match="steps"):
+    with pytest.raises(TooLongError, match="steps"):
         evaluate_rates(instance, read_rate_certificate(both))

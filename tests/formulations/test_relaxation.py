@@ -11,12 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from formulations.lagrangian.budget import CertificateError
 from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import (
-    CertificateError,
-    read_certificate,
-    sweep_certificate,
-)
+from formulations.lagrangian.certificate_file import read_certificate, sweep_certificate
 from formulations.search import _backward_levels, _dominance
 from formulations.search._backward_levels import Level, Limits
 from formulations.search._backward_tables import Ints, Network, network

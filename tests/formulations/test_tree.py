@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.bounds.tree_search import BetterScheduleError, grow
+from formulations.lagrangian.budget import Budget, CertificateError
 from formulations.lagrangian.certificate import evaluate, shrink
 from formulations.lagrangian.certificate_file import (
     Certificate,
-    CertificateError,
     certificate_document,
     read_certificate,
 )
@@ -61,7 +61,7 @@ def test_no_tree_exceeds_the_optimum(data: st.DataObject, instance: Instance, ab
         assert value > optimum
         return
     nodes = data.draw(st.composite(_drawn_tree)(instance, value, start))
-    assert evaluate_tree(instance, nodes, value) <= optimum
+    assert evaluate_tree(instance, nodes, value, Budget(len(instance), {})) <= optimum
 
 
 @settings(max_examples=25, deadline=None)
@@ -114,7 +114,7 @@ def test_every_leaf_is_needed() -> None:
         node = nodes[i]
         assert isinstance(node, Leaf)
         bare = [*nodes[:i], Leaf(rows=(0,) * len(node.rows)), *nodes[i + 1 :]]
-        assert evaluate_tree(FOUR, bare, 12) < 12
+        assert evaluate_tree(FOUR, bare, 12, Budget(4, {})) < 12
 
 
 def test_a_tree_has_its_prices_in_its_leaves() -> None:

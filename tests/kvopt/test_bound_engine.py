@@ -11,9 +11,10 @@ import pytest
 
 from formulations.bounds import patterns
 from formulations.bounds.outcome import Bound
-from formulations.lagrangian import certificate_limits
+from formulations.lagrangian import budget
+from formulations.lagrangian.budget import CertificateError
 from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import CertificateError, read_certificate
+from formulations.lagrangian.certificate_file import read_certificate
 from formulations.lagrangian.states import PriceTable
 from instances import Instance, Request
 from kvopt.engines import bound
@@ -54,14 +55,16 @@ def test_prices_on_states_come_with_their_certificate() -> None:
     assert notes == []
 
 
-@pytest.mark.parametrize(("limit", "reason"), [("MOST_STEPS", "steps"), ("MOST_HELD", "numbers")])
+@pytest.mark.parametrize(
+    ("limit", "reason"), [("MOST_STEPS", "steps"), ("MOST_NUMBERS", "numbers")]
+)
 def test_a_certificate_too_long_to_evaluate_is_not_sent(
     limit: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its reader would refuse it; the bound stays, with a line that says so."""
     proved, _ = _sent()
     assert proved.certificate is not None
-    monkeypatch.setattr(certificate_limits, limit, 5)
+    monkeypatch.setattr(budget, limit, 5)
     with pytest.raises(CertificateError, match=reason) as refused:
         evaluate(TWO, read_certificate(proved.certificate))
     proved, notes = _sent()

@@ -365,6 +365,21 @@ def test_a_model_that_cannot_be_written(small: Path, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [small]
 
 
+@pytest.mark.parametrize(("prompt", "warned"), [(4_999, False), (5_000, True)])
+def test_a_model_beyond_solvers_tolerances_says_so(
+    prompt: int, warned: bool, solve: Command, tmp_path: Path
+) -> None:
+    """Two peaks of 5,000 tokens meet in a row, 10,000 in all, of which 10⁻⁶ is a hundredth."""
+    requests = (Request(0, 0, prompt, 1), Request(1, 0, prompt, 1))
+    instance, path = tmp_path / "pair.json", tmp_path / "pair.lp"
+    write_instance(Instance("pair", 9_000, requests), instance)
+    ran = solve(instance, "--write-model", path, "--formulation", "ilp", "--quiet")
+    assert ran.returncode == 0
+    told = [line for line in ran.stderr.splitlines() if "tokens meet in a row" in line]
+    assert len(told) == warned
+    assert not warned or "cover 10,000 (GLPK: 1,000)" in told[0]
+
+
 @pytest.mark.parametrize("formulation", ["ilp(groups=yes)", "ilp-xy"])
 @pytest.mark.parametrize(("suffix", "reading"), [("mps", "--freemps"), ("lp", "--lp")])
 def test_glpk_reads_the_model(

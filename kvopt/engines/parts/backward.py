@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import psutil
@@ -20,12 +21,9 @@ from numpy.typing import NDArray
 from formulations.bounds.clique_lp import by_highs, lp_prices
 from formulations.bounds.fluid import likely_horizon
 from formulations.bounds.patterns import PatternPricing, prices_among_equals
+from formulations.lagrangian.budget import Budget
 from formulations.lagrangian.certificate import too_long
-from formulations.lagrangian.certificate_file import (
-    pattern_certificate,
-    price_certificate,
-    sweep_certificate,
-)
+from formulations.lagrangian.certificate_file import price_certificate, sweep_certificate
 from formulations.lagrangian.states import Priced, PriceTable
 from formulations.search._backward_levels import Limits
 from formulations.search._backward_tables import (
@@ -76,6 +74,8 @@ TURN, GAIN = 0.05, 0.015
 #: Requests up to which windows alone may prove the optimum, so that multipliers come later, and
 #: take less.
 FEW, FEW_FROM, FEW_SHARE = 20, 0.5, 0.3
+#: Steps of its reader for each base: as many as the certificate's length pays for are certified.
+STEPS_OF_A_BASE = 1_000
 #: Share of the memory that may be used, for the levels of the sweep.
 MEMORY_SHARE = 0.5
 
@@ -171,13 +171,18 @@ def briefly(job: Job) -> float:
 
 
 def report_multipliers(
-    report: Report, table: Table, bound: int, multipliers: Ints, nodes: int
+    instance: Instance, report: Report, table: Table, bound: int, multipliers: Ints, nodes: int
 ) -> None:
     """Report a bound by multipliers on requests, certified where that is soon evaluated."""
     own = multipliers.tolist() if multipliers.any() else []
-    short = nodes <= CERTIFIED_UP_TO
-    certificate = sweep_certificate(bound, table, own, ()) if short else None
-    report.bound(value=bound, source="search", certificate=certificate)
+    certificate = sweep_certificate(bound, table, own, ())
+    short = nodes <= min(CERTIFIED_UP_TO, _paid_bases(instance, certificate))
+    report.bound(value=bound, source="search", certificate=certificate if short else None)
+
+
+def _paid_bases(instance: Instance, certificate: dict[str, Any]) -> int:
+    """Return how many bases the reader of a certificate may meet."""
+    return Budget(len(instance), certificate).steps // STEPS_OF_A_BASE
 
 
 @dataclass(frozen=True)
@@ -245,7 +250,7 @@ class _Windows:
             best.nodes += nodes
             best.bound = bound
             ascent.below = best.hear(job)
-            report_multipliers(self._report, table, bound, multipliers, nodes)
+            report_multipliers(job.instance, self._report, table, bound, multipliers, nodes)
 
         try:
             ascent = Ascent(
@@ -269,10 +274,13 @@ class _Windows:
             self._report.schedule(step.starts)
         if step.bound > best.bound:
             best.bound = step.bound
-            short = step.nodes <= CERTIFIED_UP_TO
             found = () if step.multipliers is None else step.multipliers.tolist()
-            certificate = sweep_certificate(step.bound, table, found) if short else None
-            self._report.bound(value=step.bound, source="search", certificate=certificate)
+            certificate = sweep_certificate(step.bound, table, found)
+            paid = _paid_bases(self._job.instance, certificate)
+            short = step.nodes <= min(CERTIFIED_UP_TO, paid)
+            self._report.bound(
+                value=step.bound, source="search", certificate=certificate if short else None
+            )
 
 
 def _tables(job: Job, report: Report, best: Best) -> Iterator[_Turn] | None:
@@ -299,18 +307,20 @@ def pattern_prices(job: Job, report: Report, best: Best, seconds: float) -> Pric
 
 
 class _Prices:
-    """Prices on states that get better, within the windows of the schedule known at first."""
+    """Prices on states that get better.
+
+    No start windows limit them: the certificate of a sweep takes none.
+    """
 
     def __init__(
         self, job: Job, report: Report, best: Best, states: States, deadline: float
     ) -> None:
         self._instance, self._report, self._best = job.instance, report, best
-        self._limited_by = best.tel
         self._pricing = PatternPricing(
             job.instance,
             states,
             deadline=deadline,
-            windows=start_windows(job.instance, best.tel),
+            windows=None,
             followed=_among_equals(job, report, best),
             threads=job.threads,
         )
@@ -324,9 +334,7 @@ class _Prices:
         """Return the best ones at a time; report what they prove, where that is news."""
         priced, best = self._pricing.improve(end), self._best
         if priced.bound > best.bound:
-            certificate = pattern_certificate(
-                priced.bound, priced.table, upper_bound=self._limited_by
-            )
+            certificate = sweep_certificate(priced.bound, priced.table)
             refused = too_long(self._instance, certificate)
             if not refused:
                 best.bound = priced.bound

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from formulations.lagrangian import backward_levels
+from formulations.lagrangian import budget
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import (
     read_certificate,
@@ -199,11 +199,11 @@ def test_a_sweep_that_takes_too_long_is_one_note(
     sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It is left out with a line; schedule and claimed bound of the same run are taken."""
-    monkeypatch.setattr(backward_levels, "MOST_STEPS", 10)
+    monkeypatch.setattr(budget, "MOST_STEPS", 10)
     sweep.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=SWEEP)
     assert sweep.merge() == 0
     told = capsys.readouterr().err.splitlines()
-    assert [line for line in told if "takes more than 10 steps" in line] == told[:1]
+    assert [line for line in told if "takes more than the 10 steps" in line] == told[:1]
     entry = sweep.entry()
     assert (entry["upper"]["value"], entry["lower"]["value"]) == (12, 12)
     assert entry["lower"]["certified"]["method"] == "volumes"

@@ -10,10 +10,8 @@ import jsonschema
 import pytest
 from pydantic import TypeAdapter
 
-from formulations.lagrangian.certificate_file import (
-    CertificateError,
-    read_certificate,
-)
+from formulations.lagrangian.budget import CertificateError
+from formulations.lagrangian.certificate_file import read_certificate
 from instances.named import FOLDER
 from kvopt.best_known import known_values, read_registry, verify
 from kvopt.best_known.entry import Certified
