@@ -26,7 +26,7 @@ from reports.figures.growth import growth_figure
 from reports.figures.heat import HEAT_NOTE, heat_figure
 from reports.figures.over_time import over_time_figure
 from reports.figures.profiles import profile_figure
-from reports.figures.style import Drawing
+from reports.figures.style import Drawing, try_drawing
 from reports.first import boards_of
 from reports.folder import check_place, report_files, write_files
 from reports.freshness import origin
@@ -260,10 +260,10 @@ _TIME = (
 
 
 def _figure(slug: str, title: str, note: str, draw: Callable[[], Drawing | None]) -> Figure | None:
-    drawn = draw()
-    if drawn is None:
+    made = try_drawing(f"figure {slug}", draw)
+    if made is None:
         return None
-    return Figure(slug, title, note, drawn.svg, drawn.spots, drawn.reach)
+    return Figure(slug, title, note, made)
 
 
 def _summary(rows: pd.DataFrame, runs: pd.DataFrame, reference: pd.DataFrame) -> str:

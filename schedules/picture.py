@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import math
 import sys
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 import seaborn as sns
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -31,7 +28,9 @@ from schedules.gap import gap
 from schedules.metrics import Holding, MemoryProfile, holdings, memory_profile
 from schedules.model import Schedule
 from schedules.real_time.timeline import Ints, Timeline, timeline
+from support.drawing import image, own_style
 from support.jsonfile import write_bytes
+from support.outputs import PICTURES
 
 #: Up to this many requests each has a colour of its own; above, the colour is a quantity.
 FEW_REQUESTS = 12
@@ -62,10 +61,6 @@ _DARK = (
 _GREY: dict[str, Any] = {"facecolor": "0.82", "edgecolor": "white"}
 
 _STYLE: dict[str, Any] = {
-    # Names may hold dollar signs, which are not mathematics.
-    "text.parse_math": False,
-    # The same schedule gives the same SVG file.
-    "svg.hashsalt": "kvopt",
     "hatch.linewidth": 0.7,
     # An opaque ground, so that dark ink is readable on a dark page whose pictures stay light.
     "figure.facecolor": "white",
@@ -147,7 +142,7 @@ def pair_picture(instance: Instance, first: Schedule, second: Schedule) -> Figur
 
 
 def save_picture(figure: Figure, path: str | Path) -> None:
-    """Write a figure of :func:`picture_of` as PNG or SVG, in place of a file there at once.
+    """Write a figure of :func:`picture_of` as SVG, PNG or PDF, in place of a file there at once.
 
     The same figure gives the same file.
 
@@ -158,10 +153,10 @@ def save_picture(figure: Figure, path: str | Path) -> None:
     OSError
         If the file cannot be written.
     """
-    kind = Path(path).suffix.lower().removeprefix(".")
-    if kind not in ("png", "svg"):
-        raise ValueError(f"picture {str(path)!r}: expected a name ending in .png or .svg")
-    write_bytes(path, _image(figure, kind))
+    suffix = Path(path).suffix.lower()
+    if suffix not in PICTURES:
+        raise ValueError(f"picture {str(path)!r}: expected a name with {' or '.join(PICTURES)}")
+    write_bytes(path, _image(figure, suffix.removeprefix(".")))
 
 
 def show_picture(figure: Figure) -> None:
@@ -174,14 +169,11 @@ def show_picture(figure: Figure) -> None:
 
 
 def _image(figure: Figure, kind: str) -> bytes:
-    picture = io.BytesIO()
     with picture_style():
-        # Without dates and versions the same schedule gives the same file.
-        metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-        figure.savefig(picture, format=kind, dpi=_DPI, metadata=metadata)
-    if kind == "png":
-        return picture.getvalue()
-    head, opened, body = picture.getvalue().decode().partition("<svg")
+        made = image(figure, kind, _DPI)
+    if kind != "svg":
+        return made
+    head, opened, body = made.decode().partition("<svg")
     tag, closed, drawing = body.partition(">")
     return "".join((head, opened, tag, closed, _DARK, drawing)).encode()
 
@@ -190,9 +182,7 @@ def _image(figure: Figure, kind: str) -> bytes:
 def picture_style() -> Iterator[None]:
     """Draw within the common style of schedules' pictures."""
     style = sns.axes_style("ticks") | sns.plotting_context("notebook") | _STYLE
-    with matplotlib.rc_context(style), warnings.catch_warnings():
-        # A letter of a name which the font lacks becomes a box; that is no news to the user.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+    with own_style(style):
         yield
 
 
