@@ -21,6 +21,7 @@ from kvopt.store import StoreError
 from kvopt.store.export import ExportError, documents, read_rows
 from kvopt.store.location import store_files
 from reports import html, readme
+from reports.exports import exports
 from reports.figures.ecdf import ecdf_figure
 from reports.figures.growth import growth_figure
 from reports.figures.heat import HEAT_NOTE, heat_figure
@@ -110,7 +111,7 @@ def build_report(
         pages=pages,
         pictures=pictures,
     )
-    return write_files(Path(folder), texts(report))
+    return write_files(Path(folder), whole(report))
 
 
 def find_contradictions(
@@ -156,8 +157,14 @@ def make_report(
     )
 
 
+def whole(report: Report) -> dict[str, str | bytes]:
+    """Return what every file of the report holds, with what a paper takes of it."""
+    taken = telling(exports(report), "tables and figures written for a paper")
+    return {**texts(report), **dict(taken)}
+
+
 def texts(report: Report) -> dict[str, str]:
-    """Return what every file of the report holds, by its path below the folder."""
+    """Return what every page, table and picture of the report holds, by its path."""
     files = {"README.md": readme.overview(report), "index.html": html.index_page(report)}
     for part in report.parts:
         if isinstance(part, Table):
@@ -312,7 +319,7 @@ def main(options: Options) -> int:
     report = _report(frame, options)
     for line in report.contradictions:
         print(f"CONTRADICTION {line}", file=sys.stderr)
-    files = texts(report)
+    files = whole(report)
     if options.check:
         made = {options.out / name: text for name, text in files.items()}
         code = regenerate(options.program, made, report_files(options.out), check=True)

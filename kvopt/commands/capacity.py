@@ -12,7 +12,14 @@ import pandas as pd
 from instances import InfeasibleInstanceError, InstanceFileError
 from instances.batch_time import DEFAULT, read_batch_time
 from kvopt.commands.in_seconds import deploy
-from kvopt.commands.workload import RESUMES, deployment, plain_table, prepared, store_of, write_results
+from kvopt.commands.workload import (
+    RESUMES,
+    deployment,
+    plain_table,
+    prepared,
+    store_of,
+    write_results,
+)
 from kvopt.commands.workload_arguments import CAPACITY
 from kvopt.methods.grammar import MethodError, read_methods
 from kvopt.methods.knowledge import only_bounds

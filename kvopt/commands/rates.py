@@ -11,7 +11,14 @@ import click
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from kvopt.best_bound import coverage, percent_left
 from kvopt.commands.in_seconds import deploy
-from kvopt.commands.workload import RESUMES, deployment, plain_table, prepared, store_of, write_results
+from kvopt.commands.workload import (
+    RESUMES,
+    deployment,
+    plain_table,
+    prepared,
+    store_of,
+    write_results,
+)
 from kvopt.commands.workload_arguments import RATES
 from kvopt.methods.grammar import MethodError, read_methods
 from kvopt.store import StoreError

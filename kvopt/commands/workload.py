@@ -129,9 +129,7 @@ def deployment(instance: Instance, wishes: Wishes) -> str:
     return f"{instance.name}: {model.served or model.name}, M = {instance.memory:,} tokens"
 
 
-def write_results(
-    options: Options, export: Callable[[], str], draw: Callable[[], Drawing]
-) -> bool:
+def write_results(options: Options, export: Callable[[], str], draw: Callable[[], Drawing]) -> bool:
     """Write the table and draw the picture that options name; return whether all is written."""
     writers: dict[str, Callable[[], object]] = {}
     if options.export is not None:

@@ -123,7 +123,7 @@ CAPACITY = together(
     ),
     _RUNS,
     option("--export", metavar="FILE", help="write the table (.csv or .json)"),
-    option("--plot", metavar="FILE", help="draw p99 latency against throughput (.svg, .png or .pdf)"),
+    option("--plot", metavar="FILE", help="draw p99 latency by throughput (.svg, .png or .pdf)"),
     _QUIET,
     TRACE_OPTIONS,
 )

@@ -91,7 +91,10 @@ def _families(names: Iterable[str]) -> dict[str, str]:
     """Return what each column is called: without the batch time, where all have the same."""
     parted = {name: name.partition(", ") for name in names}
     alike = len({batch_time for *_, batch_time in parted.values()}) == 1
-    return {name: cut_middle(one_row(parts[0] if alike else name), _FAMILY) for name, parts in parted.items()}
+    return {
+        name: cut_middle(one_row(parts[0] if alike else name), _FAMILY)
+        for name, parts in parted.items()
+    }
 
 
 def _cells(averaged: pd.DataFrame) -> pd.DataFrame:

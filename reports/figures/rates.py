@@ -62,7 +62,7 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> Drawing:
         log_axis(left)
         left.set_title("mean end-to-end latency (s)", loc="left")
         right.set_title(told, loc="left")
-        right.set_ylim(bottom=0)
+        right.set_ylim(0, 1.04 * right.get_ylim()[1])
         add_legend(made.figure, panels, len(order) - len(shown_names))
     return made
 
