@@ -26,6 +26,7 @@ from reports.figures.ecdf import ecdf_figure
 from reports.figures.growth import growth_figure
 from reports.figures.heat import HEAT_NOTE, heat_figure
 from reports.figures.over_time import over_time_figure
+from reports.figures.parameter import parameter_figure
 from reports.figures.profiles import profile_figure
 from reports.figures.style import Drawing, try_drawing
 from reports.first import boards_of
@@ -223,6 +224,9 @@ def _made(unit: Unit, names: Mapping[str, str]) -> Iterator[Table | Figure | Non
     yield gaps.gaps_to_optimum(scheduled)
     yield gaps.gaps_to_bounds(scheduled)
     yield _figure("gap-ecdf", "Distribution of the gaps", _ECDF, lambda: ecdf_figure(scheduled))
+    yield _figure(
+        "parameters", "Gap against a parameter", _SWEPT, lambda: parameter_figure(scheduled)
+    )
     yield ratios.competitive_ratios(averaged)
     yield known.known_optima(averaged, constructed)
     yield _figure(
@@ -255,6 +259,12 @@ _ECDF = (
     "Share of a policy's runs with at most that gap; runs without a schedule never count, so a "
     "curve may end below 100 %. One panel per reference, with three instances at least; in it are "
     "the policies that were run on half of its instances or more."
+)
+_SWEPT = (
+    "Mean gap to the best known schedule of a policy that was run with three values of a parameter "
+    "or more, over the instances that all of them were run on; a run without a schedule counts as "
+    "100 %. A line is a family, or a policy where several have the parameter. Bars: standard "
+    "deviation of the mean over the seeds."
 )
 _GROWTH = (
     "The policies that each trap hurts most by name, all others grey. A point is TEL / OPT; where "

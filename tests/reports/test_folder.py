@@ -83,7 +83,7 @@ def test_a_report_that_was_cut_short_is_resumed(
     """The list is there before the first file, so the folder is known; leftovers are nobody's."""
     (tmp_path / ".kvopt-abcdefgh").touch()
 
-    def full(path: Path, held: bytes) -> None:
+    def full(*_: object) -> None:
         raise OSError("disk full")
 
     with monkeypatch.context() as patched:
