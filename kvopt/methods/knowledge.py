@@ -11,6 +11,7 @@ from heuristics.policy import AdvisedPolicy, Policy, RoundPolicy
 from heuristics.registry import policies
 from instances import Instance
 from kvopt.methods.described import Described
+from kvopt.methods.engines import named_engines
 from kvopt.methods.grammar import FILE, MethodError, read_method, read_prediction
 from kvopt.methods.method import Method
 from kvopt.methods.options import bound_only
@@ -121,8 +122,9 @@ def shown_method(text: str, own_name: str = "") -> str:
     """Return how the method of a row is shown.
 
     A prediction has its values written out: ``a-min with interval(1,1000)``.  A file of one's own
-    goes by the name that it gives itself (the row's column ``own_name``), with the file behind it:
-    ``longest(beta=2) [mine.py]``, ``mine [program]``.
+    goes by the name that it gives itself (the row's column ``own_name``), with the file behind it
+    unless that is the name of the file, and of nothing else: ``longest(beta=2) [mine.py]``,
+    ``mine(beta=2)``, ``mine [program]``.
     """
     name, found, prediction = text.partition(" with ")
     if found and method_of_row(text) is not None and (values := _prediction_values(prediction)):
@@ -132,7 +134,9 @@ def shown_method(text: str, own_name: str = "") -> str:
     file, python, called = text.removeprefix(FILE).rpartition(".py")
     if not python:
         return f"{own_name} [program]"
-    return f"{own_name}{called} [{file}.py]"
+    taken = own_name in policies() or own_name in named_engines()
+    told = "" if file == own_name.replace("-", "_") and not taken else f" [{file}.py]"
+    return f"{own_name}{called}{told}"
 
 
 def shown_source(source: str) -> str:

@@ -47,8 +47,8 @@ _LONGEST_NAME, _MOST_LINES = 34, 4
 _PATH = re.compile(r"(?<=\[)[^\[\]]*(?=\](?: \*)?$)|(?<=^file:).*\.py|(?<=^file:)[^(]*")
 #: What of such a label stands on the line of its path.
 _BESIDE_PATH = 6
-#: Where a label may be broken: at blanks, behind commas and before brackets.
-_PARTS = re.compile(r"[(\[]?[^\s,(\[]+[\s,]*|\s+|.")
+#: Where a label may be broken: at blanks and behind commas.
+_PARTS = re.compile(r"[^\s,]+[\s,]*|[\s,]+")
 #: Reach of a point that has no extent of its own, CSS pixels.
 _POINT = 14.0
 #: Dots an inch of a PNG, twice what a screen shows.
@@ -260,13 +260,17 @@ def _draw(
 
 
 def _alike(one: tuple[pd.Series, pd.Series], other: tuple[pd.Series, pd.Series]) -> bool:
-    """Tell whether two curves lie on each other over half of their points at least."""
-    first, second = (y.groupby(np.asarray(x, dtype=float)).mean() for x, y in (one, other))
-    both = first.index.intersection(second.index)
-    if not len(both):
+    """Tell whether two curves lie on each other, over most points where one is not at an end."""
+    values = pd.concat([y.groupby(np.asarray(x)).mean() for x, y in (one, other)], axis=1)
+    values = values.dropna()
+    if values.empty:
         return False
-    near = 0.004 * float(np.ptp([*first.dropna(), *second.dropna()] or [0.0]))
-    return bool(np.isclose(first[both], second[both], rtol=1e-3, atol=near).mean() >= 0.5)
+    low, high = values.min(axis=None), values.max(axis=None)
+    # Shares have long stretches at 0 and at 1 in common.
+    inner = values[(values.gt(low) & values.lt(high)).any(axis=1)]
+    first, second = (inner if len(inner) else values).to_numpy().T
+    near = np.isclose(first, second, rtol=1e-3, atol=0.004 * (high - low))
+    return bool(near.mean() >= 0.8)
 
 
 def add_legend(figure: Any, panels: Sequence[Any], others: int) -> None:

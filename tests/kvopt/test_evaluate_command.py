@@ -212,7 +212,7 @@ def test_failing_methods_are_named_and_one_that_always_fails_ends_with_1(
     assert evaluate(folder, "--methods", f"svf,file:{once}", "--quiet") == 0
     (line,) = capfd.readouterr().err.splitlines()
     assert line.startswith(
-        "evaluate.py: once [once.py] failed on 1 of 3 runs (1 error), first on small_1, seed 0: "
+        "evaluate.py: once failed on 1 of 3 runs (1 error), first on small_1, seed 0: "
     )
     assert line.endswith("too bad")
     # What is stored counts as what is run now.
@@ -221,7 +221,7 @@ def test_failing_methods_are_named_and_one_that_always_fails_ends_with_1(
         first, second = capfd.readouterr().err.splitlines()
         assert first == line
         assert second.startswith(
-            "evaluate.py: always [always.py] failed on all runs (3 error), first on small_0, "
+            "evaluate.py: always failed on all runs (3 error), first on small_0, "
         )
 
 

@@ -148,7 +148,7 @@ def test_a_parameter_has_a_curve() -> None:
     runs += _swept("alpha-beta(alpha=0.1)", 100) + _swept("alpha-beta(alpha=0.2)", 100)
     found = measured_of(*runs)  # type: ignore[arg-type]
     (curve,) = curves(found)
-    assert (curve.parameter, curve.method) == ("beta", "mine [mine.py]")
+    assert (curve.parameter, curve.method) == ("beta", "mine")
     assert curve.points["value"].tolist() == [0, 1, 2]
     assert curve.points["gap"].tolist() == pytest.approx([0.625, 0, 0.75])
     assert curve.points["spread"].tolist() == pytest.approx([0.25 / 2**0.5, 0, 0])

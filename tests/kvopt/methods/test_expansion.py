@@ -74,5 +74,5 @@ def test_ranges_stand_wherever_several_methods_are_named(tmp_path: Path) -> None
     called = [each.own and format_numbers(each.own.values) for each in found[4:]]
     assert called == ["beta=0,tau=0.5", "beta=1,tau=0.5", "beta=2,tau=0.5"]
     assert read_numbers("beta=1,tau=0.5,word=x,") == {"beta": 1.0, "tau": 0.5}
-    with pytest.raises(MethodError, match="expected beta as a number from 0.001 to 1, found '0'"):
+    with pytest.raises(MethodError, match=r"expected beta as a number from 0\.001 to 1, found '0'"):
         read_methods(["alpha-beta(beta=0..9)"])
