@@ -31,6 +31,7 @@ from schedules.real_time.timeline import Ints, Timeline, timeline
 from support.drawing import image, own_style
 from support.jsonfile import write_bytes
 from support.outputs import PICTURES
+from support.text import cut_middle
 
 #: Up to this many requests each has a colour of its own; above, the colour is a quantity.
 FEW_REQUESTS = 12
@@ -130,7 +131,7 @@ def pair_picture(instance: Instance, first: Schedule, second: Schedule) -> Figur
             zip(rows, both, stacks, strict=True), key=lambda row: row[2].tokens.max()
         ):
             _add_frame(axes, instance, stack)
-            told = f"{_shortened(schedule.method)}:   {_subtitle(instance, schedule)}"
+            told = f"{cut_middle(schedule.method, 80)}:   {_subtitle(instance, schedule)}"
             axes.set_title(told, loc="left", fontsize=10, color="0.3")
         rows[0].set_xlabel("")
         rows[0].set_xlim(
@@ -317,7 +318,7 @@ def add_titles(
 ) -> None:
     """Write instance and method above a picture, what is known of the schedule above its axes."""
     axes.set_title(subtitle, loc="left", fontsize=10, color="0.3")
-    text = ": ".join(map(_shortened, title))
+    text = ": ".join(map(cut_middle, title, (48, 130)))
     shown = figure.suptitle(text, x=0.012, ha="left", fontsize=13, fontweight="bold", color=_INK)
     renderer = figure.canvas.get_renderer()
     room = 0.975 * figure.bbox.width
@@ -576,7 +577,3 @@ def _round_numbers(low: int, high: int) -> list[int]:
 
 def _with_commas(value: float, _: object) -> str:
     return f"{value:,.0f}" if value == round(value) else f"{value:,g}"
-
-
-def _shortened(name: str, length: int = 48) -> str:
-    return name if len(name) <= length else name[: length - 1] + "…"

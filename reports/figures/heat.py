@@ -11,10 +11,10 @@ import seaborn as sns
 from matplotlib.colors import PowerNorm
 
 from reports.figures.spots import Caption
-from reports.figures.style import INK, Drawing, cut_middle, drawing, one_row, short_name
+from reports.figures.style import INK, Drawing, drawing, one_row, short_name
 from reports.interval import shares
 from reports.series import is_adversarial
-from support.text import counted
+from support.text import counted, cut_middle
 
 #: Lines and columns of the overview; more are in the table.
 MOST_METHODS, MOST_FAMILIES = 40, 24

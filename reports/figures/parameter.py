@@ -11,7 +11,6 @@ from reports.figures.spots import Caption
 from reports.figures.style import (
     MOST_CURVES,
     Drawing,
-    cut_middle,
     draw_points,
     drawing,
     one_row,
@@ -19,6 +18,7 @@ from reports.figures.style import (
 )
 from reports.interval import shares
 from reports.swept import Curve, by_family, curves
+from support.text import cut_middle
 
 MOST_PANELS = 6
 

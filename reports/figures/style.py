@@ -19,6 +19,7 @@ from reports.figures.slim import slimmed
 from reports.figures.spots import Caption, Spot, placed
 from support.drawing import image, own_style
 from support.outputs import fault
+from support.text import cut_middle
 from support.usage import complain
 
 #: Curves with a colour of their own; the others are drawn in grey and stand in the table.
@@ -40,6 +41,8 @@ COLOURS = (
 )
 #: Three to ten colours: neighbours in the circle of colours differ in dashes too.
 _MARKERS = "osD^vP*X<>"
+#: Share of their points on which two curves are equal that lie on each other.
+_MOSTLY = 0.8
 _DASHES = ("", (4, 1.5), (1, 1))
 #: A line of the legend, and how many a name may take.
 _LONGEST_NAME, _MOST_LINES = 34, 4
@@ -186,13 +189,6 @@ def one_row(name: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
 
 
-def cut_middle(text: str, longest: int) -> str:
-    """Return a text, without its middle where it is too long."""
-    if len(text) <= longest:
-        return text
-    return f"{text[: (longest - 1) // 2]}…{text[len(text) - longest // 2 :]}"
-
-
 def styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return colour and dashes of each curve, by its place in the sequence."""
     return {
@@ -261,16 +257,16 @@ def _draw(
 
 def _alike(one: tuple[pd.Series, pd.Series], other: tuple[pd.Series, pd.Series]) -> bool:
     """Tell whether two curves lie on each other, over most points where one is not at an end."""
-    values = pd.concat([y.groupby(np.asarray(x)).mean() for x, y in (one, other)], axis=1)
-    values = values.dropna()
-    if values.empty:
+    pair = pd.concat([y.groupby(np.asarray(x)).mean() for x, y in (one, other)], axis=1)
+    values = pair.dropna().to_numpy(dtype=float)
+    if len(values) < max(1.0, _MOSTLY * len(pair)):
         return False
-    low, high = values.min(axis=None), values.max(axis=None)
+    low, high = float(values.min()), float(values.max())
     # Shares have long stretches at 0 and at 1 in common.
-    inner = values[(values.gt(low) & values.lt(high)).any(axis=1)]
-    first, second = (inner if len(inner) else values).to_numpy().T
+    inner = values[((values > low) & (values < high)).any(axis=1)]
+    first, second = (inner if len(inner) else values).T
     near = np.isclose(first, second, rtol=1e-3, atol=0.004 * (high - low))
-    return bool(near.mean() >= 0.8)
+    return bool(near.mean() >= _MOSTLY)
 
 
 def add_legend(figure: Any, panels: Sequence[Any], others: int) -> None:
