@@ -213,10 +213,10 @@ def answer(
 ) -> Answer | None:
     """Return the answer; None without a policy to compare with, or with nothing else.
 
-    Named are the best method of each class, and all of one's own.  A further non-clairvoyant policy
-    is if it is better than the one compared with, and what knows all arrivals if it is the best of
-    all.  ``best`` are the best known schedules, in words and with what has found them, which
-    are named where no method has come to as little.
+    Named are the best method of each class, and the best of each file of one's own.  A further
+    non-clairvoyant policy is if it is better than the one compared with, and what knows all
+    arrivals if it is the best of all.  ``best`` are the best known schedules, in words and with
+    what has found them, which are named where no method has come to as little.
     """
     # Of equal ones first who declares to know the outputs, not who has exact predictions of them.
     found = sorted(
@@ -228,7 +228,8 @@ def answer(
     others: dict[str, list[MethodTotal]] = {words: [] for words in _ORDER}
     for each in found:
         words, of_class = _words(each.knowledge), others.setdefault(_words(each.knowledge), [])
-        shown = is_own(each.method) or not (of_class or _says_nothing(words, each, base, found))
+        own = is_own(each.method) and all(_file(each) != _file(other) for other in of_class)
+        shown = own or not (of_class or _says_nothing(words, each, base, found))
         if shown and each is not base:
             of_class.append(each)
     named = [(words, each) for words, of_class in others.items() for each in of_class]
@@ -257,6 +258,11 @@ def missing(unrun: Sequence[str]) -> str:
     """Return why there is no answer where some methods were not run to their end."""
     base = next((each for each in unrun if policy_name(each) == BASE), "another policy")
     return f"none, {base} was not run within the limit; see --time-limit"
+
+
+def _file(outcome: MethodTotal) -> str:
+    """Return the text of a method up to the parameters of a file of one's own."""
+    return outcome.method.rpartition(".py")[0] or outcome.method
 
 
 def _says_nothing(

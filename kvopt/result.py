@@ -286,7 +286,7 @@ class Result:
         Parameters
         ----------
         path
-            Where to write it too, ``.png`` or ``.svg``.
+            Where to write it too, ``.svg``, ``.png`` or ``.pdf``.
 
         Returns
         -------
@@ -307,7 +307,8 @@ class Result:
         """
         from schedules.picture import picture_of, save_picture, show_picture  # half a second
 
-        schedule = self._some_schedule("to draw")
+        # Titled as the summary has it: a file of one's own goes by its own name.
+        schedule = replace(self._some_schedule("to draw"), method=self._named)
         if self.batch_time and self.left is not None and self.best_bound is not None:
             # The title says how much is left, as the summary does.
             schedule = replace(schedule, lower_bound=self.best_bound.value)

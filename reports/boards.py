@@ -13,6 +13,7 @@ import pandas as pd
 
 from kvopt.methods.knowledge import knowledge
 from reports.per_instance import worst_instances
+from reports.spread import spread
 
 #: Most boards of one report; what is on none of them is in the tables by family.
 MOST_BOARDS = 4
@@ -27,9 +28,9 @@ class Board:
     lines
         One line a policy, the best first: columns label, lengths, offline and knows (the two of
         :class:`kvopt.methods.knowledge.Knowledge`, and both in words), rank, gap_low, gap_high,
-        optimal (shares, the last missing where no OPT is known), seconds, and of
-        :func:`reports.per_instance.worst_instances` instances, unsolved, ratio_low, ratio_high,
-        known, instance and id.
+        spread (of gap_low over the seeds), optimal (shares, the last missing where no OPT is
+        known), seconds, and of :func:`reports.per_instance.worst_instances` instances,
+        unsolved, ratio_low, ratio_high, known, instance and id.
     ids
         The instances that they share.
     """
@@ -87,6 +88,7 @@ def standings(frame: pd.DataFrame) -> pd.DataFrame:
     high = groups["gap_high"]
     lines = lines.assign(
         gap_low=groups["gap_low"].mean(),
+        spread=groups["by_seed"].agg(spread),
         gap_high=high.mean().where(high.count().eq(groups.size())),
         optimal=groups["optimal"].mean().where(groups["known"].any()),
         seconds=groups["seconds"].mean(),

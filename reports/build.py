@@ -21,12 +21,14 @@ from kvopt.store import StoreError
 from kvopt.store.export import ExportError, documents, read_rows
 from kvopt.store.location import store_files
 from reports import html, readme
+from reports.exports import exports
 from reports.figures.ecdf import ecdf_figure
 from reports.figures.growth import growth_figure
 from reports.figures.heat import HEAT_NOTE, heat_figure
 from reports.figures.over_time import over_time_figure
+from reports.figures.parameter import parameter_figure
 from reports.figures.profiles import profile_figure
-from reports.figures.style import Drawing
+from reports.figures.style import Drawing, try_drawing
 from reports.first import boards_of
 from reports.folder import check_place, report_files, write_files
 from reports.freshness import origin
@@ -110,7 +112,7 @@ def build_report(
         pages=pages,
         pictures=pictures,
     )
-    return write_files(Path(folder), texts(report))
+    return write_files(Path(folder), whole(report))
 
 
 def find_contradictions(
@@ -156,8 +158,14 @@ def make_report(
     )
 
 
+def whole(report: Report) -> dict[str, str | bytes]:
+    """Return what every file of the report holds, with what a paper takes of it."""
+    taken = telling(exports(report), "tables and figures written for a paper")
+    return {**texts(report), **dict(taken)}
+
+
 def texts(report: Report) -> dict[str, str]:
-    """Return what every file of the report holds, by its path below the folder."""
+    """Return what every page, table and picture of the report holds, by its path."""
     files = {"README.md": readme.overview(report), "index.html": html.index_page(report)}
     for part in report.parts:
         if isinstance(part, Table):
@@ -216,6 +224,9 @@ def _made(unit: Unit, names: Mapping[str, str]) -> Iterator[Table | Figure | Non
     yield gaps.gaps_to_optimum(scheduled)
     yield gaps.gaps_to_bounds(scheduled)
     yield _figure("gap-ecdf", "Distribution of the gaps", _ECDF, lambda: ecdf_figure(scheduled))
+    yield _figure(
+        "parameters", "Gap against a parameter", _SWEPT, lambda: parameter_figure(scheduled)
+    )
     yield ratios.competitive_ratios(averaged)
     yield known.known_optima(averaged, constructed)
     yield _figure(
@@ -249,6 +260,12 @@ _ECDF = (
     "curve may end below 100 %. One panel per reference, with three instances at least; in it are "
     "the policies that were run on half of its instances or more."
 )
+_SWEPT = (
+    "Mean gap to the best known schedule of a policy that was run with three values of a parameter "
+    "or more, over the instances that all of them were run on; a run without a schedule counts as "
+    "100 %. A line is a family, or a policy where several have the parameter. Bars: standard "
+    "deviation of the mean over the seeds."
+)
 _GROWTH = (
     "The policies that each trap hurts most by name, all others grey. A point is TEL / OPT; where "
     "OPT is open, a bar from TEL / UB to TEL / LB, in which it lies."
@@ -260,10 +277,10 @@ _TIME = (
 
 
 def _figure(slug: str, title: str, note: str, draw: Callable[[], Drawing | None]) -> Figure | None:
-    drawn = draw()
-    if drawn is None:
+    made = try_drawing(f"figure {slug}", draw)
+    if made is None:
         return None
-    return Figure(slug, title, note, drawn.svg, drawn.spots, drawn.reach)
+    return Figure(slug, title, note, made)
 
 
 def _summary(rows: pd.DataFrame, runs: pd.DataFrame, reference: pd.DataFrame) -> str:
@@ -312,7 +329,7 @@ def main(options: Options) -> int:
     report = _report(frame, options)
     for line in report.contradictions:
         print(f"CONTRADICTION {line}", file=sys.stderr)
-    files = texts(report)
+    files = whole(report)
     if options.check:
         made = {options.out / name: text for name, text in files.items()}
         code = regenerate(options.program, made, report_files(options.out), check=True)

@@ -15,6 +15,7 @@ from instances.time_unit import TimeUnit, unit_of
 from kvopt.answer import Answer, MethodTotal, answer, is_base, percent, relative
 from kvopt.methods.knowledge import Knowledge, knowledge
 from reports.interval import at_most, shares
+from reports.spread import spread, spread_note
 from reports.table import Column, Table, time_column
 from reports.units import Unit
 from schedules.evidence import bounds_hold
@@ -36,7 +37,7 @@ class Compared:
     lines
         One line a method that was run on all of the instances, the least mean gap first: label,
         total (of the instances that the answer is about; missing where one has no schedule), mean,
-        gap_low, gap_high and seconds.
+        gap_low, gap_high, spread (of gap_low over the seeds) and seconds.
     bound
         The mean of the lower bounds; None where an instance has none.
     instances
@@ -64,20 +65,22 @@ class Compared:
                 "low": list(map(shares, best["gap_low"], best["gap_low"])),
                 "high": list(map(at_most, best["gap_low"], best["gap_high"])),
                 "seconds": best["seconds"],
+                "spread": best["spread"],
             }
         )
         if self.bound is not None:
-            frame.loc[len(frame)] = ["lower bound", self.bound // 1, "", "", "", None]
+            frame.loc[len(frame)] = ["lower bound", self.bound // 1, "", "", "", None, None]
         columns = [
             Column("label", "method", "name"),
             time_column("mean", "mean TEL" if self.instances > 1 else "TEL", self.unit),
-            Column("low", "gap to best", "share"),
+            Column("low", "gap to best", "share", spread="spread"),
             Column("high", "gap to bound", "share"),
             Column("seconds", "seconds", "seconds"),
         ]
         if base is not None:
             columns.insert(2, Column("change", f"to {base.label}", "share"))
         note = note.format(instances=counted(self.instances, "instance"))
+        note += spread_note(frame["spread"])
         for count, what in (
             (len(self.lines) - len(best), "more"),
             (self.elsewhere, "not run on all of them"),
@@ -104,6 +107,7 @@ def compared(unit: Unit) -> Compared | None:
         mean=groups["tel"].agg(partial(pd.Series.sum, min_count=len(ids))) / len(ids),
         gap_low=groups["gap_low"].mean(),
         gap_high=groups["gap_high"].agg(lambda each: each.mean(skipna=False)),
+        spread=groups["by_seed"].agg(spread),
         seconds=groups["seconds"].mean(),
     )
     lines = lines.reset_index().sort_values(["gap_low", "mean", "label"], ignore_index=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kvopt.places import REPORT_MARKER as MARKER
 from support.inputs import no_file
-from support.jsonfile import TEMPORARY, write_text
+from support.jsonfile import TEMPORARY, as_bytes, write_bytes, write_text
 from support.outputs import OutputError, check_folder
 
 #: Longest list that is read (bytes).
@@ -52,7 +52,11 @@ class Kind:
 REPORT = Kind(
     name="report",
     files=("README.md", "index.html"),
-    folders={"tables": (".md",), "figures": (".svg",), "instances": (".md", ".html", ".svg")},
+    folders={
+        "tables": (".md", ".tex", ".csv"),
+        "figures": (".svg", ".pdf"),
+        "instances": (".md", ".html", ".svg"),
+    },
 )
 
 
@@ -71,7 +75,7 @@ def check_place(
     check_folder(option, folder, kind.owned, sources)
 
 
-def write_files(root: Path, files: Mapping[str, str], kind: Kind = REPORT) -> list[Path]:
+def write_files(root: Path, files: Mapping[str, str | bytes], kind: Kind = REPORT) -> list[Path]:
     """Write the files of a report; those of an earlier one that it lacks are removed.
 
     Parameters
@@ -79,7 +83,7 @@ def write_files(root: Path, files: Mapping[str, str], kind: Kind = REPORT) -> li
     root
         The report's folder, made if it is not there.
     files
-        Text by path below the folder.
+        Text or bytes by path below the folder.
 
     Raises
     ------
@@ -98,10 +102,10 @@ def write_files(root: Path, files: Mapping[str, str], kind: Kind = REPORT) -> li
     # The list comes first and names the old and the new: whatever ends this, it can be resumed.
     write_text(root / MARKER, list_text({*files, *(listed or ())}, kind))
     written = []
-    for name, text in files.items():
+    for name, held in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, text)
+        write_bytes(path, as_bytes(held))
         written.append(path)
     for path in report_files(root, kind):
         name = path.relative_to(root).as_posix()

@@ -104,12 +104,12 @@ def _spots(figure: Figure, shelf: str) -> dict[str, Any] | None:
     ``at`` has six numbers a spot: x and y in thousandths of the picture's size, and the places in
     ``texts`` of method, where, value and what is opened; ``links`` has the pages of the latter.
     """
-    if not figure.spots:
+    if not figure.drawing.spots:
         return None
     texts: dict[str, int] = {}
     links: dict[int, str] = {}
     at: list[float] = []
-    for spot in figure.spots:
+    for spot in figure.drawing.spots:
         caption = spot.caption
         opened = f"{caption.opens} {caption.instance}".strip()
         lines = [
@@ -119,7 +119,7 @@ def _spots(figure: Figure, shelf: str) -> dict[str, Any] | None:
         at += [round(1000 * spot.x, 1), round(1000 * spot.y, 1), *lines]
         if caption.id in figure.links:
             links[lines[-1]] = f"{shelf}{figure.links[caption.id]}.html"
-    reach = [round(each, 1) for each in figure.reach]
+    reach = [round(each, 1) for each in figure.drawing.reach]
     return {"texts": [glued(text) for text in texts], "links": links, "reach": reach, "at": at}
 
 

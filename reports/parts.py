@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from reports.figures.spots import Spot
+from reports.figures.style import Drawing
 from reports.pages.instance import InstancePage
 from reports.references import Contradiction
 from reports.table import Table
@@ -18,8 +18,8 @@ class Figure:
 
     Attributes
     ----------
-    spots, reach
-        What stands under the pointer, see :class:`reports.figures.style.Drawing`.
+    drawing
+        With what stands under the pointer.
     links
         The page of each instance by ``id``, as in :class:`reports.table.Table`.
     """
@@ -27,10 +27,13 @@ class Figure:
     slug: str
     title: str
     note: str
-    svg: str
-    spots: tuple[Spot, ...] = ()
-    reach: tuple[float, float] = (0.0, 0.0)
+    drawing: Drawing
     links: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def svg(self) -> str:
+        """The figure as SVG."""
+        return self.drawing.svg
 
 
 @dataclass(frozen=True)

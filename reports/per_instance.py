@@ -18,7 +18,7 @@ def per_instance(runs: pd.DataFrame) -> pd.DataFrame:
         Columns id, label, method, told, family, instance, n, memory, known, standing, engine,
         marked, tel, ratio_low, ratio_high, failed, kept (bool: in one seed at least, tokens were
         kept over an eviction), seconds, optimal (share of the seeds), and gap_low and gap_high, in
-        which a seed without a schedule counts as 1.
+        which a seed without a schedule counts as 1; and by_seed, the tuple of the seeds' gap_low.
     """
     groups = runs.groupby(["id", "label"], sort=True)
     first = groups[_OF_THE_PAIR].first()
@@ -33,6 +33,7 @@ def per_instance(runs: pd.DataFrame) -> pd.DataFrame:
         seconds=groups["seconds"].mean(),
         optimal=shares,
         gap_low=groups["gap_low"].mean(),
+        by_seed=runs.sort_values("seed").groupby(["id", "label"])["gap_low"].agg(tuple),
         # Without a bound for one seed, nothing is known of the mean's upper end.
         gap_high=high.mean().where(high.count().eq(seeds)),
     )

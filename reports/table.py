@@ -34,6 +34,8 @@ class Column:
     ----------
     address
         Column of the frame with what each cell links, empty for nothing, as seen from the page.
+    spread
+        Column with what stands behind a mean after ±, missing where there is nothing.
     """
 
     key: str
@@ -41,6 +43,7 @@ class Column:
     kind: Kind = "text"
     sort: str | None = None
     address: str = ""
+    spread: str | None = None
 
     @property
     def numeric(self) -> bool:
@@ -124,6 +127,7 @@ class Table:
                 list(frame[column.key]),
                 list(frame[column.sort or column.key]),
                 list(frame[column.address]) if column.address else [""] * len(frame),
+                list(frame[column.spread]) if column.spread else [None] * len(frame),
             )
             for column in self.columns
         ]
@@ -131,7 +135,8 @@ class Table:
         for line in range(len(frame)):
             yield [
                 Cell(
-                    written(values[line], column.kind),
+                    written(values[line], column.kind)
+                    + (f" ± {written(spreads[line], column.kind)}" if _is(spreads[line]) else ""),
                     column.kind,
                     _sort_key(keys[line]) if column.numeric or column.sort else None,
                     self.links.get(ids[line], "")
@@ -139,7 +144,7 @@ class Table:
                     else "",
                     addresses[line],
                 )
-                for column, values, keys, addresses in columns
+                for column, values, keys, addresses, spreads in columns
             ]
 
 
@@ -148,6 +153,10 @@ def written(value: Any, kind: Kind) -> str:
     if isinstance(value, str):
         return value or MISSING
     return MISSING if pd.isna(value) else _WRITTEN[kind](value)
+
+
+def _is(spread: Any) -> bool:
+    return spread is not None and bool(pd.notna(spread))
 
 
 def _significant(value: float) -> str:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import math
 import sys
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 import seaborn as sns
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -31,7 +28,10 @@ from schedules.gap import gap
 from schedules.metrics import Holding, MemoryProfile, holdings, memory_profile
 from schedules.model import Schedule
 from schedules.real_time.timeline import Ints, Timeline, timeline
+from support.drawing import image, own_style
 from support.jsonfile import write_bytes
+from support.outputs import PICTURES
+from support.text import cut_middle
 
 #: Up to this many requests each has a colour of its own; above, the colour is a quantity.
 FEW_REQUESTS = 12
@@ -62,10 +62,6 @@ _DARK = (
 _GREY: dict[str, Any] = {"facecolor": "0.82", "edgecolor": "white"}
 
 _STYLE: dict[str, Any] = {
-    # Names may hold dollar signs, which are not mathematics.
-    "text.parse_math": False,
-    # The same schedule gives the same SVG file.
-    "svg.hashsalt": "kvopt",
     "hatch.linewidth": 0.7,
     # An opaque ground, so that dark ink is readable on a dark page whose pictures stay light.
     "figure.facecolor": "white",
@@ -135,7 +131,7 @@ def pair_picture(instance: Instance, first: Schedule, second: Schedule) -> Figur
             zip(rows, both, stacks, strict=True), key=lambda row: row[2].tokens.max()
         ):
             _add_frame(axes, instance, stack)
-            told = f"{_shortened(schedule.method)}:   {_subtitle(instance, schedule)}"
+            told = f"{cut_middle(schedule.method, 80)}:   {_subtitle(instance, schedule)}"
             axes.set_title(told, loc="left", fontsize=10, color="0.3")
         rows[0].set_xlabel("")
         rows[0].set_xlim(
@@ -147,7 +143,7 @@ def pair_picture(instance: Instance, first: Schedule, second: Schedule) -> Figur
 
 
 def save_picture(figure: Figure, path: str | Path) -> None:
-    """Write a figure of :func:`picture_of` as PNG or SVG, in place of a file there at once.
+    """Write a figure of :func:`picture_of` as SVG, PNG or PDF, in place of a file there at once.
 
     The same figure gives the same file.
 
@@ -158,10 +154,10 @@ def save_picture(figure: Figure, path: str | Path) -> None:
     OSError
         If the file cannot be written.
     """
-    kind = Path(path).suffix.lower().removeprefix(".")
-    if kind not in ("png", "svg"):
-        raise ValueError(f"picture {str(path)!r}: expected a name ending in .png or .svg")
-    write_bytes(path, _image(figure, kind))
+    suffix = Path(path).suffix.lower()
+    if suffix not in PICTURES:
+        raise ValueError(f"picture {str(path)!r}: expected a name with {' or '.join(PICTURES)}")
+    write_bytes(path, _image(figure, suffix.removeprefix(".")))
 
 
 def show_picture(figure: Figure) -> None:
@@ -174,14 +170,11 @@ def show_picture(figure: Figure) -> None:
 
 
 def _image(figure: Figure, kind: str) -> bytes:
-    picture = io.BytesIO()
     with picture_style():
-        # Without dates and versions the same schedule gives the same file.
-        metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-        figure.savefig(picture, format=kind, dpi=_DPI, metadata=metadata)
-    if kind == "png":
-        return picture.getvalue()
-    head, opened, body = picture.getvalue().decode().partition("<svg")
+        made = image(figure, kind, _DPI)
+    if kind != "svg":
+        return made
+    head, opened, body = made.decode().partition("<svg")
     tag, closed, drawing = body.partition(">")
     return "".join((head, opened, tag, closed, _DARK, drawing)).encode()
 
@@ -190,9 +183,7 @@ def _image(figure: Figure, kind: str) -> bytes:
 def picture_style() -> Iterator[None]:
     """Draw within the common style of schedules' pictures."""
     style = sns.axes_style("ticks") | sns.plotting_context("notebook") | _STYLE
-    with matplotlib.rc_context(style), warnings.catch_warnings():
-        # A letter of a name which the font lacks becomes a box; that is no news to the user.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+    with own_style(style):
         yield
 
 
@@ -327,7 +318,7 @@ def add_titles(
 ) -> None:
     """Write instance and method above a picture, what is known of the schedule above its axes."""
     axes.set_title(subtitle, loc="left", fontsize=10, color="0.3")
-    text = ": ".join(map(_shortened, title))
+    text = ": ".join(map(cut_middle, title, (48, 130)))
     shown = figure.suptitle(text, x=0.012, ha="left", fontsize=13, fontweight="bold", color=_INK)
     renderer = figure.canvas.get_renderer()
     room = 0.975 * figure.bbox.width
@@ -586,7 +577,3 @@ def _round_numbers(low: int, high: int) -> list[int]:
 
 def _with_commas(value: float, _: object) -> str:
     return f"{value:,.0f}" if value == round(value) else f"{value:,g}"
-
-
-def _shortened(name: str, length: int = 48) -> str:
-    return name if len(name) <= length else name[: length - 1] + "…"

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from support.checkout import require_checkout
-from support.jsonfile import holds, write_text
+from support.jsonfile import as_bytes, holds, write_bytes
 from support.usage import complain
 
 
 def regenerate(
-    program: str, texts: Mapping[Path, str], present: Iterable[Path], *, check: bool
+    program: str, texts: Mapping[Path, str | bytes], present: Iterable[Path], *, check: bool
 ) -> int:
     """Write generated files, or compare them byte for byte.
 
@@ -48,7 +48,7 @@ def regenerate(
         try:
             for path in [*missing, *stale]:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                write_text(path, texts[path])
+                write_bytes(path, as_bytes(texts[path]))
         except OSError as error:
             complain(program, error)
             return 1

@@ -80,10 +80,15 @@ def _read(read: Callable[[str | Path, int], _Content], path: str | Path, largest
         raise FileError(f"cannot be read: {_short(reason)}") from None
 
 
-def holds(path: str | Path, text: str) -> bool:
-    """Tell whether a file holds exactly a text; one that cannot be read does not."""
+def as_bytes(held: str | bytes) -> bytes:
+    """Return what a file holds, a text in UTF-8."""
+    return held.encode() if isinstance(held, str) else held
+
+
+def holds(path: str | Path, held: str | bytes) -> bool:
+    """Tell whether a file holds exactly this; one that cannot be read does not."""
     try:
-        return read_bytes(path) == text.encode()
+        return read_bytes(path) == as_bytes(held)
     except FileError:
         return False
 

@@ -6,12 +6,15 @@ import contextlib
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from support.inputs import files_read
 from support.jsonfile import TEMPORARY, no_output
+from support.usage import complain
 
+#: What names of pictures end in.
+PICTURES = (".svg", ".png", ".pdf")
 _URL = re.compile(r"\s*[A-Za-z][\w+.-]+:/")
 
 
@@ -75,6 +78,37 @@ def written_paths(outputs: Iterable[str | Path]) -> tuple[str, ...]:
     """Return absolute paths of outputs, and of the files that the standard streams go to."""
     streams = (path for path in map("/dev/fd/{}".format, (1, 2)) if os.path.isfile(path))
     return tuple(map(os.path.realpath, (*outputs, *streams)))
+
+
+def write_outputs(program: str, writers: Mapping[str, Callable[[], object]]) -> bool:
+    """Write what options name; tell each that fails in one line and go on with the others.
+
+    Parameters
+    ----------
+    writers
+        By option and file, as in ``--plot x.svg``.  Whatever they raise is told: a picture may
+        fail within a library.
+
+    Returns
+    -------
+    bool
+        Whether all is written.
+    """
+    failed = False
+    for name, write in writers.items():
+        try:
+            write()
+        except Exception as error:
+            complain(program, f"{name}: could not be written: {fault(error)}")
+            failed = True
+    return not failed
+
+
+def fault(error: Exception) -> str:
+    """Return what is told of an error, with its kind where that is not known from its text."""
+    if isinstance(error, OSError | ValueError):
+        return str(getattr(error, "strerror", None) or error)
+    return f"{type(error).__name__}: {error}"
 
 
 def check_folder(

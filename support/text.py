@@ -43,6 +43,13 @@ def shown(number: int) -> str:
     return str(number) if number.bit_length() < 200 else f"about 2**{number.bit_length() - 1}"
 
 
+def cut_middle(text: str, longest: int) -> str:
+    """Return a text, without its middle where it is too long."""
+    if len(text) <= longest:
+        return text
+    return f"{text[: (longest - 1) // 2]}…{text[len(text) - longest // 2 :]}"
+
+
 def wrapped(text: str, width: int = WIDTH, indent: str = "") -> str:
     """Return text in lines of so many columns; no number is parted from its unit.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from typing import TYPE_CHECKING
 
 import click
 import pandas as pd
@@ -13,11 +14,12 @@ from instances.batch_time import DEFAULT, read_batch_time
 from kvopt.commands.in_seconds import deploy
 from kvopt.commands.workload import (
     RESUMES,
+    deployment,
     plain_table,
     prepared,
     store_of,
     tell_unread,
-    write_texts,
+    write_results,
 )
 from kvopt.commands.workload_arguments import CAPACITY
 from kvopt.methods.grammar import MethodError, read_methods
@@ -26,8 +28,11 @@ from kvopt.store import StoreError
 from kvopt.store.export import frame_csv
 from kvopt.sweeps.capacity import HIGHEST, Probe, capacity, capacity_bound
 from support.command import Command, Options
-from support.outputs import OutputError
+from support.outputs import PICTURES, OutputError
 from support.usage import UsageError
+
+if TYPE_CHECKING:
+    from reports.figures.style import Drawing
 
 EXIT_OK = 0
 EXIT_FAILED = 1
@@ -72,7 +77,7 @@ def main(options: Options) -> int:
     methods = [each for each in read_methods((options.methods,)) if not only_bounds(each.text)]
     if not methods:
         raise UsageError(f"--methods: expected one that makes schedules, found {options.methods}")
-    suffixes = {"export": (".csv", ".json"), "plot": (".svg",)}
+    suffixes = {"export": (".csv", ".json"), "plot": PICTURES}
     instance, wishes = prepared(options, "kvopt capacity says", suffixes)
     tell_unread(options, methods, wishes)
     table, runs = capacity(
@@ -94,12 +99,13 @@ def main(options: Options) -> int:
         options.share,
         options.arrivals,
     )
-    _write(table.assign(bound=most), runs, options)
     print(table_text(table))
     if not options.quiet:
         print(f"{_kept(options)}; rates in requests a second")
         if most < HIGHEST:
             print(f"no scheduler keeps it above {most:.4g} (docs/serving.md)")
+    if not _written(table.assign(bound=most), runs, deployment(instance, wishes), options):
+        return EXIT_BAD_INPUT
     return EXIT_OK if table["capacity"].gt(0).all() else EXIT_FAILED
 
 
@@ -128,18 +134,16 @@ def _cell(value: float | None, factor: float, digits: int = 3) -> str:
     return "-" if value is None or math.isnan(value) else f"{float(value) * factor:.{digits}f}"
 
 
-def _write(table: pd.DataFrame, runs: pd.DataFrame, options: Options) -> None:
-    texts = {}
-    if options.export is not None:
+def _written(table: pd.DataFrame, runs: pd.DataFrame, title: str, options: Options) -> bool:
+    def export() -> str:
+        if not options.export.lower().endswith(".json"):
+            return frame_csv(table)
         # JSON has no infinity.
-        finite = table.replace(math.inf, math.nan)
-        texts["export"] = (
-            finite.to_json(orient="records", indent=1) + "\n"
-            if options.export.lower().endswith(".json")
-            else frame_csv(table)
-        )
-    if options.plot is not None:
+        return table.replace(math.inf, math.nan).to_json(orient="records", indent=1) + "\n"
+
+    def draw() -> Drawing:
         from reports.figures.pareto import pareto_figure  # loads seaborn: seconds
 
-        texts["plot"] = pareto_figure(runs)
-    write_texts(options, texts)
+        return pareto_figure(runs, title)
+
+    return write_results(options, export, draw)

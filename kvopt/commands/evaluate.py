@@ -54,7 +54,7 @@ from kvopt.terminal import summary
 from reports.folder import check_place
 from support.command import Command, Options
 from support.masking import own_command
-from support.outputs import OutputError
+from support.outputs import OutputError, write_outputs
 from support.text import counted
 from support.usage import complain
 
@@ -268,7 +268,7 @@ def _finish(tasks: list[Task], now: int, seconds: float, store: Store, options: 
     runs = run_summaries(store, keys)
     if keys is not None and len(runs) < len(keys):
         raise ExecutorError(f"{len(keys) - len(runs)} runs have no row")
-    written = _written(keys, store, options)
+    written, complete = _write(keys, store, options)
     tell(_changed(tasks, store))
     if not options.quiet:
         statuses = Counter(run.status for run in runs)
@@ -277,7 +277,7 @@ def _finish(tasks: list[Task], now: int, seconds: float, store: Store, options: 
             ("statuses", counts(statuses) or "none"),
             ("seconds", f"{seconds:.1f}"),
             ("store", store.name),
-            *(("written", str(path)) for path in written),
+            *(("written", path) for path in written),
         ]
         print(summary(rows))
     wrong = alarms(runs)
@@ -289,31 +289,34 @@ def _finish(tasks: list[Task], now: int, seconds: float, store: Store, options: 
         complain(options.program, failure.line(printed.get(failure.failed[0].key, "")))
     if wrong:
         return EXIT_REFUSED
+    if not complete:
+        return EXIT_BAD_INPUT
     return EXIT_FAILED if any(failure.on_all for failure in failed) else EXIT_OK
 
 
-def _written(keys: list[str] | None, store: Store, options: Options) -> list[Path]:
-    """Write rows and report, print the ranking; return what was written."""
-    written: list[Path] = []
+def _write(keys: list[str] | None, store: Store, options: Options) -> tuple[list[str], bool]:
+    """Print the ranking, write rows and report; return what was to be, and whether all is."""
     if options.quiet and not (options.export or options.report):
-        return written
+        return [], True
     frame = store.rows(keys)
     if options.export:
-        written.append(export_rows(frame, options.export))
+        export_rows(frame, options.export)
     beside = store.rows(bound_runs(store, keys))
-    if options.report:
-        from reports.build import build_report  # loads seaborn: seconds
-
-        folder = Path(options.report)
-        try:
-            build_report(frame, folder, store=store, best_known=known_values(), beside=beside)
-        except OSError as error:
-            # The disk may have filled up since the folder was looked at.
-            raise OutputError(f"--report {options.report}: {error.strerror}") from None
-        written.append(folder / "index.html")
     if not options.quiet:
         from reports.first import ranking_text  # loads pandas: half a second
 
         if ranking := ranking_text(frame, known_values(), beside):
             print(f"\n{ranking}\n")
-    return written
+
+    def report() -> None:
+        from reports.build import build_report  # loads seaborn: seconds
+
+        folder = Path(options.report)
+        build_report(frame, folder, store=store, best_known=known_values(), beside=beside)
+
+    writers = {f"--report {options.report}": report} if options.report else {}
+    complete = write_outputs(options.program, writers)
+    written = [options.export] if options.export else []
+    if writers and complete:
+        written.append(str(Path(options.report) / "index.html"))
+    return written, complete

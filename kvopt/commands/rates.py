@@ -13,11 +13,12 @@ from kvopt.best_bound import coverage, percent_left
 from kvopt.commands.in_seconds import deploy
 from kvopt.commands.workload import (
     RESUMES,
+    deployment,
     plain_table,
     prepared,
     store_of,
     tell_unread,
-    write_texts,
+    write_results,
 )
 from kvopt.commands.workload_arguments import RATES
 from kvopt.methods.grammar import MethodError, read_methods
@@ -25,11 +26,13 @@ from kvopt.store import StoreError
 from kvopt.store.export import frame_csv
 from kvopt.sweeps.rates import RatesError, of_methods, rate_sweep, read_rates
 from support.command import Command, Options
-from support.outputs import OutputError
+from support.outputs import PICTURES, OutputError
 from support.usage import UsageError, complain
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from reports.figures.style import Drawing
 
 EXIT_OK = 0
 EXIT_FAILED = 1
@@ -70,7 +73,7 @@ def main(options: Options) -> int:
     deploy(options, [options.input])
     rates = read_rates(options.rates)
     methods = read_methods((options.methods,))
-    suffixes = {"export": (".csv",), "plot": (".svg",)}
+    suffixes = {"export": (".csv",), "plot": PICTURES}
     instance, wishes = prepared(options, "--rates says", suffixes)
     tell_unread(options, methods, wishes)
     try:
@@ -89,7 +92,6 @@ def main(options: Options) -> int:
         if isinstance(error, MethodError | UsageError):
             raise
         raise UsageError(str(error)) from None
-    _write(table, options)
     print(table_text(table))
     if not options.quiet:
         print("\n".join(bound_lines(instance, table)))
@@ -100,8 +102,11 @@ def main(options: Options) -> int:
     failed = of_methods(table)[of_methods(table)["tel_s"].isna()]
     for rate, method, detail in failed[["rate", "method", "detail"]].to_numpy().tolist():
         complain(options.program, f"{method} at rate {rate:g}: no schedule: {detail}")
+    written = _written(table, deployment(instance, wishes), options)
     if wrong:
         return EXIT_REFUSED
+    if not written:
+        return EXIT_BAD_INPUT
     return EXIT_FAILED if len(failed) else EXIT_OK
 
 
@@ -150,12 +155,10 @@ def _cell(value: float, name: str) -> str:
     return "-" if math.isnan(value) else f"{value:.{digits}f}"
 
 
-def _write(table: pd.DataFrame, options: Options) -> None:
-    texts = {}
-    if options.export is not None:
-        texts["export"] = frame_csv(table)
-    if options.plot is not None:
+def _written(table: pd.DataFrame, title: str, options: Options) -> bool:
+    def draw() -> Drawing:
         from reports.figures.rates import rates_figure  # loads seaborn: seconds
 
-        texts["plot"] = rates_figure(of_methods(table), options.slo)
-    write_texts(options, texts)
+        return rates_figure(of_methods(table), options.slo, title)
+
+    return write_results(options, lambda: frame_csv(table), draw)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 
 import click
 
@@ -40,7 +41,7 @@ from kvopt.terminal import ProgressLines, summary
 from schedules.real_time.requests import write_requests
 from schedules.real_time.serving import measured_lines
 from support.command import EXIT_INTERRUPTED, Command, Options
-from support.outputs import OutputError, check_apart
+from support.outputs import OutputError, check_apart, write_outputs
 from support.text import counted
 from support.usage import UsageError, complain
 
@@ -318,13 +319,13 @@ def _write_results(result: Result, options: Options) -> int:
         "plot": result.plot,
         "requests": lambda path: write_requests(result.requests, path),
     }
-    for option, write in writers.items():
-        if (path := getattr(options, option)) is None:
-            continue
-        try:
-            write(path)
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            complain(options.program, f"--{option} {path}: could not be written: {reason}")
-            return EXIT_BAD_INPUT
-    return EXIT_OK
+    paths = {option: getattr(options, option) for option in writers}
+    written = write_outputs(
+        options.program,
+        {
+            f"--{option} {path}": partial(writers[option], path)
+            for option, path in paths.items()
+            if path is not None
+        },
+    )
+    return EXIT_OK if written else EXIT_BAD_INPUT

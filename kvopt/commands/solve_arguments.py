@@ -14,7 +14,7 @@ from kvopt.methods.method import Method
 from kvopt.methods.options import read_formulation
 from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
 from support.command import Options, argument, option, refuse_both, refuse_suffixes, together
-from support.outputs import check_apart, check_outputs
+from support.outputs import PICTURES, check_apart, check_outputs
 from support.usage import UsageError, complain
 
 #: What --solver takes; the rest of a method has options of its own.
@@ -23,7 +23,7 @@ PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]+")
 DEFAULT_METHOD, DEFAULT_WRITER = "auto", "highs"
 #: What the names of outputs end in.
 _SUFFIXES = {
-    "plot": (".png", ".svg"),
+    "plot": PICTURES,
     "write_model": (".mps", ".lp"),
     "requests": (".csv", ".parquet"),
 }
@@ -172,7 +172,7 @@ OPTIONS = together(
     _LIMITS,
     SERVING_OPTIONS,
     option("--out", metavar="FILE", help="write the schedule (kvopt.schedule/1)"),
-    option("--plot", metavar="FILE", help="draw the schedule (.png or .svg)"),
+    option("--plot", metavar="FILE", help="draw the schedule (.svg, .png or .pdf)"),
     option("--write-model", metavar="FILE", help="write the MIP (.mps or .lp), solve nothing"),
     option("--quiet", is_flag=True, help="print the summary only"),
     option("--list", is_flag=True, help="list solvers, formulations, policies, predictions"),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from instances import Instance
 from instances.batch_time import DEFAULT, BatchTime, read_batch_time
@@ -22,11 +22,14 @@ from kvopt.store import StoreError
 from kvopt.store.location import store_files
 from kvopt.sweeps.inputs import Wishes
 from support.command import Options, refuse_suffixes
-from support.jsonfile import write_text
+from support.jsonfile import write_bytes, write_text
 from support.masking import mask_text
-from support.outputs import OutputError, check_apart, check_outputs, written_paths
+from support.outputs import check_apart, check_outputs, write_outputs, written_paths
 from support.text import find_name
 from support.usage import UsageError, complain
+
+if TYPE_CHECKING:
+    from reports.figures.style import Drawing
 
 #: The line after Ctrl-C of a command whose runs are stored.
 RESUMES = "interrupted; what was finished is stored, the same command resumes"
@@ -132,14 +135,21 @@ def plain_table(headers: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     return text
 
 
-def write_texts(options: Options, texts: Mapping[str, str]) -> None:
-    """Write texts to the files that options name."""
-    for name, text in texts.items():
-        path = getattr(options, name)
-        try:
-            write_text(path, text)
-        except OSError as error:
-            raise OutputError(f"--{name} {path}: could not be written: {error.strerror}") from None
+def deployment(instance: Instance, wishes: Wishes) -> str:
+    """Return the title of a picture: the trace, and the model on its GPUs or the batch time."""
+    model = wishes.batch_time or read_batch_time(DEFAULT)
+    return f"{instance.name}: {model.served or model.name}, M = {instance.memory:,} tokens"
+
+
+def write_results(options: Options, export: Callable[[], str], draw: Callable[[], Drawing]) -> bool:
+    """Write the table and draw the picture that options name; return whether all is written."""
+    writers: dict[str, Callable[[], object]] = {}
+    if options.export is not None:
+        writers[f"--export {options.export}"] = lambda: write_text(options.export, export())
+    if options.plot is not None:
+        kind = Path(options.plot).suffix.lower().removeprefix(".")
+        writers[f"--plot {options.plot}"] = lambda: write_bytes(options.plot, draw().image(kind))
+    return write_outputs(options.program, writers)
 
 
 def _workload(options: Options, wished: BatchTime | None, who: str) -> Instance:

@@ -74,7 +74,7 @@ RATES = together(
     SLO_OPTION,
     _RUNS,
     option("--export", metavar="FILE", help="write one row a run (.csv)"),
-    option("--plot", metavar="FILE", help="draw latency and goodput (.svg)"),
+    option("--plot", metavar="FILE", help="draw latency and goodput (.svg, .png or .pdf)"),
     _QUIET,
     TRACE_OPTIONS,
 )
@@ -123,7 +123,7 @@ CAPACITY = together(
     ),
     _RUNS,
     option("--export", metavar="FILE", help="write the table (.csv or .json)"),
-    option("--plot", metavar="FILE", help="draw p99 latency against throughput (.svg)"),
+    option("--plot", metavar="FILE", help="draw p99 latency by throughput (.svg, .png or .pdf)"),
     _QUIET,
     TRACE_OPTIONS,
 )

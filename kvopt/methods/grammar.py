@@ -8,7 +8,8 @@ the policy or of the file.  Case does not count in names, nor does ``_`` for ``-
 around signs.  The text alone decides what is run: an engine of models without a
 formulation is our presolve and then that engine, one with a formulation is the engine alone.
 Among several methods ``policies`` and ``solvers`` stand for all of them, ``answer`` for those of
-:data:`ANSWER`.
+:data:`ANSWER`, and a range, ``mine(beta=0..2 step 0.5)``, for one method with each of its values
+(``kvopt.methods.expansion``).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from heuristics.predictions import PREDICTIONS, Prediction
 from heuristics.registry import policies
 from kvopt.methods.described import Described, OwnCall, described, described_of
 from kvopt.methods.engines import default_engine, engine_of, named_engines
+from kvopt.methods.expansion import expand_ranges
 from kvopt.methods.installed import installed_methods
 from kvopt.methods.method import Method
 from kvopt.methods.options import format_call, read_formulation, read_values
@@ -113,7 +115,9 @@ def read_methods(texts: Iterable[str]) -> tuple[Method, ...]:
     MethodError
         If there is no such method, none is named, or two files have one name.
     """
-    pieces = [piece for text in texts for piece in split_methods(text)]
+    pieces = [
+        each for text in texts for piece in split_methods(text) for each in expand_ranges(piece)
+    ]
     if not pieces:
         raise MethodError("expected a method (see --list), found none")
     methods = [method for piece in pieces for method in _group(piece) or [read_method(piece)]]

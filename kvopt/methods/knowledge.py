@@ -11,6 +11,7 @@ from heuristics.policy import AdvisedPolicy, Policy, RoundPolicy
 from heuristics.registry import policies
 from instances import Instance
 from kvopt.methods.described import Described
+from kvopt.methods.engines import named_engines
 from kvopt.methods.grammar import MethodError, read_method, read_prediction
 from kvopt.methods.method import Method
 from kvopt.methods.options import bound_only
@@ -122,8 +123,9 @@ def shown_method(text: str, own_name: str = "") -> str:
     """Return how the method of a row is shown.
 
     A prediction has its values written out: ``a-min with interval(1,1000)``.  A file of one's own
-    goes by the name that it gives itself (the row's column ``own_name``), with the file behind it:
-    ``longest(beta=2) [mine.py]``, ``mine [program]``.
+    goes by the name that it gives itself (the row's column ``own_name``), with the file behind it
+    unless that is the name of the file, and of nothing else: ``longest(beta=2) [mine.py]``,
+    ``mine(beta=2)``, ``mine [program]``.
     """
     try:
         parsed = parse_method(text)
@@ -133,8 +135,12 @@ def shown_method(text: str, own_name: str = "") -> str:
         text = str(parsed := replace(parsed, prediction=told))
     if not own_name or not parsed.path:
         return text
-    kind = parsed.path if parsed.path.endswith(".py") else "program"
-    return f"{replace(parsed, name=own_name, path='')} [{kind}]"
+    shown = str(replace(parsed, name=own_name, path=""))
+    if not parsed.path.endswith(".py"):
+        return f"{shown} [program]"
+    taken = own_name in policies() or own_name in named_engines()
+    same = parsed.path == own_name.replace("-", "_") + ".py" and not taken
+    return shown if same else f"{shown} [{parsed.path}]"
 
 
 def shown_source(source: str) -> str:

@@ -86,6 +86,21 @@ def format_call(name: str, values: Mapping[str, Any], declared: Sequence[Declare
     return call_text(name, ((key, _shown(value)) for key, value in changed.items()))
 
 
+def format_numbers(values: Mapping[str, Any]) -> str:
+    """Return the numbers among some values, all written out, as in ``beta=1,tau=0.5``."""
+    return ",".join(
+        f"{name}={_shown(value)}"
+        for name, value in values.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    )
+
+
+def read_numbers(text: str) -> dict[str, float]:
+    """Return what :func:`format_numbers` wrote; of other texts what is a number."""
+    pairs = (entry.partition("=") for entry in text.split(","))
+    return {name: float(value) for name, _, value in pairs if _NUMBER.fullmatch(value)}
+
+
 def format_formulation(formulation: Formulation, values: Mapping[str, bool | int]) -> str:
     """Return a formulation's name with the options that differ from their defaults."""
     return format_call(formulation.name, values, formulation.options)

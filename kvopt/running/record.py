@@ -129,6 +129,8 @@ class Record:
     own_name, told
         Of a method in a file of one's own: the name that it gives itself, and what it declares to
         be told (``kvopt.methods.knowledge.Knowledge``); empty where it could not be asked.
+    called
+        Its numeric parameters with all values, defaults too, ``beta=1,tau=0.5``.
     engine_formulation, engine_tel, engine_bound
         Of an engine that others work beside (``highs`` without a formulation): what it worked on,
         empty where it did not begin, its own best TEL and its own best bound (rounds).
@@ -216,6 +218,7 @@ class Record:
     recomputed_tokens: Metric[int | None] = None
     own_name: Annotated[Asked[str], APART] = ""
     told: Annotated[Asked[str], APART] = ""
+    called: Annotated[Asked[str], APART] = ""
     engine_formulation: Annotated[Found[str], APART] = ""
     engine_tel: Annotated[Found[int | None], APART] = None
     engine_bound: Annotated[Found[int | None], APART] = None

@@ -11,6 +11,7 @@ from instances.files import instance_document
 from kvopt.methods.engines import proofs
 from kvopt.methods.knowledge import knowledge_of
 from kvopt.methods.method import Method
+from kvopt.methods.options import format_numbers
 from kvopt.running.provenance import provenance
 from kvopt.running.record import FAILED, Record
 from kvopt.running.state import RunState
@@ -145,7 +146,8 @@ def _declared(method: Method) -> dict[str, str]:
         return {}
     known = knowledge_of(method)
     words = "" if known.lengths == "unknown" else str(known)
-    return {"own_name": method.own.described.name, "told": words}
+    called = format_numbers(method.own.values)
+    return {"own_name": method.own.described.name, "told": words, "called": called}
 
 
 def _serving(task: Task, state: RunState) -> dict[str, Any]:

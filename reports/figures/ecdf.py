@@ -51,8 +51,9 @@ def ecdf_figure(runs: pd.DataFrame) -> Drawing | None:
     ]
     shown, others = _shown(panels, [part["id"].nunique() for _, _, part in chosen])
     names = dict(zip(runs["id"], runs["instance"], strict=True))
-    with drawing(3.2 * len(panels) + 3.4, 3.9, slim=True) as made:
-        all_axes = np.atleast_1d(made.figure.subplots(1, len(panels), sharey=True))
+    # One below the other, as wide as the page, so that ten lines can be told apart.
+    with drawing(8.6, 0.3 + 3.7 * len(panels), slim=True) as made:
+        all_axes = np.atleast_1d(made.figure.subplots(len(panels), 1, sharey=True))
         for axes, (column, title, part), (_, curves) in zip(all_axes, chosen, panels, strict=True):
             draw_curves(axes, grid, curves, shown)
             axes.set_xscale("symlog", linthresh=0.01, linscale=0.5)
@@ -62,13 +63,13 @@ def ecdf_figure(runs: pd.DataFrame) -> Drawing | None:
             percent_axis(axes.xaxis)
             axes.set_title(title, loc="left")
             axes.set_xlabel("gap")
+            axes.set_ylabel("share of runs")
             for label, group in part[part["label"].isin(shown)].groupby("label", sort=True):
                 gaps = group.set_index("id")[column].clip(lower=0)
                 for x, y, caption in step_places(gaps, names, len(group), str(label), _gap):
                     made.tell(axes, x, y, caption)
         all_axes[0].set_ylim(-0.02, 1.02)
         percent_axis(all_axes[0].yaxis)
-        all_axes[0].set_ylabel("share of runs")
         fullest = max(all_axes, key=lambda axes: len(axes.get_legend_handles_labels()[0]))
         add_legend(made.figure, [fullest], others)
     return made

@@ -11,13 +11,15 @@ import seaborn as sns
 from matplotlib.colors import PowerNorm
 
 from reports.figures.spots import Caption
-from reports.figures.style import INK, Drawing, drawing, short_name
+from reports.figures.style import INK, Drawing, drawing, one_row, short_name
 from reports.interval import shares
 from reports.series import is_adversarial
-from support.text import counted
+from support.text import counted, cut_middle
 
 #: Lines and columns of the overview; more are in the table.
 MOST_METHODS, MOST_FAMILIES = 40, 24
+#: Characters of a line of a method's name, which may take two, and of a family's.
+_WIDTH, _FAMILY = 48, 34
 #: What the bound leaves open is drawn from here on, a share.
 LEAST_OPEN = 0.0005
 HEAT_NOTE = (
@@ -49,11 +51,13 @@ def heat_figure(averaged: pd.DataFrame) -> Drawing | None:
     )
     low = low.loc[order[:MOST_METHODS], families[:MOST_FAMILIES]]
     high = cells["gap_high"].unstack().reindex(index=low.index, columns=low.columns)
-    width, height = 0.72 * low.shape[1] + 3.4, 0.34 * len(low) + 1.7
+    names = {name: short_name(str(name), _WIDTH) for name in low.index}
+    longest = max(len(line) for name in names.values() for line in name.split("\n"))
+    width, height = 0.72 * low.shape[1] + max(3.4, 0.085 * longest + 0.8), 0.34 * len(low) + 1.7
     with drawing(max(width, 5.0), max(height, 2.4), slim=True) as made:
         axes = made.figure.subplots()
         sns.heatmap(
-            (100 * low).rename(index=short_name, columns=_families(low.columns)),
+            (100 * low).rename(index=names, columns=_families(low.columns)),
             ax=axes,
             annot=True,
             fmt=".1f",
@@ -87,7 +91,10 @@ def _families(names: Iterable[str]) -> dict[str, str]:
     """Return what each column is called: without the batch time, where all have the same."""
     parted = {name: name.partition(", ") for name in names}
     alike = len({batch_time for *_, batch_time in parted.values()}) == 1
-    return {name: short_name(parts[0] if alike else name) for name, parts in parted.items()}
+    return {
+        name: cut_middle(one_row(parts[0] if alike else name), _FAMILY)
+        for name, parts in parted.items()
+    }
 
 
 def _cells(averaged: pd.DataFrame) -> pd.DataFrame:

@@ -52,7 +52,10 @@ def profile_figure(
         draw_curves(axes, taus, {name: values[name].to_numpy() for name in order}, shown)
         axes.set_xscale("log")
         axes.set_xlim(1.0, end)
-        ticks = [t for t in _TICKS if t <= end]
+        ticks: list[float] = []
+        for tick in (each for each in _TICKS if each <= end):
+            if not ticks or np.log(tick / ticks[-1]) > _LEAST_APART * np.log(end):
+                ticks.append(tick)
         axes.set_xticks(ticks if len(ticks) > 2 else np.linspace(1, end, 5).round(3))
         axes.minorticks_off()
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
@@ -72,4 +75,6 @@ def _factor(value: float) -> str:
     return f"τ = {value:.3f}"
 
 
+#: Share of the axis that is left between two ticks at least.
+_LEAST_APART = 0.05
 _TICKS = (1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)

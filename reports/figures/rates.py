@@ -7,26 +7,47 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reports.figures.style import INK, add_legend, draw_points, drawing, log_axis, with_base
+from reports.figures.style import (
+    INK,
+    Drawing,
+    add_legend,
+    add_title,
+    draw_points,
+    drawing,
+    log_axis,
+    with_base,
+)
 from schedules.real_time.slo import Slo
 
 
-def rates_figure(table: pd.DataFrame, slo: Slo | None = None) -> str:
-    """Return the mean latency over the rate, and beside it goodput or else TTFT, as SVG.
+def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> Drawing:
+    """Return the mean latency over the rate, and beside it goodput or else TTFT.
 
     Parameters
     ----------
     table
-        The rows of methods of ``kvopt.sweeps.rates.rate_sweep``; seeds are averaged.
+        The rows of methods of ``kvopt.sweeps.rates.rate_sweep``; seeds are averaged, and bars
+        show their standard deviation.
     slo
         What goodput counts by; without one the right panel shows the mean TTFT.
+    title
+        The trace, the model and its GPUs.
     """
-    means = table.groupby(["method", "rate"], sort=True).mean(numeric_only=True).reset_index()
-    means["mean_ttft_s"] = means["mean_ttft_ms"].astype(float) / 1000
+    table = table.assign(mean_ttft_s=table["mean_ttft_ms"].astype(float) / 1000)
+    groups = table.groupby(["method", "rate"], sort=True)
+    means, spreads = (
+        each.reset_index()
+        for each in (groups.mean(numeric_only=True), groups.std(numeric_only=True))
+    )
     order = means.groupby("method")["ael_s"].mean().sort_values().index.tolist()
     of_method, shown_names = dict(tuple(means.groupby("method"))), with_base(order)
-    with drawing(10.2, 4.0) as made:
+
+    def spread_of(column: str) -> dict[str, pd.Series]:
+        return {str(name): each[column] for name, each in spreads.groupby("method")}
+
+    with drawing(10.2, 4.2) as made:
         left, right = panels = made.figure.subplots(1, 2)
+        add_title(made.figure, title)
         _bound(left, means)
         told, column = "mean TTFT (s)", "mean_ttft_s"
         if "goodput" in means:
@@ -35,15 +56,15 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None = None) -> str:
             _most(right, means)
         for axes, shown in ((left, "ael_s"), (right, column)):
             curves = {str(name): (each["rate"], each[shown]) for name, each in of_method.items()}
-            draw_points(axes, curves, shown_names)
+            draw_points(axes, curves, shown_names, spread_of(shown))
             axes.set_xlabel("rate (requests/s)")
             axes.set_xlim(left=0)
         log_axis(left)
         left.set_title("mean end-to-end latency (s)", loc="left")
         right.set_title(told, loc="left")
-        right.set_ylim(bottom=0)
+        right.set_ylim(0, 1.04 * right.get_ylim()[1])
         add_legend(made.figure, panels, len(order) - len(shown_names))
-    return made.svg
+    return made
 
 
 def _offered(axes: Any, means: pd.DataFrame) -> None:

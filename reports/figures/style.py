@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import seaborn as sns
@@ -19,6 +17,10 @@ from matplotlib.ticker import LogFormatterMathtext, LogLocator, MaxNLocator, Nul
 from kvopt.answer import BASE
 from reports.figures.slim import slimmed
 from reports.figures.spots import Caption, Spot, placed
+from support.drawing import image, own_style
+from support.outputs import fault
+from support.text import cut_middle
+from support.usage import complain
 
 #: Curves with a colour of their own; the others are drawn in grey and stand in the table.
 MOST_CURVES = 10
@@ -38,10 +40,22 @@ COLOURS = (
     "#a3692e",
 )
 #: Three to ten colours: neighbours in the circle of colours differ in dashes too.
+_MARKERS = "osD^vP*X<>"
+#: Share of their points on which two curves are equal that lie on each other.
+_MOSTLY = 0.8
 _DASHES = ("", (4, 1.5), (1, 1))
-_LONGEST_NAME = 34
+#: A line of the legend, and how many a name may take.
+_LONGEST_NAME, _MOST_LINES = 34, 4
+#: Of the file of one's own in a label: ``mine(beta=2) [folder/mine.py]``, or ``file:mine.py``.
+_PATH = re.compile(r"(?<=\[)[^\[\]]*(?=\](?: \*)?$)|(?<=^file:).*\.py|(?<=^file:)[^(]*")
+#: What of such a label stands on the line of its path.
+_BESIDE_PATH = 6
+#: Where a label may be broken: at blanks and behind commas.
+_PARTS = re.compile(r"[^\s,]+[\s,]*|[\s,]+")
 #: Reach of a point that has no extent of its own, CSS pixels.
 _POINT = 14.0
+#: Dots an inch of a PNG, twice what a screen shows.
+_DPI = 200
 
 #: The ground goes with the ink, so that the figure is legible wherever it is embedded.
 _CSS = (
@@ -49,8 +63,6 @@ _CSS = (
     "@media (prefers-color-scheme:dark){svg{color:#d7dbe0;background:#16191d}}"
 )
 _STYLE: dict[str, Any] = {
-    "text.parse_math": False,  # Names may hold dollar signs.
-    "svg.hashsalt": "kvopt",
     "svg.fonttype": "path",
     "figure.facecolor": "none",
     "axes.facecolor": "none",
@@ -67,7 +79,6 @@ _STYLE: dict[str, Any] = {
     "grid.color": INK,
     "grid.alpha": 0.14,
     "grid.linewidth": 0.8,
-    "font.family": "DejaVu Sans",  # Comes with matplotlib, so it is the same everywhere.
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -106,11 +117,15 @@ class Drawing:
         for axis in (axis for axes in self.figure.axes for axis in (axes.xaxis, axes.yaxis)):
             if isinstance(axis.get_major_formatter(), LogFormatterMathtext):
                 _plain_numbers(axis)
-        stream = io.StringIO()
-        metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
-        self.figure.savefig(stream, format="svg", metadata=metadata)
-        self.svg = _themed(stream.getvalue())
+        self.svg = _themed(image(self.figure, "svg").decode())
         self.spots = placed(self.figure, self._pending)
+
+    def image(self, kind: str) -> bytes:
+        """Return the figure on white, as ``svg``, ``png`` or ``pdf``."""
+        if kind == "svg":
+            return self.svg.encode()
+        with own_style(_style() | {"savefig.facecolor": "white"}):
+            return image(self.figure, kind, _DPI)
 
 
 @contextmanager
@@ -126,17 +141,26 @@ def drawing(width: float, height: float, *, slim: bool = False) -> Iterator[Draw
         nothing is written twice (:func:`reports.figures.slim.slimmed`): a fifth of the bytes, for
         pages of many figures.
     """
-    style = sns.axes_style("ticks") | sns.plotting_context("paper") | _STYLE
-    if slim:
-        style = style | {"svg.fonttype": "none"}
-    with matplotlib.rc_context(style), warnings.catch_warnings():
-        # A letter of a name which the font lacks becomes a box; that is no news to the reader.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+    with own_style(_style() | ({"svg.fonttype": "none"} if slim else {})):
         made = Drawing(width, height)
         yield made
         made.finish()
         if slim:
             made.svg = slimmed(made.svg)
+
+
+def try_drawing(what: str, draw: Callable[[], Drawing | None]) -> Drawing | None:
+    """Return a drawing; None, and one line on standard error, where a library fails on it."""
+    try:
+        return draw()
+    except Exception as error:
+        complain(what, f"could not be drawn: {fault(error)}")
+        return None
+
+
+def _style() -> dict[str, Any]:
+    style: dict[str, Any] = sns.axes_style("ticks") | sns.plotting_context("paper") | _STYLE
+    return style
 
 
 def _themed(svg: str) -> str:
@@ -148,10 +172,21 @@ def _themed(svg: str) -> str:
     return f"{body[:head]}\n<style>{_CSS}</style>{body[head:]}\n"
 
 
-def short_name(name: str) -> str:
-    """Return a name that fits a legend, on one line."""
-    flat = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
-    return flat if len(flat) <= _LONGEST_NAME else flat[: _LONGEST_NAME - 1] + "…"
+def short_name(name: str, width: int = _LONGEST_NAME) -> str:
+    """Return a name in lines of about a width: a path is cut in its middle, parameters are not."""
+    text = _PATH.sub(lambda path: cut_middle(path[0], width - _BESIDE_PATH), one_row(name))
+    lines = [""]
+    for part in _PARTS.findall(text):
+        if lines[-1] and len(lines[-1]) + len(part.rstrip()) > width:
+            lines.append("")
+        lines[-1] += cut_middle(part, 2 * width)
+    kept = lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], "…"]
+    return "\n".join(line.strip() for line in kept)
+
+
+def one_row(name: str) -> str:
+    """Return a name without what would break a line."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
 
 
 def styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -164,8 +199,8 @@ def styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 def draw_curves(axes: Any, x: np.ndarray, curves: dict[str, np.ndarray], shown: list[str]) -> None:
     """Draw step curves over a common grid; those not in ``shown`` in thin grey behind."""
-    steps = {name: (x, y) for name, y in curves.items()}
-    _draw(axes, steps, shown, {"drawstyle": "steps-post"}, linewidth=1.8)
+    steps = {name: (pd.Series(x), pd.Series(y)) for name, y in curves.items()}
+    _draw(axes, steps, shown, {"drawstyle": "steps-post"})
 
 
 def with_base(names: Sequence[str]) -> list[str]:
@@ -174,28 +209,64 @@ def with_base(names: Sequence[str]) -> list[str]:
 
 
 def draw_points(
-    axes: Any, curves: Mapping[str, tuple[pd.Series, pd.Series]], shown: Sequence[str]
+    axes: Any,
+    curves: Mapping[str, tuple[pd.Series, pd.Series]],
+    shown: Sequence[str],
+    spreads: Mapping[str, pd.Series] | None = None,
 ) -> None:
-    """Draw curves through the points that they are of, as :func:`draw_curves` draws steps."""
+    """Draw curves through the points that they are of, as :func:`draw_curves` draws steps.
+
+    Parameters
+    ----------
+    spreads
+        Half of the length of a bar at each point of a curve; none where it is missing.
+    """
     points = {name: (x, y.astype(float)) for name, (x, y) in curves.items()}
-    _draw(axes, points, shown, {}, marker="o", markersize=3.5, linewidth=1.7)
+    _draw(axes, points, shown, {}, markers=True)
+    for name, style in styles(shown).items():
+        if name in points and spreads and spreads[name].notna().any():
+            bars = {"fmt": "none", "ecolor": style["color"], "elinewidth": 1.2, "capsize": 2.5}
+            axes.errorbar(*points[name], yerr=spreads[name].astype(float).to_numpy(), **bars)
 
 
 def _draw(
     axes: Any,
-    curves: Mapping[str, tuple[Any, Any]],
+    curves: Mapping[str, tuple[pd.Series, pd.Series]],
     shown: Sequence[str],
     every: Mapping[str, Any],
-    **look: Any,
+    markers: bool = False,
 ) -> None:
-    """Draw the curves that are not shown in thin grey, then the others with a look and a name."""
+    """Draw the curves that are not shown in thin grey, then the others with a look and a name.
+
+    A curve under others is as much wider as there are of them, so all of them are seen.
+    """
     for name, points in curves.items():
         if name not in shown:
             axes.plot(*points, color=INK, alpha=0.16, linewidth=0.8, **every)
-    for name, style in styles(shown).items():
-        if name in curves:
-            own = {"color": style["color"], "dashes": style["dashes"] or (None, None)}
-            axes.plot(*curves[name], **own, **every, **look, label=short_name(name))
+    drawn = [name for name in shown if name in curves]
+    for place, name in enumerate(drawn):
+        style = styles(shown)[name]
+        above = sum(_alike(curves[name], curves[other]) for other in drawn[place + 1 :])
+        look = {"color": style["color"], "linewidth": 1.8 + 1.6 * above}
+        if not above:
+            look["dashes"] = style["dashes"] or (None, None)
+        if markers:
+            look |= {"marker": _MARKERS[shown.index(name)], "markersize": 4 + 2.2 * above}
+        axes.plot(*curves[name], **every, **look, label=short_name(name))
+
+
+def _alike(one: tuple[pd.Series, pd.Series], other: tuple[pd.Series, pd.Series]) -> bool:
+    """Tell whether two curves lie on each other, over most points where one is not at an end."""
+    pair = pd.concat([y.groupby(np.asarray(x)).mean() for x, y in (one, other)], axis=1)
+    values = pair.dropna().to_numpy(dtype=float)
+    if len(values) < max(1.0, _MOSTLY * len(pair)):
+        return False
+    low, high = float(values.min()), float(values.max())
+    # Shares have long stretches at 0 and at 1 in common.
+    inner = values[((values > low) & (values < high)).any(axis=1)]
+    first, second = (inner if len(inner) else values).T
+    near = np.isclose(first, second, rtol=1e-3, atol=0.004 * (high - low))
+    return bool(near.mean() >= _MOSTLY)
 
 
 def add_legend(figure: Any, panels: Sequence[Any], others: int) -> None:
@@ -209,6 +280,11 @@ def add_legend(figure: Any, panels: Sequence[Any], others: int) -> None:
         handles[f"{others} more, see the table"] = grey
     if handles:
         figure.legend(handles.values(), handles.keys(), loc="outside right upper", handlelength=2.6)
+
+
+def add_title(figure: Any, title: str) -> None:
+    """Write a title above all panels."""
+    figure.suptitle(cut_middle(one_row(title), 120), x=0.01, ha="left", fontsize=11)
 
 
 def log_axis(axes: Any) -> None:

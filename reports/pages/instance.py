@@ -14,6 +14,7 @@ from reports.interval import share_text
 from reports.pages.picture import Picture
 from reports.references import Contradiction
 from reports.rows import MARK_NOTE
+from reports.spread import spread_note
 from reports.table import KINDS, Cell, Column, Table, written
 from reports.tables.runs import run_columns
 from schedules.evidence import STANDINGS
@@ -126,6 +127,7 @@ def losses(runs: pd.DataFrame, line: Mapping[str, Any], unit: TimeUnit) -> Table
     found = {label: list(map(int, each)) for label, each in own.groupby("label")["tel"]}
     mean = [round(Fraction(sum(each), len(each))) for each in found.values()]
     means = pd.DataFrame({"label": list(found), "tel": mean}, dtype=object)
+    means["spread"] = own["tel"].astype(float).groupby(own["label"]).std().to_numpy()
     opt = line["opt"]
     upper, lower = (opt, opt) if pd.notna(opt) else (line["upper"], line["lower"])
     tel = means["tel"]
@@ -141,14 +143,16 @@ def losses(runs: pd.DataFrame, line: Mapping[str, Any], unit: TimeUnit) -> Table
     ).sort_values(["tel", "label"])
     columns = (
         Column("label", "policy", "name"),
-        Column("tel", "TEL", kind),
+        Column("tel", "TEL", kind, spread="spread"),
         Column("over", "above UB", kind),
         Column("each", "above UB, a request", "number" if kind == "count" else kind),
         Column("gap", "gap to OPT", "share", sort="tel"),
     )
     note = (
         "TEL, mean over the seeds, and what it is above UB, the best known schedule (or OPT), in "
-        "all and a request. Gap to OPT: an interval where OPT is open. " + MARK_NOTE
+        "all and a request. Gap to OPT: an interval where OPT is open. "
+        + MARK_NOTE
+        + spread_note(frame["spread"])
     )
     return Table("losses", "What each policy loses", note, columns, frame)
 

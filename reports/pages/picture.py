@@ -13,11 +13,11 @@ from matplotlib.figure import Figure
 
 from instances import Instance
 from instances.files import parse_instance
-from instances.model import InfeasibleInstanceError
 from reports.figures.slim import size_of, slimmed
 from reports.table import written
 from schedules import Schedule, check_schedule, read_schedule
 from schedules.picture import pair_picture, picture_of, save_picture
+from support.outputs import fault
 from support.text import one_line
 
 
@@ -109,6 +109,9 @@ def draw_pictures(
         best, reason = _stored(store, str(line["found_key"]), instance)
         if best is not None:
             best = bounded(best, line)
+            if line["upper_key"] == line["found_key"]:
+                # The name of the tables, which a file of one's own gives itself.
+                best = replace(best, method=str(line["upper_by"]))
             made.append(Picture(_STORED, _NOTE, svg_of(picture_of(instance, best))))
         elif known is None:
             made.append(no_picture(reason))
@@ -119,8 +122,8 @@ def draw_pictures(
             made.append(Picture(_KNOWN, _NOTE, svg_of(picture_of(instance, best)), ".best-known"))
         if best is not None:
             made += _pairs(store, instance, best, policies, line)
-    except (ValueError, InfeasibleInstanceError) as error:
-        made.append(no_picture(f"Not drawn: {one_line(error, 200)}"))
+    except Exception as error:
+        made.append(no_picture(f"Not drawn: {one_line(fault(error), 200)}"))
     return made
 
 
@@ -143,7 +146,8 @@ def _pairs(
         other, _ = _stored(store, policy.key, instance)
         if other is None:
             continue
-        svg = svg_of(pair_picture(instance, best, bounded(other, line)))
+        named = replace(bounded(other, line), method=policy.name)
+        svg = svg_of(pair_picture(instance, best, named))
         loss = f"loses {written(policy.gap, 'share')}"
         mark = f".beside-{place + 1}" if place else ".beside"
         yield Picture(_BESIDE, _BESIDE_NOTE, svg, mark, policy.name, loss)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from reports.figures.bounds import BOUNDS_NOTE, bounds_figure
+from reports.figures.style import try_drawing
 from reports.pages.instance import InstancePage, make_page
 from reports.pages.picture import Documents, Losing, Picture, draw_pictures, no_picture
 from reports.parts import Figure
@@ -97,7 +99,8 @@ def report_pages(
             drawn = [no_picture(f"Not drawn here; {command} --pictures N draws more.")]
         else:
             drawn = [no_picture("No schedule is stored.")]
-        bounds = bounds_figure(runs, line["upper"], line["lower"]) if identity in followed else None
+        draw = partial(bounds_figure, runs, line["upper"], line["lower"])
+        bounds = try_drawing(f"bounds on {name}", draw) if identity in followed else None
         if bounds is not None:
             drawn.append(Picture("UB and LB over time", BOUNDS_NOTE, bounds.svg, ".bounds"))
         of_it = [each for each in wrong if each.sha == line["sha"]]

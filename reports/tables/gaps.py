@@ -7,6 +7,7 @@ from dataclasses import replace
 import pandas as pd
 
 from reports.rows import MARK_NOTE
+from reports.spread import spread_note, spread_of_runs
 from reports.table import Column, Table
 
 _NOTE_KNOWN = (
@@ -38,7 +39,7 @@ def gaps_to_optimum(runs: pd.DataFrame, *, engines: bool = False) -> Table:
     frame["alone"] = frame["alone"].fillna(0).astype(int)
     columns = (
         Column("gap_opt_mean", "mean gap", "share"),
-        Column("penalised", "mean, penalised", "share"),
+        Column("penalised", "mean, penalised", "share", spread="spread"),
         Column("gap_opt_median", "median gap", "share"),
         Column("gap_opt_max", "worst gap", "share"),
         Column("optimal", "optimal", "share"),
@@ -55,7 +56,7 @@ def gaps_to_bounds(runs: pd.DataFrame, *, engines: bool = False) -> Table:
     frame = _ordered(_lines(unknown, "gap_upper", "gap_lower"), unknown)
     columns = (
         Column("gap_upper_mean", "to UB: mean", "share"),
-        Column("penalised", "to UB: mean, penalised", "share"),
+        Column("penalised", "to UB: mean, penalised", "share", spread="spread"),
         Column("gap_upper_median", "to UB: median", "share"),
         Column("gap_upper_max", "to UB: worst", "share"),
         Column("gap_lower_mean", "to LB: mean", "share"),
@@ -74,7 +75,10 @@ def _lines(runs: pd.DataFrame, *gaps: str) -> pd.DataFrame:
         unsolved=("failed", "sum"),
         **{f"{gap}_{take}": (gap, take) for gap in gaps for take in ("mean", "median", "max")},
     )
-    return frame.assign(penalised=runs[gaps[0]].fillna(1.0).groupby(_keys(runs)).mean())
+    return frame.assign(
+        penalised=runs[gaps[0]].fillna(1.0).groupby(_keys(runs)).mean(),
+        spread=spread_of_runs(runs, ["family", "label"]),
+    )
 
 
 def _ranked(made: Table, to: str, *, engines: bool) -> Table:
@@ -93,6 +97,7 @@ def _ranked(made: Table, to: str, *, engines: bool) -> Table:
         *made.columns,
     )
     note = made.note + (_SOLVERS if engines else _RANKED).format(to=to)
+    note += spread_note(made.frame["spread"])
     made = replace(made, columns=columns, note=note)
     return made.of_solvers() if engines else made
 

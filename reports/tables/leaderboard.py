@@ -7,6 +7,7 @@ import pandas as pd
 from reports.boards import Board, boards, outside, standings
 from reports.interval import interval_text, share_text
 from reports.metrics import SHIFT_SECONDS, shifted_geometric_mean
+from reports.spread import spread_note
 from reports.table import WORST_ON, Column, Table
 from schedules.gap import gaps
 from support.text import counted
@@ -48,14 +49,17 @@ def outside_board(averaged: pd.DataFrame) -> Table:
     """Return the policies that are marked, without ranks."""
     columns = (Column("label", "policy", "name"), *_COLUMNS, _OVER)
     title = "Outside the problem, marked *"
-    return Table("outside", title, _OUTSIDE, columns, _written(outside(averaged)))
+    lines = outside(averaged)
+    note = _OUTSIDE + spread_note(lines["spread"])
+    return Table("outside", title, note, columns, _written(lines))
 
 
 def adversarial_board(adversarial: pd.DataFrame) -> Table:
     """Return the policies on the instances that no rank is made of; that of a unit of time."""
     lines = standings(adversarial[~adversarial["engine"]]).sort_values("label")
     columns = (Column("label", "policy", "name"), *_COLUMNS, _OVER)
-    return Table("adversarial", "Adversarial instances", _ADVERSARIAL, columns, _written(lines))
+    note = _ADVERSARIAL + spread_note(lines["spread"])
+    return Table("adversarial", "Adversarial instances", note, columns, _written(lines))
 
 
 def bounds_board(runs: pd.DataFrame) -> Table:
@@ -95,7 +99,8 @@ def _board(position: int, board: Board) -> Table:
     return Table(
         "leaderboard" if position == 0 else f"leaderboard-{position + 1}",
         f"Leaderboard{where}",
-        _RULE.format(instances=counted(board.instances, "instance")),
+        _RULE.format(instances=counted(board.instances, "instance"))
+        + spread_note(board.lines["spread"]),
         (Column("rank", "rank", "count"), Column("label", "policy", "name"), *_COLUMNS),
         _written(board.lines),
         note_below=True,
@@ -114,7 +119,7 @@ def _written(lines: pd.DataFrame) -> pd.DataFrame:
 
 
 _COLUMNS = (
-    Column("gap", "mean gap", "share", sort="gap_low"),
+    Column("gap", "mean gap", "share", sort="gap_low", spread="spread"),
     Column("worst", "worst ratio", "ratio", sort="ratio_low"),
     Column("instance", WORST_ON, "name"),
     Column("optimal", "optimal", "share"),

@@ -6,6 +6,7 @@ import pandas as pd
 
 from instances.batch_time import NANOSECONDS
 from reports.rows import MARK_NOTE
+from reports.spread import spread_note
 from reports.table import Column, Table
 from schedules.evidence import bounds_hold
 
@@ -18,13 +19,13 @@ _NOTE = (
 )
 _MILLISECONDS = {
     "mean_ttft_ms": "TTFT",
-    "p50_ttft_ms": "p50",
-    "p99_ttft_ms": "p99",
+    "p50_ttft_ms": "TTFT p50",
+    "p99_ttft_ms": "TTFT p99",
     "mean_tpot_ms": "TPOT",
-    "p99_tpot_ms": "p99",
+    "p99_tpot_ms": "TPOT p99",
     "p99_itl_ms": "ITL p99",
     "p50_e2el_ms": "E2EL p50",
-    "p99_e2el_ms": "p99",
+    "p99_e2el_ms": "E2EL p99",
 }
 _PLAIN = {
     "request_throughput": "requests / s",
@@ -49,15 +50,19 @@ def serving_table(runs: pd.DataFrame) -> Table | None:
     timed = ["batch_time"] if found["batch_time"].nunique() > 1 else []
     keys = [found[name] for name in ("instance", "id", *timed, "label")]
     frame = values.groupby(keys, sort=True).mean()
-    frame["runs"] = values.groupby(keys, sort=True).size()
+    groups = values.groupby(keys, sort=True)
+    frame["runs"] = groups.size()
+    spreads = groups[["ael", "gap_lower"]].std()
+    frame[["ael_spread", "left_spread"]] = spreads
     columns = (
         Column("instance", "instance", "name"),
         *(Column(name, "batch time", "name") for name in timed),
         Column("label", "method", "name"),
         *([Column("runs", "runs", "count")] if frame["runs"].gt(1).any() else []),
-        Column("ael", "AEL", "seconds"),
-        Column("gap_lower", "left to gain", "share"),
+        Column("ael", "AEL", "seconds", spread="ael_spread"),
+        Column("gap_lower", "left to gain", "share", spread="left_spread"),
         *(Column(key, title, "seconds") for key, title in _MILLISECONDS.items()),
         *(Column(key, title, "seconds") for key, title in _PLAIN.items()),
     )
-    return Table("serving", "Serving metrics", _NOTE, columns, frame.reset_index())
+    note = _NOTE + spread_note(frame["ael_spread"])
+    return Table("serving", "Serving metrics", note, columns, frame.reset_index())

@@ -115,6 +115,12 @@ def test_the_best_known_schedules_are_named_where_no_method_reaches_them() -> No
             ["svf"],
         ),
         ({"vllm-v1": 20, "svf": 25, "file:mine.py": 26}, "vllm-v1 *", ["file:mine.py", "svf"]),
+        # Of a file that was run with many parameters the best.
+        (
+            {"vllm-v1": 20, "file:a.py(b=1)": 9, "file:a.py(b=2) with bins(5)": 8, "file:c.py": 7},
+            "vllm-v1 *",
+            ["file:c.py", "file:a.py(b=2) with bins(5)"],
+        ),
     ],
 )
 def test_who_is_compared_with_whom(tels: dict[str, int], base: str, others: list[str]) -> None:

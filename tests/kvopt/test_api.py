@@ -156,7 +156,7 @@ def test_files(tmp_path: Path) -> None:
     assert axes.get_ylabel() == "KV memory held (tokens)"
     assert "time (rounds)" in [each.get_xlabel() for each in axes.figure.axes]
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(ValueError, match=r"\.png or \.svg"):
+    with pytest.raises(ValueError, match=r"\.svg or \.png or \.pdf"):
         result.plot(tmp_path / "picture.gif")
 
 

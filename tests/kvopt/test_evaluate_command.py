@@ -102,6 +102,28 @@ def test_it_ends_with_a_ranking_and_the_answer(
     assert Path(written[1]).is_file()
 
 
+def test_a_report_that_fails_leaves_the_ranking(
+    evaluate: Run,
+    small: Path,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One line on standard error and exit code 2; rows, ranking and summary are there."""
+
+    def fails(*_: object, **__: object) -> None:
+        raise RuntimeError("no backend")
+
+    monkeypatch.setattr("reports.build.build_report", fails)
+    rows = tmp_path / "rows.csv"
+    named = ["--methods", "svf", "--report", tmp_path / "report", "--export", rows]
+    assert evaluate(small, *named) == 2
+    told = capfd.readouterr()
+    assert "gap to best" in told.out
+    assert told.out.splitlines()[-1].split() == ["written", str(rows)]
+    assert told.err.splitlines()[-1].endswith("could not be written: RuntimeError: no backend")
+
+
 def test_what_cannot_be_read_leaves_nothing(
     evaluate: Run, tmp_path: Path, store: Path, refused: Refused
 ) -> None:
@@ -207,7 +229,7 @@ def test_failing_methods_are_named_and_one_that_always_fails_ends_with_1(
     assert evaluate(folder, "--methods", f"svf,file:{once}", "--quiet") == 0
     (line,) = capfd.readouterr().err.splitlines()
     assert line.startswith(
-        "evaluate.py: once [once.py] failed on 1 of 3 runs (1 error), first on small_1, seed 0: "
+        "evaluate.py: once failed on 1 of 3 runs (1 error), first on small_1, seed 0: "
     )
     assert line.endswith("too bad")
     # What is stored counts as what is run now.
@@ -216,7 +238,7 @@ def test_failing_methods_are_named_and_one_that_always_fails_ends_with_1(
         first, second = capfd.readouterr().err.splitlines()
         assert first == line
         assert second.startswith(
-            "evaluate.py: always [always.py] failed on all runs (3 error), first on small_0, "
+            "evaluate.py: always failed on all runs (3 error), first on small_0, "
         )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from matplotlib.collections import LineCollection
 
 import kvopt
 from formulations.bounds.goodput import goodput_bound
@@ -104,13 +105,30 @@ def test_the_figure_has_a_curve_a_method_and_the_bound() -> None:
         for rate in (1.0, 2.0)
     ]
     table = pd.DataFrame(lines)
-    plain = rates_figure(table)
-    good = rates_figure(table.assign(goodput=1.0, bound_goodput=float("nan")))
+
+    def drawn(rows: pd.DataFrame) -> str:
+        return rates_figure(rows, None, "conv: Llama-3.1-8B on 1 H100").svg
+
+    plain = drawn(table)
+    good = drawn(table.assign(goodput=1.0, bound_goodput=float("nan")))
     assert plain != good
-    assert len(good) < len(rates_figure(table.assign(goodput=1.0, bound_goodput=1.5)))
-    assert plain == rates_figure(table)
+    assert len(good) < len(drawn(table.assign(goodput=1.0, bound_goodput=1.5)))
+    assert plain == drawn(table)
     # Nothing is drawn of a bound that there is not.
-    assert len(rates_figure(table.assign(bound_ael_s=float("nan")))) < len(plain)
+    assert len(drawn(table.assign(bound_ael_s=float("nan")))) < len(plain)
+
+
+def test_the_figure_has_a_title_and_bars_over_seeds() -> None:
+    """What was served on what; the standard deviation at a rate, of 1 and 3 sqrt(2)."""
+    lines = [
+        {"method": "a-max", "rate": 2.0, "ael_s": value, "bound_ael_s": 0.5, "mean_ttft_ms": value}
+        for value in (1.0, 3.0)
+    ]
+    figure = rates_figure(pd.DataFrame(lines), None, "conv: Llama-3.1-8B on 1 H100").figure
+    assert figure.get_suptitle() == "conv: Llama-3.1-8B on 1 H100"
+    (bar,) = [each for each in figure.axes[0].collections if isinstance(each, LineCollection)]
+    ends = bar.get_segments()[0][:, 1]
+    assert ends.tolist() == pytest.approx([2 - 2**0.5, 2 + 2**0.5])
 
 
 def test_a_goodput_above_the_bound_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +158,7 @@ def test_what_are_no_rates(text: str) -> None:
     ("arguments", "expected"),
     [
         (["--rates", "2,1"], "expected rates above 0"),
-        (["--rates", "1", "--plot", "x.png"], "expected a name with .svg"),
+        (["--rates", "1", "--plot", "x.jpg"], "expected a name with .svg or .png or .pdf"),
         (["--rates", "1", "--export", "x.parquet"], "expected a name with .csv"),
         (["--rates", "1", "--methods", "highs"], "highs solves models in rounds"),
         (["--rates", "1", "--methods", "nothing"], "unknown method"),

@@ -146,7 +146,7 @@ def test_what_the_nightly_does_not_commit() -> None:
         *("key", "memory_limit", "incumbents", "bounds", "output"),
         *("versions", "platform", "command"),
         *("batch_time", "claimed_bound", *METRICS),
-        *("own_name", "told", "engine_formulation", "engine_tel", "engine_bound"),
+        *("own_name", "told", "called", "engine_formulation", "engine_tel", "engine_bound"),
     }
     names = [column.name for column in columns()]
     first = names.index(METRICS[0])

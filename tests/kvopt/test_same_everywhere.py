@@ -63,7 +63,7 @@ METHODS = (
 #: Of a row what is the same wherever it is run: no times, and nothing of the machine.
 SAME = (
     *("seed", "section", "n", "memory", "status", "ending", "tel", "lower_bound"),
-    *("known_optimum", "own_name", "told", "batch_time"),
+    *("known_optimum", "own_name", "told", "called", "batch_time"),
 )
 Told = dict[str, Any]
 

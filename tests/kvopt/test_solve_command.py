@@ -12,6 +12,7 @@ import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
+from unittest import mock
 
 import psutil
 import pytest
@@ -20,6 +21,7 @@ from instances import Instance, Request, read_instance, write_instance
 from instances.families import chat_lognormal
 from kvopt.commands.solve import main
 from schedules import check_schedule, read_schedule
+from schedules.picture import add_titles
 from tests.kvopt.conftest import Command, Refused
 from tests.kvopt.sweep_tools import ROOT, start_solve, summary_of, wait_for_an_incumbent
 from tests.tiers import a_few
@@ -86,6 +88,39 @@ def test_out_and_plot_are_written(small: Path, solve: Command, tmp_path: Path) -
     assert schedule.provenance["solver"].startswith("CP-SAT")
     assert schedule.provenance["time_limit_seconds"] == 60.0
     assert b"<svg" in plot.read_bytes()
+
+
+def test_a_picture_that_fails_leaves_the_summary(
+    small: Path, solve: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line, whatever a library raises; the schedule is written, and the exit code is 2."""
+
+    def fails(*_: object) -> None:
+        raise RuntimeError("latex could not be found")
+
+    monkeypatch.setattr("schedules.picture.picture_of", fails)
+    plot, out = tmp_path / "p.pdf", tmp_path / "o.json"
+    result = solve(small, "--method", "svf", "--plot", plot, "--out", out)
+    assert result.returncode == 2
+    assert summary_of(result.stdout)["checker"] == "valid"
+    told = "could not be written: RuntimeError: latex could not be found"
+    assert result.stderr == f"solve.py: --plot {plot}: {told}\n"
+    assert read_schedule(out).method == "svf"
+
+
+def test_a_picture_is_titled_by_the_name_of_ones_own(
+    small: Path, solve: Command, tmp_path: Path
+) -> None:
+    """With its parameters, not by its file."""
+    own = tmp_path / "mine.py"
+    own.write_text(
+        "def solve(instance, beta=1):\n    return [99 * k for k in range(len(instance))]\n"
+    )
+    plot = tmp_path / "mine.png"
+    with mock.patch("schedules.picture.add_titles", wraps=add_titles) as titled:
+        result = solve(small, "--method", f"file:{own}(beta=2)", "--plot", plot)
+    assert result.returncode == 0, result.stderr
+    assert titled.call_args.args[2][1] == "mine(beta=2)"
 
 
 @pytest.mark.parametrize(
@@ -327,7 +362,7 @@ def test_an_infeasible_instance_is_exit_3(small: Path, solve: Command) -> None:
         ["--out", "x" * 300],
         ["--plot", "x" * 300 + ".svg"],
         ["--predict\n", "x"],
-        ["--plot", "picture.pdf"],
+        ["--plot", "picture.jpg"],
         ["--out", "no/such/folder/out.json"],
         ["--write-model", "model.txt"],
         ["--nonsense"],

@@ -237,7 +237,8 @@ def test_who_is_drawn_in_grey() -> None:
         for rate in (1.0, 2.0)
     ]
     runs = pd.DataFrame(table).assign(p99_tpot_ms=50.0)
-    drawn = [pareto_figure(each).count("stroke-opacity: 0.16") for each in (runs, runs[:20])]
+    svgs = [pareto_figure(each, "").svg for each in (runs, runs[:20])]
+    drawn = [svg.count("stroke-opacity: 0.16") for svg in svgs]
     assert drawn == [4, 0]
     last = with_base([*(f"p{k}" for k in range(11)), "vllm-v1"])
     assert last == ["vllm-v1", *(f"p{k}" for k in range(9))]

@@ -83,13 +83,11 @@ def test_a_report_that_was_cut_short_is_resumed(
     """The list is there before the first file, so the folder is known; leftovers are nobody's."""
     (tmp_path / ".kvopt-abcdefgh").touch()
 
-    def full(path: Path, text: str) -> None:
-        if path.name != MARKER:
-            raise OSError("disk full")
-        path.write_text(text)
+    def full(*_: object) -> None:
+        raise OSError("disk full")
 
     with monkeypatch.context() as patched:
-        patched.setattr("reports.folder.write_text", full)
+        patched.setattr("reports.folder.write_bytes", full)
         with pytest.raises(OSError, match="disk full"):
             write_files(tmp_path, {"README.md": "1", "tables/a.md": "1"})
     fill(tmp_path, {"tables/a.md": "torn"})

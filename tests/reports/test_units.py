@@ -77,7 +77,7 @@ def _renamed(alone: list[Record], mark: str) -> dict[str, Table | Figure]:
 
 def _holds(part: Table | Figure) -> Any:
     if isinstance(part, Figure):
-        return part.svg, part.note, part.spots
+        return part.svg, part.note, part.drawing.spots
     return part.note, [[cell.text for cell in row] for row in part.rows(10**6)]
 
 

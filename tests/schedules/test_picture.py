@@ -49,9 +49,9 @@ def a_schedule(n: int, *, name: str = "picture", seed: int = 0) -> tuple[Instanc
 
 
 @pytest.mark.parametrize("n", a_few([1, 13, 2000, 5, 12, 100], 3))
-@pytest.mark.parametrize("suffix", ["png", "SVG"])
+@pytest.mark.parametrize("suffix", ["png", "SVG", "pdf"])
 def test_a_picture_is_written_in_every_size(tmp_path: Path, n: int, suffix: str) -> None:
-    """From 1 to 2,000 requests a PNG or a well-formed SVG is written, fast and not too large."""
+    """From 1 to 2,000 requests a PNG, PDF or well-formed SVG is written, fast and not too large."""
     path = tmp_path / f"picture.{suffix}"
     began = time.perf_counter()
     save_picture(picture_of(*a_schedule(n)), path)
@@ -61,6 +61,8 @@ def test_a_picture_is_written_in_every_size(tmp_path: Path, n: int, suffix: str)
     assert 5_000 < len(content) < 3_000_000
     if suffix == "png":
         assert content.startswith(PNG)
+    elif suffix == "pdf":
+        assert content.startswith(b"%PDF")
     else:
         assert ElementTree.fromstring(content).tag == "{http://www.w3.org/2000/svg}svg"
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
@@ -86,10 +88,10 @@ def test_odd_names_are_drawn_as_they_are(tmp_path: Path, name: str) -> None:
     assert "{http://www.w3.org/2000/svg}script" not in tags
 
 
-@pytest.mark.parametrize("name", ["picture.pdf", "picture", "picture.png.txt", ".png"])
+@pytest.mark.parametrize("name", ["picture.jpg", "picture", "picture.png.txt", ".png"])
 def test_another_suffix_is_refused_in_one_line(tmp_path: Path, name: str) -> None:
-    """Only .png and .svg are written; the message is one line and no file is left."""
-    with pytest.raises(ValueError, match=r"expected a name ending in \.png or \.svg") as error:
+    """Only .svg, .png and .pdf are written; the message is one line and no file is left."""
+    with pytest.raises(ValueError, match=r"expected a name with \.svg or \.png or \.pdf") as error:
         save_picture(picture_of(*a_schedule(5)), tmp_path / name)
     assert "\n" not in str(error.value)
     assert list(tmp_path.iterdir()) == []

@@ -61,7 +61,7 @@ def test_what_leads_nowhere_is_no_method(package: Path) -> None:
 
 @pytest.mark.usefixtures("package")
 def test_it_runs_as_a_file_does(small: Path, solve: Command) -> None:
-    """Its own name, and the file in brackets: the tag in tables."""
+    """Its own name, which is that of the file: the tag in tables."""
     result = solve(small, "--policy", "acme-longest")
     assert result.returncode == 0, result.stderr
-    assert "longest [longest.py]" in result.stdout
+    assert "method       longest\n" in result.stdout

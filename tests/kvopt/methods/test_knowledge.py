@@ -45,6 +45,26 @@ def test_how_a_method_is_shown(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        ("file:mine.py(beta=2)", "mine", "mine(beta=2)"),
+        ("file:age_density.py with bins(width=5)", "age-density", "age-density with bins(5)"),
+        ("file:a/mine.py", "mine", "mine [a/mine.py]"),
+        ("file:other.py", "mine", "mine [other.py]"),
+        # Two files could claim the name, and a published policy has it.
+        ("file:age-density.py", "age-density", "age-density [age-density.py]"),
+        ("file:svf.py(beta=2)", "svf", "svf(beta=2) [svf.py]"),
+        ("file:mine", "mine", "mine [program]"),
+    ],
+)
+def test_a_file_stands_behind_a_name_that_is_not_its_own(
+    text: str, name: str, expected: str
+) -> None:
+    """So that no two methods have one label, and parameters have the room."""
+    assert shown_method(text, name) == expected
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("bound", True),

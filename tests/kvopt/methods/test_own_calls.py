@@ -285,9 +285,9 @@ def test_two_calls_of_one_file_side_by_side(folder: Path) -> None:
         assert rows["tel"].tolist() == [8, 7, 7]
         shown = [shown_method(each, rows.loc[each, "own_name"]) for each in rows.index]
         assert shown == [
-            "guesses(sign=-1) [guesses.py]",
-            "guesses(sign=-1) with interval(1,9) [guesses.py]",
-            "mine [mine.py]",
+            "guesses(sign=-1)",
+            "guesses(sign=-1) with interval(1,9)",
+            "mine",
         ]
 
 
@@ -297,7 +297,7 @@ def test_everybody_shows_it_by_its_name(folder: Path, capsys: pytest.CaptureFixt
     (folder / "late.py").write_text("def solve(instance):\n    raise ValueError('too late')\n")
     (folder / "wrong.py").write_text("def solve(instance):\n    return [0] * len(instance)\n")
     texts = ["file:guesses.py(sign=-1)", "file:late.py", "file:wrong.py"]
-    names = ["guesses(sign=-1) [guesses.py]", "late [late.py]", "wrong [wrong.py]"]
+    names = ["guesses(sign=-1)", "late", "wrong"]
     asked = ["two.json", "--methods", ",".join(texts), "--store", "a.sqlite"]
     assert evaluate(asked) == 5
     assert rates([*asked, "--rates", "1", "--quiet"]) == 5

@@ -1,0 +1,93 @@
+"""Tables for a paper: LaTeX as it is shown, CSV as numbers; figures as PDF."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from instances.time_unit import SECONDS
+from reports.parts import Report
+from reports.table import Column, Table
+
+#: Lines above which a table breaks over pages.
+_LONG = 45
+_NEEDS = "% \\usepackage[T1]{fontenc}, \\usepackage{booktabs}"
+#: What LaTeX would read as something else, or a font of eight bits lacks.  A bracket or a star
+#: behind the end of a line would belong to it.
+_ESCAPES = {
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    **{sign: f"{{{sign}}}" for sign in "[]*"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "±": r"$\pm$",
+    "−": "$-$",
+    "×": r"$\times$",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
+    "∞": r"$\infty$",
+    "τ": r"$\tau$",
+    "–": "--",
+    "…": r"\dots{}",
+    "“": "``",
+    "”": "''",
+    "\N{NO-BREAK SPACE}": "~",
+}
+_TRANSLATED = str.maketrans(_ESCAPES)
+
+
+def exports(report: Report) -> Iterator[tuple[str, str | bytes]]:
+    """Yield what a paper takes of a report: paths below its folder, and what the files hold."""
+    for part in report.parts:
+        if isinstance(part, Table):
+            yield f"tables/{part.slug}.tex", latex_table(part)
+            yield f"tables/{part.slug}.csv", csv_table(part)
+        else:
+            yield f"figures/{part.slug}.pdf", part.drawing.image("pdf")
+
+
+def latex_table(table: Table) -> str:
+    """Return a table as LaTeX with booktabs, its note as the caption; no name is a command."""
+    lines = [[latex(cell.text) for cell in row] for row in table.rows(len(table.frame))]
+    frame = pd.DataFrame(lines, columns=[latex(column.title) for column in table.columns])
+    long = len(frame) > _LONG
+    text: str = frame.to_latex(
+        index=False,
+        escape=False,
+        longtable=long,
+        column_format="".join("r" if column.numeric else "l" for column in table.columns),
+        caption=(latex(table.note), latex(table.title)),
+        label=f"tab:{table.slug}",
+    )
+    return f"{_NEEDS}{', longtable' if long else ''}\n{text}"
+
+
+def latex(text: str) -> str:
+    """Return text for LaTeX, in which nothing is a command."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text).translate(_TRANSLATED)
+
+
+def csv_table(table: Table) -> str:
+    """Return a table as CSV: numbers unrounded, shares as fractions, times in the title's unit.
+
+    Beside an interval, which is text, stand its ends; beside a mean its spread.
+    """
+    frame = table.frame
+    columns: dict[str, pd.Series] = {}
+    for column in table.columns:
+        columns[column.title] = _values(frame[column.key], column)
+        if column.sort is not None and column.sort.endswith("_low"):
+            columns[f"{column.title}, from"] = frame[column.sort]
+            columns[f"{column.title}, to"] = frame[f"{column.sort.removesuffix('low')}high"]
+        if column.spread is not None:
+            columns[f"{column.title}, ±"] = frame[column.spread]
+    return pd.DataFrame(columns).to_csv(index=False, lineterminator="\n")
+
+
+def _values(values: pd.Series, column: Column) -> pd.Series:
+    scale = {"nanoseconds": SECONDS.ticks, "megabytes": 1e6}.get(column.kind)
+    return values if scale is None else values.astype(float) / scale

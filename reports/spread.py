@@ -1,0 +1,44 @@
+"""Spread over seeds: the standard deviation of a mean over instances, seed by seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+_NOTE = " ± is the standard deviation of that mean over the seeds."
+
+
+def spread(by_seed: Iterable[tuple[float, ...]]) -> float:
+    """Return the sample standard deviation, over the seeds, of a mean over instances.
+
+    Parameters
+    ----------
+    by_seed
+        The values of each instance in the order of its seeds.  Instances with fewer seeds than
+        others are left out: a seed's mean is over the same instances as the next one's.
+
+    Returns
+    -------
+    float
+        Not a number with one seed.
+    """
+    rows = list(by_seed)
+    most = max(map(len, rows), default=0)
+    if most < 2:
+        return float("nan")
+    table = np.array([row for row in rows if len(row) == most], dtype=float)
+    return float(table.mean(axis=0).std(ddof=1))
+
+
+def spread_of_runs(runs: pd.DataFrame, keys: list[str]) -> pd.Series:
+    """Return the spread of the mean gap to the best known schedule of each group of runs."""
+    drawn = runs[runs.groupby([*keys, "id"])["seed"].transform("nunique").gt(1)]
+    by_seed = drawn.sort_values("seed").groupby([*keys, "id"])["gap_low"].agg(tuple)
+    return by_seed.groupby(keys).agg(spread).astype(float)
+
+
+def spread_note(spreads: pd.Series) -> str:
+    """Return what ± means, for the note of a table; empty where no line has it."""
+    return _NOTE if spreads.notna().any() else ""

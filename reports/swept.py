@@ -1,0 +1,113 @@
+"""Parameters that methods were run with at several values: what curves over them are made of."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import pandas as pd
+
+from kvopt.methods.grammar import MethodError, read_prediction
+from kvopt.methods.knowledge import method_of_row
+from kvopt.methods.options import read_numbers
+from reports.spread import spread
+
+#: Values from which on there is a curve.
+LEAST_VALUES = 3
+_PREDICTION = re.compile(r"( with \S+\()([^()]*)\)")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The mean gap of a method over the values of one of its parameters.
+
+    Attributes
+    ----------
+    parameter
+        Its name, behind the name of the prediction that it is of.
+    method
+        The method without it.
+    points
+        Columns value, gap (mean gap to the best known schedule over the instances that all values
+        were run on) and spread (:func:`reports.spread.spread`), by value.
+    """
+
+    parameter: str
+    method: str
+    points: pd.DataFrame
+
+
+def curves(runs: pd.DataFrame) -> list[Curve]:
+    """Return a curve for each numeric parameter of policies that has three values or more.
+
+    All other parameters are the same on a curve.
+    """
+    policies = runs[~runs["engine"]]
+    named = policies.groupby("label")[["method", "called"]].first()
+    lines = [
+        {"label": label, "parameter": parameter, "method": rest, "value": value}
+        for label, method, called in named.itertuples(name=None)
+        for parameter, rest, value in _parameters(str(label), str(method), str(called))
+    ]
+    found = []
+    swept = pd.DataFrame(lines, columns=["label", "parameter", "method", "value"])
+    for (parameter, method), group in swept.groupby(["parameter", "method"], sort=True):
+        joined = policies.merge(group[["label", "value"]], on="label")
+        if group["value"].nunique() >= LEAST_VALUES and len(points := _points(joined)):
+            found.append(Curve(str(parameter), str(method), points))
+    return found
+
+
+def by_family(runs: pd.DataFrame, curve: Curve) -> dict[str, Curve]:
+    """Return a curve taken apart by the families of its instances, of whose runs it is."""
+    parts = {
+        str(family): [each for each in curves(part) if (each.parameter, each.method) == _key(curve)]
+        for family, part in runs.groupby("family", sort=True)
+    }
+    return {family: found[0] for family, found in parts.items() if found}
+
+
+def _key(curve: Curve) -> tuple[str, str]:
+    return curve.parameter, curve.method
+
+
+def _points(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the points of a curve over the instances that all of its values were run on."""
+    values = runs["value"].nunique()
+    shared = runs[runs.groupby("id")["value"].transform("nunique").eq(values)]
+    by_seed = shared.sort_values("seed").groupby(["value", "id"])["gap_low"].agg(tuple)
+    means = by_seed.map(lambda gaps: sum(gaps) / len(gaps)).astype(float).groupby("value").mean()
+    spreads = by_seed.groupby("value").agg(spread).astype(float)
+    return pd.DataFrame({"gap": means, "spread": spreads}).reset_index()
+
+
+def _parameters(label: str, method: str, called: str) -> list[tuple[str, str, float]]:
+    """Return each numeric parameter of a method: its name, the label without it, its value."""
+    read = method_of_row(method)
+    own = read_numbers(called) if called else {}
+    if read is not None and read.call is not None:
+        own = {
+            name: float(value)
+            for name, value in read.call.values.items()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        }
+    found = [(name, _without(label, name), value) for name, value in own.items()]
+    shown = _PREDICTION.search(label)
+    try:
+        prediction, told, _ = read_prediction(method.partition(" with ")[2])
+    except MethodError:
+        return found
+    for place, each in enumerate(prediction.parameters):
+        if shown is not None and isinstance(told[each.name], int | float):
+            values = shown[2].split(",")
+            values[place] = each.name
+            rest = f"{label[: shown.start(2)]}{','.join(values)}{label[shown.end(2) :]}"
+            found.append((f"{prediction.name}: {each.name}", rest, float(told[each.name])))
+    return found
+
+
+def _without(label: str, name: str) -> str:
+    """Return a label without one of its parameters; a default is in none."""
+    head, found, tail = label.partition(" with ")
+    head = re.sub(rf"(?<=[(,]){re.escape(name)}=[^,()]*(,|(?=\)))", "", head)
+    return head.replace(",)", ")").replace("()", "") + found + tail

@@ -1,0 +1,31 @@
+"""How to cite kvopt: one entry in three places, and nothing that is not there."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_citation_bibtex_and_package_agree() -> None:
+    """Author, title, version and year; no DOI or address stands for one that there is not."""
+    cited = dict(re.findall(r"^(\S+): (.+)$", text := _text("CITATION.cff"), re.MULTILINE))
+    author = re.search(r"authors:\n  - name: \"(.+)\"\n", text)
+    assert author is not None
+    entry = dict(re.findall(r"^  (\w+) += \{(.+)\},$", _text("docs/citing.md"), re.MULTILINE))
+    project = tomllib.loads(_text("pyproject.toml"))["project"]
+    assert [{"name": author[1]}] == project["authors"]
+    assert entry["author"] == f"{{{author[1]}}}"
+    assert entry["title"].replace("{", "").replace("}", "") == cited["title"].strip('"')
+    assert entry["version"] == cited["version"] == project["version"]
+    assert f"version {project['version']}," in entry["note"]
+    assert cited["date-released"].startswith(entry["year"])
+    keywords = re.findall(r"^  - (\w.*)$", text.partition("keywords:")[2], re.MULTILINE)
+    assert keywords == project["keywords"]
+    assert not re.search(r"10\.\w+/|https?://", text + _text("docs/citing.md"))
+
+
+def _text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")

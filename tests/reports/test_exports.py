@@ -1,0 +1,208 @@
+"""What a paper takes of a report: tables as LaTeX and CSV, spread over seeds, curves, PDF."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from reports.build import build_report, make_report
+from reports.exports import csv_table, latex, latex_table
+from reports.figures.parameter import parameter_figure
+from reports.figures.style import draw_curves, drawing
+from reports.folder import MARKER
+from reports.parts import Figure
+from reports.spread import spread
+from reports.swept import by_family, curves
+from reports.table import Column, Table
+from tests.reports.hostile import hostile_records
+from tests.reports.synthetic import frame, measured_of, record
+
+_HOSTILE = r"\input{x} $a_1^2$ 5 % #1 & ~ [b]* <|>"
+
+
+def _table(**changed: object) -> Table:
+    lines = pd.DataFrame(
+        {
+            "label": [_HOSTILE, "[svf]"],
+            "gap": ["[1.0, 2.5] %", "4.0 %"],
+            "gap_low": [0.01, 0.04],
+            "gap_high": [0.025, 0.04],
+            "spread": [0.003, None],
+            "tel": [1_500_000_000, None],
+        }
+    )
+    columns = (
+        Column("label", "policy", "name"),
+        Column("gap", "mean gap", "share", sort="gap_low", spread="spread"),
+        Column("tel", "TEL, s", "nanoseconds"),
+    )
+    return replace(Table("a-table", "Gap & more", "Gap ≥ 0 − 1.", columns, lines), **changed)  # type: ignore[arg-type]
+
+
+def test_no_name_is_a_command_of_latex() -> None:
+    """Every sign that LaTeX reads as something else is written out, in cells, title and note."""
+    text = latex_table(_table())
+    assert r"\textbackslash{}input\{x\} \$a\_1\textasciicircum{}2\$ 5 \% \#1 \&" in text
+    assert r"\textasciitilde{} {[}b{]}{*} \textless{}\textbar{}\textgreater{}" in text
+    assert r"\caption[Gap \& more]{Gap $\ge$ 0 $-$ 1.}" in text
+    assert r"\label{tab:a-table}" in text
+    assert all(rule in text for rule in (r"\toprule", r"\midrule", r"\bottomrule"))
+    assert r"{[}1.0, 2.5{]} \% $\pm$ 0.30 \%" in text
+    assert text.count(r"\\") == 3  # the head and two lines; none is followed by a bracket
+    assert not re.search(r"\\\\\s*[\[*]", text)
+    assert latex("a\nb\x00") == "a?b?"
+
+
+def test_a_long_table_breaks_over_pages() -> None:
+    """Sixty lines are a longtable, all of them there."""
+    lines = pd.concat([_table().frame] * 30, ignore_index=True)
+    text = latex_table(_table(frame=lines))
+    assert r"\begin{longtable}{lrr}" in text
+    assert text.count("{[}svf{]}") == 30
+
+
+def test_csv_has_numbers() -> None:
+    """Shares as fractions, ends of intervals and the spread apart, seconds as the title says."""
+    rows = list(csv.DictReader(io.StringIO(csv_table(_table()))))
+    assert rows[0] == {
+        "policy": _HOSTILE,
+        "mean gap": "[1.0, 2.5] %",
+        "mean gap, from": "0.01",
+        "mean gap, to": "0.025",
+        "mean gap, ±": "0.003",
+        "TEL, s": "1.5",
+    }
+    assert (rows[1]["mean gap, ±"], rows[1]["TEL, s"]) == ("", "")
+
+
+def test_a_report_has_them_beside_its_tables(tmp_path: Path) -> None:
+    """One of each for every table, with columns of different names, and a PDF for every figure."""
+    rows = frame(*hostile_records("svf"), *hostile_records("mc-sf"))
+    build_report(rows, tmp_path, pages=0, pictures=0)
+    names = (tmp_path / MARKER).read_text().split("\n")
+    stems = {
+        name.removesuffix(".md")
+        for name in names
+        if name.startswith("tables/") and name.endswith(".md")
+    }
+    assert len(stems) > 3
+    for stem in stems:
+        assert (tmp_path / f"{stem}.tex").stat().st_size > 200
+        header = next(csv.reader((tmp_path / f"{stem}.csv").open()))
+        assert len(header) == len(set(header))
+    figures = [name for name in names if name.endswith(".svg")]
+    assert figures
+    for name in figures:
+        assert (tmp_path / name).with_suffix(".pdf").read_bytes().startswith(b"%PDF")
+    # Those of an earlier report go with it.
+    build_report(rows.iloc[:0], tmp_path)
+    assert not list((tmp_path / "tables").glob("*.tex"))
+
+
+def test_the_spread_is_that_of_means_over_the_same_instances() -> None:
+    """Means 0.2 and 0.4 of two seeds: their deviation is 0.1 * sqrt(2); the third lacks a seed."""
+    assert spread([(0.1, 0.2), (0.3, 0.6), (0.9,)]) == pytest.approx(0.1 * 2**0.5)
+    assert pd.isna(spread([(0.1,), (0.3,)]))
+    assert pd.isna(spread([]))
+
+
+def _swept(method: str, *tels: int, family: str = "uniform", **changed: object) -> list[object]:
+    return [
+        record(method=method, instance=family, family=family, tel=tel, seed=seed, **changed)
+        for seed, tel in enumerate(tels)
+    ]
+
+
+def test_boards_show_means_with_their_spread() -> None:
+    """Seeds at 200 and 400 over OPT 100 are gaps of 50 and 75 %; who draws nothing has no ±."""
+    runs = [
+        *_swept("a-max", 200, 400, known_optimum=100),
+        *_swept("svf", 100, known_optimum=100),
+    ]
+    report = make_report(frame(*runs))  # type: ignore[arg-type]
+    boards = {part.slug: part for part in report.parts if isinstance(part, Table)}
+    for slug, key in (("leaderboard", "gap"), ("gaps", "penalised")):
+        table = boards[slug]
+        place = [column.key for column in table.columns].index(key)
+        shown = [row[place].text for row in table.rows(9)]
+        # The deviation of 0.5 and 0.75 is 0.25 / sqrt(2).
+        assert [text.partition(" ± ")[2] for text in shown] == ["", "17.68 %"]
+        assert "± is the standard deviation" in table.note
+
+
+def test_a_parameter_has_a_curve() -> None:
+    """By family of one policy; the default, which no text has, is a point; two values are none."""
+    own = {"own_name": "mine", "told": "with predictions"}
+    runs = []
+    for beta, tels in ((0, (200, 400)), (1, (100, 100)), (2, (400, 400))):
+        text = "file:mine.py" if beta == 1 else f"file:mine.py(beta={beta})"
+        for family in ("uniform", "chat"):
+            called = f"beta={beta},tau=0.5"
+            runs += _swept(text, *tels, family=family, known_optimum=100, called=called, **own)
+    runs += _swept("alpha-beta(alpha=0.1)", 100) + _swept("alpha-beta(alpha=0.2)", 100)
+    found = measured_of(*runs)  # type: ignore[arg-type]
+    (curve,) = curves(found)
+    assert (curve.parameter, curve.method) == ("beta", "mine")
+    assert curve.points["value"].tolist() == [0, 1, 2]
+    assert curve.points["gap"].tolist() == pytest.approx([0.625, 0, 0.75])
+    assert curve.points["spread"].tolist() == pytest.approx([0.25 / 2**0.5, 0, 0])
+    assert list(by_family(found, curve)) == ["chat", "uniform"]
+    drawn = parameter_figure(found)
+    assert drawn is not None
+    told = {(spot.caption.where, spot.caption.value) for spot in drawn.spots}
+    assert ("chat", "beta = 2: mean gap 75.0 %") in told
+    assert len(told) == 6
+
+
+def test_policies_with_one_parameter_share_a_panel() -> None:
+    """A line each over the width of the bins, a point only where all values were run."""
+    runs = [
+        each
+        for width in (5, 10, 20)
+        for policy in ("a-min", "a-max")
+        for each in _swept(f"{policy} with bins(width={width})", 100 + width)
+    ]
+    runs += _swept("a-min with bins(width=5)", 900, family="chat")
+    found = measured_of(*runs)  # type: ignore[arg-type]
+    assert [(each.parameter, each.method) for each in curves(found)] == [
+        ("bins: width", "a-max with bins(width)"),
+        ("bins: width", "a-min with bins(width)"),
+    ]
+    # UB is 105: gaps of 0, 5/110 and 15/120; the instance that one value was run on is in none.
+    assert curves(found)[0].points["gap"].tolist() == pytest.approx([0, 5 / 110, 15 / 120])
+    assert parameter_figure(measured_of(record())) is None
+
+
+def test_curves_that_lie_on_each_other_are_all_seen() -> None:
+    """Of three equal curves the first is widest, and each next one is drawn narrower above it."""
+    values = pd.Series([0.1, 0.5, 1.0]).to_numpy()
+    with drawing(4, 3) as made:
+        axes = made.figure.subplots()
+        curves_drawn = dict.fromkeys("abc", values) | {"d": values / 2}
+        draw_curves(axes, pd.Series([1.0, 2.0, 3.0]).to_numpy(), curves_drawn, list("abcd"))
+        widths = [line.get_linewidth() for line in axes.get_lines()]
+        assert widths[0] > widths[1] + 1 > widths[2] + 2
+        assert widths[2] == widths[3]
+
+
+def test_a_picture_that_fails_leaves_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line on standard error; tables and all other figures are written."""
+
+    def fails(*_: object) -> None:
+        raise RuntimeError("no font")
+
+    monkeypatch.setattr("reports.build.heat_figure", fails)
+    runs = [record(method=method, tel=tel) for method, tel in (("svf", 3), ("mc-sf", 4))]
+    build_report(frame(*runs), tmp_path)
+    assert capsys.readouterr().err == "figure gap-map: could not be drawn: RuntimeError: no font\n"
+    assert (tmp_path / "tables" / "leaderboard.md").is_file()
+    assert not (tmp_path / "figures" / "gap-map.svg").exists()
+    assert any(isinstance(part, Figure) for part in make_report(frame(*runs)).parts)
