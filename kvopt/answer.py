@@ -131,7 +131,8 @@ class Answer:
 
     def _wins(self, other: MethodTotal) -> str:
         verb = "" if other is not self.others[0][1] else "wins "
-        return f"{verb}{_percent_won(-relative(other.total, self.base.total))} %"
+        won = -relative(other.total, self.base.total)
+        return verb + (f"{_percent_won(won)} %" if won > 0 else "nothing")
 
     def _mean(self, total: float) -> str:
         return f"{total / self.requests / self.unit.ticks:.3f}{self.unit.symbol}"

@@ -168,7 +168,7 @@ class Result:
         return request_frame(self.instance, self.timeline, self.slo)
 
     def goodput(self, slo: str) -> float:
-        """Return the requests a second that keep an objective, as in ``ttft:0.5,tpot:0.05``.
+        """Return the requests a second that keep an objective, as in ``ttft:500ms,tpot:50ms``.
 
         Raises
         ------

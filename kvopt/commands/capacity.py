@@ -47,8 +47,8 @@ _SHOWN = {
     },
     interrupted=RESUMES,
     examples=(
-        "trace.csv --gpu h100-80 --model llama3.1-8b --slo ttft:0.5,tpot:50ms",
-        "chat --set n=200 --slo e2el:30 --share 95 --methods vllm-v1,svf --export capacity.csv",
+        "trace.csv --gpu h100-80 --model llama3.1-8b --slo ttft:500ms,tpot:50ms",
+        "chat --set n=200 --slo e2el:30s --share 95 --methods vllm-v1,svf --export capacity.csv",
     ),
     codes="0 done; 1 a method keeps it at no rate; 2 bad usage or input; 6 the store cannot be "
     "used; 130 interrupted",

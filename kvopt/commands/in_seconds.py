@@ -7,7 +7,7 @@ from pathlib import Path
 
 from instances import Instance
 from instances.batch_time import DEFAULT, BatchTime
-from instances.deployments import Deployment, DeploymentError, deployment
+from instances.deployments import GPUS, MODELS, Deployment, DeploymentError, deployment
 from instances.traces.reading import is_trace
 from kvopt.commands import completion
 from kvopt.ranges import read_count
@@ -34,7 +34,7 @@ SLO_OPTION = option(
     "--slo",
     metavar="TEXT",
     type=read_slo,
-    help="objective of goodput, as in ttft:0.5,tpot:50ms,e2el:30",
+    help="objective of goodput, as in ttft:1s,tpot:50ms,e2el:9s",
 )
 #: Lets a command take all options of one run in seconds.
 SERVING_OPTIONS = together(
@@ -62,7 +62,10 @@ def named_deployment(options: Options) -> Deployment | None:
     if len(missing) == len(given) and options.tp is None:
         return None
     if missing:
-        raise UsageError(f"--gpu, --model: expected both, found no {missing[0]}")
+        raise UsageError(
+            f"--gpu, --model: expected both, found no {missing[0]}; GPUs: {', '.join(GPUS)}; "
+            f"models: {', '.join(MODELS)}"
+        )
     try:
         return deployment(options.model, options.gpu, options.tp or 1)
     except DeploymentError as error:

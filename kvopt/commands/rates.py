@@ -46,7 +46,7 @@ EXIT_STORE = 6
     interrupted=RESUMES,
     examples=(
         "trace.csv --memory 61035 --rates 1,2,4,8",
-        "uniform --set n=200 --rates 5,10 --methods mc-sf,svf --slo ttft:0.5 --plot rates.svg",
+        "uniform --set n=200 --rates 5,10 --methods mc-sf,svf --slo ttft:500ms --plot rates.svg",
     ),
     codes="0 done; 1 a method gave no schedule; 2 bad usage or input; 5 a schedule or bound is "
     "refused; 6 the store cannot be used; 130 interrupted",

@@ -55,8 +55,9 @@ def batch_time_of(instance: Instance, wished: BatchTime | None) -> str:
         return DEFAULT if wished is None else wished.name
     if wished is not None:
         raise InSecondsError(
-            f"{instance.name}: its arrivals are in rounds, which have no length: a batch time goes "
-            "with arrivals in seconds"
+            f"{instance.name}: its arrivals are in rounds, which have no length: a batch time "
+            "(--batch-time, --gpu) goes with arrivals in seconds; --rate R draws those of a trace, "
+            "R a second"
         )
     return ""
 

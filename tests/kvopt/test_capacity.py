@@ -47,18 +47,18 @@ def test_the_bound_by_hand() -> None:
     instance = Instance("two", 2, tuple(Request(i, 0, 1, 1) for i in range(2)))
     model = read_batch_time("linear(base=100,prefill=150)")
     (_, gap) = at_rate(instance, 1.0).arrival_times.tolist()
-    for slo in ("e2el:0.3", "ttft:0.3"):
+    for slo in ("e2el:0.3s", "ttft:0.3s"):
         found = capacity_bound(instance, model, read_slo(slo), 1.0)
         assert found == pytest.approx(gap / 0.1e9, rel=1e-6)
     # One of both: 200 ms are within the limit at any rate.
-    assert capacity_bound(instance, model, read_slo("e2el:0.3"), 0.5) == math.inf
-    assert capacity_bound(instance, model, read_slo("tpot:0.3"), 1.0) == math.inf
+    assert capacity_bound(instance, model, read_slo("e2el:0.3s"), 0.5) == math.inf
+    assert capacity_bound(instance, model, read_slo("tpot:0.3s"), 1.0) == math.inf
 
 
 @settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=2, max_size=8),
-    st.sampled_from(["e2el:0.5", "ttft:0.2,tpot:0.05", "ttft:0.15"]),
+    st.sampled_from(["e2el:0.5s", "ttft:0.2s,tpot:0.05s", "ttft:0.15s"]),
     st.floats(0.5, 1.0),
     st.floats(1.0001, 4.0),
 )
@@ -92,7 +92,7 @@ def test_the_command(
 
     monkeypatch.setattr(module, "_probe", probe)
     out, store = tmp_path / "capacity.json", tmp_path / "runs.sqlite"
-    asked = ["chat", "--set", "n=20", "--slo", "ttft:0.2,tpot:0.06", "--methods", "svf,vllm-v1"]
+    asked = ["chat", "--set", "n=20", "--slo", "ttft:0.2s,tpot:0.06s", "--methods", "svf,vllm-v1"]
     asked += ["--export", str(out), "--store", str(store)]
     # vllm-v1 keeps it at no rate.
     assert command.main(asked) == 1
@@ -109,11 +109,11 @@ def test_the_command(
     [
         ([], "slo"),
         (["--slo", "tpop:1"], "tpop"),
-        (["--slo", "ttft:1", "--share", "0"], "expected percent above 0, at most 100"),
-        (["--slo", "ttft:1", "--export", "x.txt"], "expected a name with .csv or .json"),
-        (["--slo", "ttft:1", "--gpu", "h100-80"], "found no --model"),
-        (["--slo", "ttft:1", "--methods", ","], "expected a method"),
-        (["--slo", "ttft:1", "--methods", "bound"], "expected one that makes schedules"),
+        (["--slo", "ttft:1s", "--share", "0"], "expected percent above 0, at most 100"),
+        (["--slo", "ttft:1s", "--export", "x.txt"], "expected a name with .csv or .json"),
+        (["--slo", "ttft:1s", "--gpu", "h100-80"], "found no --model"),
+        (["--slo", "ttft:1s", "--methods", ","], "expected a method"),
+        (["--slo", "ttft:1s", "--methods", "bound"], "expected one that makes schedules"),
     ],
 )
 def test_bad_usage(asked: list[str], says: str, refused: Refused, tmp_path: Path) -> None:
