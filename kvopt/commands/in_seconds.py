@@ -75,13 +75,16 @@ def named_deployment(options: Options) -> Deployment | None:
 def deploy(options: Options, inputs: Iterable[str | Path]) -> None:
     """Take memory and batch time from the model and its GPUs, where they are not given themselves.
 
-    An instance file has a memory of its own, which stays.
+    An instance file has a memory of its own, which stays.  A batch time that names no GPU is that
+    of these, so that vLLM's scheduler has its limits there.
     """
     found = named_deployment(options)
     if found is None:
         return
     if options.batch_time is None:
         options.batch_time = found.batch_time
+    elif (own := read_wish(options.batch_time)) is not None and not own.gpu:
+        options.batch_time += f" on {found.gpu}"
     if options.trace_memory is None and any(map(is_trace, inputs)):
         options.trace_memory = found.served.memory.tokens
 

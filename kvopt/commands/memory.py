@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from instances.deployments import engine_limits
 from instances.kv_memory import GB, GIB, KvMemory, on_the_published
 from kvopt.commands.in_seconds import DEPLOYMENT_OPTIONS, named_deployment
 from support.command import Command, Options, option
@@ -100,6 +101,7 @@ def main(options: Options) -> int:
         print(f"{label:<13}  {text}")
     if served is not None:
         print(f"{'batch time':<13}  {served.batch_time}")
+        print(f"{'vLLM takes':<13}  {engine_limits(served.gpu)}")
     if lines := on_the_published(found):
         print("", *lines, sep="\n")
     return 0
