@@ -108,6 +108,7 @@ def table_text(table: pd.DataFrame) -> str:
         "mean_tpot_ms": "TPOT s",
         "p99_e2el_ms": "E2EL p99",
         "request_throughput": "req/s",
+        "sustained": "sustained",
         **good,
         "evictions": "evictions",
     }
@@ -137,6 +138,8 @@ def bound_lines(instance: Instance, table: pd.DataFrame) -> list[str]:
 def _cell(value: float, name: str) -> str:
     if name == "left" and not math.isnan(value):
         return percent_left(value)
+    if name == "sustained" and not math.isnan(value):
+        return "yes" if value == 1 else "burst"
     digits = {"evictions": 1}.get(name, 3)
     return "-" if math.isnan(value) else f"{value:.{digits}f}"
 

@@ -31,6 +31,7 @@ from kvopt.sweeps.plan import plan
 from schedules.files import parse_schedule
 from schedules.real_time.serving import METRICS, goodput
 from schedules.real_time.slo import Slo
+from schedules.real_time.steadiness import steadiness
 from schedules.real_time.timeline import timeline
 
 #: What bounds the latency from below at every rate.
@@ -125,7 +126,7 @@ def rate_sweep(
     with carried_out(tasks, store, jobs, progress) as ran:
         if ran.left:
             raise KeyboardInterrupt
-        good = {} if slo is None else _goodputs(tasks, ran.store, slo)
+        good, sustained = _on_the_clock(tasks, ran.store, slo)
         bounds = _bounds(tasks, ran.store)
     kept = {key for key, each in ran.shown.items() if each.keeps_tokens}
     apart = {
@@ -134,7 +135,7 @@ def rate_sweep(
         if task.key in kept and not bounds_kept_tokens(instance, task.batch_time)
     }
     most = {} if slo is None else _most_goodputs(tasks, slo)
-    table = _table(ran.rows, bounds, apart, good, most)
+    table = _table(ran.rows, bounds, apart, sustained, good, most)
     table = _with_rates(table, ran.rows["instance_sha256"], drawn)
     answers = _answers(ran.rows, bounds, kept, drawn)
     wrong = [*alarms(list(ran.shown.values())), *_exceeded(ran.rows, bounds, kept)]
@@ -184,16 +185,20 @@ def _with_rates(
     return table.sort_values("rate", kind="stable", ignore_index=True)
 
 
-def _goodputs(tasks: Sequence[Task], store: Store, slo: Slo) -> dict[str, float]:
-    """Return the goodput of each run that has a schedule, from that."""
-    found = {}
+def _on_the_clock(
+    tasks: Sequence[Task], store: Store, slo: Slo | None
+) -> tuple[dict[str, float], dict[str, bool]]:
+    """Return the goodput of each run that has a schedule, and whether it is sustained."""
+    good, sustained = {}, {}
     for task in tasks:
         document = store.schedule(task.key)
         if document is not None and task.instance is not None:
             with contextlib.suppress(ValueError):  # more rounds than there are times kept of
                 times = timeline(task.instance, parse_schedule(document))
-                found[task.key] = goodput(times, slo)
-    return found
+                sustained[task.key] = steadiness(times).sustained
+                if slo is not None:
+                    good[task.key] = goodput(times, slo)
+    return good, sustained
 
 
 def _most_goodputs(tasks: Iterable[Task], slo: Slo) -> dict[str, float]:
@@ -258,6 +263,7 @@ def _table(
     rows: pd.DataFrame,
     bounds: Mapping[str, KnownBound],
     apart: Collection[str],
+    sustained: Mapping[str, bool],
     good: Mapping[str, float],
     most: Mapping[str, float],
 ) -> pd.DataFrame:
@@ -285,6 +291,7 @@ def _table(
             ),
         }
     )
+    table["sustained"] = pd.Series(sustained, dtype="boolean").reindex(table.index)
     if good:
         table["goodput"] = pd.Series(good, dtype="float64").reindex(table.index)
         table["bound_goodput"] = rows["instance_sha256"].map(dict(most))

@@ -18,6 +18,7 @@ from instances.batch_time import read_batch_time
 from instances.traces import TraceOptions
 from instances.traces.reading import read_trace
 from kvopt.commands.rates import main as rates
+from kvopt.commands.rates import table_text
 from kvopt.methods.grammar import read_method
 from kvopt.sweeps.inputs import Wishes
 from kvopt.sweeps.rates import RatesError, rate_sweep, read_rates
@@ -94,6 +95,18 @@ def test_a_sweep_is_resumed_and_agrees_with_the_library(
     assert again.splitlines() == first.splitlines()[-8:-3]
     assert again.split()[:3] == ["rate", "method", "AEL"]
     assert len(again.splitlines()) == 5
+
+
+def test_a_burst_is_called_one(tmp_path: Path) -> None:
+    """Ninety requests of 0.24 s arrive in three minutes or two seconds."""
+    many = Instance("many", 12, tuple(Request(i, 0, 2, 2) for i in range(90)))
+    wishes = Wishes(batch_time=read_batch_time(BATCH), time_limit=2.0)
+    asked = partial(rate_sweep, many, (0.5, 50.0), [read_method("svf")], wishes)
+    table, *_ = asked(store=tmp_path / "runs.sqlite")
+    assert table["sustained"].tolist()[::2] == [True, False]
+    shown = [line.split() for line in table_text(table).splitlines()]
+    place = shown[0].index("sustained") - len(shown[0])
+    assert [line[place] for line in shown[1:]] == ["yes", "burst"]
 
 
 def test_the_figure_has_a_curve_a_method_and_the_bound() -> None:
