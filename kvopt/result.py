@@ -27,6 +27,7 @@ from kvopt.running.batch_time import bounds_kept_tokens
 from kvopt.running.record import Record
 from kvopt.running.task import Finished
 from kvopt.terminal import summary
+from kvopt.waiting import no_request_waits, what_binds
 from schedules import Schedule, Status, write_schedule
 from schedules.files import parse_schedule
 from schedules.gap import gaps
@@ -305,7 +306,8 @@ class Result:
         from schedules.picture import picture_of, save_picture, show_picture  # half a second
 
         schedule = self._some_schedule("to draw")
-        if self.batch_time and self.left is not None and self.best_bound is not None:
+        told = self.batch_time and not self._no_request_waits
+        if told and self.left is not None and self.best_bound is not None:
             # The title says how much is left, as the summary does.
             schedule = replace(schedule, lower_bound=self.best_bound.value)
         figure = picture_of(self.instance, schedule)
@@ -351,6 +353,9 @@ class Result:
         rows += self._of_bounds()
         if self.tel is not None and record.mean_ttft_ms is not None:
             rows += serving_lines(self.timeline, self.slo, self.measured)
+            about = self.method, self.batch_time, instance.memory
+            if binding := what_binds(*about, self.timeline):
+                rows.append(("waiting", binding))
         rows += self._took()
         rows.append(("checker", self._verdict()))
         mismatch = served.mismatch(instance.memory) if served else ""
@@ -358,6 +363,11 @@ class Result:
         told = [note for note in (mismatch, *self.notes) if note not in sentence]
         rows += [("note", note) for note in told]
         return rows + [("answer", str(each)) for each in (self.answer,) if each is not None]
+
+    @property
+    def _no_request_waits(self) -> str:
+        record = self.record
+        return no_request_waits(record.peak_waiting, record.mean_waiting, record.mean_running)
 
     def _of_bounds(self) -> list[tuple[str, str]]:
         """Return the lines on what the schedule is compared with, and on how much is left."""
@@ -374,7 +384,10 @@ class Result:
         if left_over is not None:
             rows.append(("gap %", f"{100 * left_over:.3f}"))
         if left_over is not None and self.batch_time:
-            rows.append(("left to gain", f"at most {percent_left(left_over)} % of the TEL"))
+            told = f"at most {percent_left(left_over)} % of the TEL"
+            if self._no_request_waits:
+                told = f"nothing by order: {self._no_request_waits}"
+            rows.append(("left to gain", told))
             rows.append(("covers", coverage(self.instance, self.batch_time)))
         stated = self.instance.stated_optimum
         if stated is not None and not self.finished.about_the_file:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -114,7 +114,7 @@ def _kept(options: Options) -> str:
     return f"{100 * options.share:g} % of the requests keep {options.slo}"
 
 
-def _none_kept(lowest: Mapping[str, Any], options: Options) -> str:
+def _none_kept(lowest: Mapping[Hashable, Any], options: Options) -> str:
     """Return why no rate is kept, from the run at the lowest one."""
     at = f"at {lowest['rate']:g} a second"
     if math.isnan(lowest["share"]):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -109,80 +110,87 @@ def capacity(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Look for the largest sustained rate at which a share of the requests keeps an objective.
 
-    A run has three parts of the same requests and gaps, warm-up, first half and second half, each
-    one pass of the instance or several: as many as it takes until a half is long enough to tell.
+    A run has three parts of the same requests and gaps, warm-up and two halves, as many passes of
+    the instance each as it takes until a half is long enough to tell.
 
     Parameters
     ----------
-    instance
-        Its prompts and outputs, in its order, again and again; the arrivals are drawn
-        (``instances.arrivals.repeated_at_rate``).
-    share
-        Of the requests, above 0, at most 1.
-    precision
-        By how much a rate that is not kept may be above the one that is told, as a share.
+    share, precision
+        Of the requests, and by how much the next rate may be above the one that is told.
     listen
-        Hears of every run.
+        Hears of every rate.
 
     Returns
     -------
     (pandas.DataFrame, pandas.DataFrame)
         One row a method: ``method``, ``capacity`` (0 where the lowest rate is not kept),
-        ``not_kept`` (infinite where the highest is), ``burst`` (whether that rate keeps the
-        objective only until a burst has drained), and of the run at the capacity ``share``,
-        ``throughput``, ``goodput`` and metrics.  And one row a run, for a picture of throughput and
-        latency.
+        ``not_kept`` (infinite where the highest is), ``burst`` (whether that one would be kept if
+        it were sustained), and of the run at the capacity ``share``, ``throughput``, ``goodput``
+        and metrics.  And one row a rate, for a picture of throughput and latency.
 
     Raises
     ------
-    MethodError, InSecondsError, StoreError, ValueError
-        As :func:`kvopt.compare` says.
-    KeyboardInterrupt
-        If a run was interrupted.
+    MethodError, InSecondsError, StoreError, ValueError, KeyboardInterrupt
+        As :func:`kvopt.compare` says, and if a run was interrupted.
     """
-    batch_time = wishes.batch_time or read_batch_time(DEFAULT)
-    covered = not not_covered(instance, batch_time)
-    most = stability_rate(instance, batch_time).rate if covered else math.inf
+    most = _ceiling(instance, wishes.batch_time or read_batch_time(DEFAULT))
 
     def keeps(method: Method, found: dict[float, Probe], rate: float) -> bool:
-        passes = -(-_FEWEST // len(instance))
-        while True:
-            drawn = repeated_at_rate(instance, rate, 3 * passes, arrival_seed)
-            refuse_rounds_only(drawn, method)
-            section = as_wished(Section("", (read_source(drawn),), (method,)), wishes)
-            probe = _probe(rate, section, slo, jobs, store)
-            # What no scheduler sustains may still be within the tolerance.
-            sustained, enough = probe.sustained and rate <= most, probe.share >= share
-            passes *= 2
-            too_many = 3 * passes * len(instance) > _MOST
-            if not enough or sustained or probe.lengths >= _LONG or too_many:
-                break
-        found[rate] = replace(probe, burst=enough and not sustained)
-        listen(method.text, found[rate])
-        return enough and sustained
+        def run(passes: int) -> Probe:
+            drawn = repeated_at_rate(instance, rate, passes, arrival_seed)
+            return _probe(rate, drawn, method, wishes, slo, jobs, store)
 
-    lines, runs = [], []
-    start = 1.0
+        probe = _long_enough(run, len(instance), share)
+        # What no scheduler sustains may still be within the tolerance.
+        counts, enough = probe.sustained and rate <= most, probe.share >= share
+        found[rate] = replace(probe, burst=enough and not counts)
+        listen(method.text, found[rate])
+        return enough and counts
+
+    lines, runs, start = [], [], 1.0
     for method in methods:
         found: dict[float, Probe] = {}
         low, high = largest_rate(partial(keeps, method, found), start, precision)
         start = low or start
-        shown = shown_method(method.text)
-        burst = high in found and found[high].burst
-        line = {"method": shown, "capacity": low, "not_kept": high, "burst": burst}
-        lines.append(line | _at(found.get(low)))
-        runs += [{"method": shown, "rate": rate} | _at(found[rate]) for rate in sorted(found)]
+        lines.append(_line(method, low, high, found))
+        runs += [_at(method, rate, found[rate]) for rate in sorted(found)]
     return pd.DataFrame(lines), pd.DataFrame(runs)
 
 
-def _at(probe: Probe | None) -> dict[str, float | None]:
-    return {} if probe is None else {"share": probe.share, **probe.metrics}
+def _long_enough(run: Callable[[int], Probe], n: int, share: float) -> Probe:
+    """Run passes of n requests, twice as many each time, until the run can be judged."""
+    passes = -(-_FEWEST // n)
+    while True:
+        probe = run(3 * passes)
+        passes *= 2
+        judged = not probe.share >= share or probe.sustained or probe.lengths >= _LONG
+        if judged or 3 * passes * n > _MOST:
+            return probe
 
 
-def _probe(rate: float, section: Section, slo: Slo, jobs: int, store: str | Path | None) -> Probe:
+def _line(method: Method, low: float, high: float, found: Mapping[float, Probe]) -> dict[str, Any]:
+    line: dict[str, Any] = {"method": shown_method(method.text), "capacity": low, "not_kept": high}
+    line["burst"] = high in found and found[high].burst
+    return line | ({"share": found[low].share, **found[low].metrics} if low in found else {})
+
+
+def _at(method: Method, rate: float, probe: Probe) -> dict[str, Any]:
+    return {"method": shown_method(method.text), "rate": rate, "share": probe.share} | probe.metrics
+
+
+def _probe(
+    rate: float,
+    drawn: Instance,
+    method: Method,
+    wishes: Wishes,
+    slo: Slo,
+    jobs: int,
+    store: str | Path | None,
+) -> Probe:
     """Run a method at a rate; seeds are averaged, and one without a schedule keeps nothing."""
+    refuse_rounds_only(drawn, method)
+    tasks = plan([as_wished(Section("", (read_source(drawn),), (method,)), wishes)])
     shares, steady, found = [], [], []
-    tasks = plan([section])
     with carried_out(tasks, store, jobs, False) as ran:
         if ran.left:
             raise KeyboardInterrupt
@@ -250,6 +258,12 @@ class StabilityRate:
             f"M / (b E[g]) = {self.memory:,} / ({seconds:.4g} s * {self.held:,.0f}) = "
             f"{self.rate:.4g} a second"
         )
+
+
+def _ceiling(instance: Instance, batch_time: BatchTime) -> float:
+    """Return the rate that no scheduler sustains more than; infinite where none is proved."""
+    covered = not not_covered(instance, batch_time)
+    return stability_rate(instance, batch_time).rate if covered else math.inf
 
 
 def stability_rate(instance: Instance, batch_time: BatchTime) -> StabilityRate:

@@ -15,8 +15,7 @@ from schedules.real_time.timeline import Timeline
 
 #: Of the arrivals: by how much throughput may stay behind, and the backlog grow.
 TOLERANCE = 0.02
-_OF_REQUESTS = ("arrivals", "begins", "first_tokens", "completions")
-_OF_REQUESTS += ("evictions", "recomputed", "prompts", "outputs")
+_OF_REQUESTS = "arrivals begins first_tokens completions evictions recomputed prompts outputs"
 #: A third lasts so many times the mean time from a request's first round to its last, at least.
 LEAST = 5
 
@@ -78,7 +77,7 @@ def behind_warm_up(timeline: Timeline) -> Timeline:
     The gaps between tokens are left out, since they do not say whose they are.
     """
     order = np.argsort(timeline.arrivals, kind="stable")[len(timeline.arrivals) // 3 :]
-    kept = {name: getattr(timeline, name)[order] for name in _OF_REQUESTS}
+    kept = {name: getattr(timeline, name)[order] for name in _OF_REQUESTS.split()}
     return replace(timeline, **kept, gaps=timeline.gaps[:0], gap_counts=timeline.gap_counts[:0])
 
 

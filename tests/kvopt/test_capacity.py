@@ -20,7 +20,7 @@ from instances.arrivals import at_rate, repeated_at_rate
 from instances.batch_time import read_batch_time
 from kvopt.commands import capacity as command
 from kvopt.methods.grammar import read_method
-from kvopt.suites import Section
+from kvopt.methods.method import Method
 from kvopt.sweeps import capacity as module
 from kvopt.sweeps.capacity import HIGHEST, LOWEST, Probe, capacity, largest_rate, stability_rate
 from kvopt.sweeps.inputs import Wishes
@@ -99,10 +99,14 @@ def test_the_command(
     """One line a method, the table as JSON, and what no scheduler reaches."""
     most = {"svf": 4.0, "vllm-v1": 0.0}
 
-    def probe(rate: float, section: Section, *_: object) -> Probe:
-        (method,) = section.methods
+    def probe(rate: float, drawn: Instance, method: Method, *_: object) -> Probe:
+        assert len(drawn) == 3 * 400
         share = 1.0 if rate <= most[method.text] or method.text == "svf" else 0.5
-        metrics = {"throughput": rate, "mean_ttft_ms": 30.0, "p99_ttft_ms": 40.0}
+        metrics: dict[str, float | None] = {
+            "throughput": rate,
+            "mean_ttft_ms": 30.0,
+            "p99_ttft_ms": 40.0,
+        }
         metrics |= {"mean_tpot_ms": 5.0, "p99_tpot_ms": 6.0, "output_throughput": 1.0}
         return Probe(rate, share, rate <= most[method.text], 20.0, metrics=metrics)
 
@@ -131,8 +135,8 @@ def test_a_run_is_as_long_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its passes are doubled until it is sustained, fails, or grows after 20 times in service."""
     runs: list[tuple[float, int]] = []
 
-    def probe(rate: float, section: Section, *_: object) -> Probe:
-        passes = int(section.sources[0].name.rpartition("_x")[2])
+    def probe(rate: float, drawn: Instance, *_: object) -> Probe:
+        passes = len(drawn) // 100
         runs.append((rate, passes))
         return Probe(rate, 0.5 if 1 < rate < 2 else 1.0, rate < 2 and passes > 30, passes / 4)
 

@@ -26,7 +26,10 @@ def _made(served: list[float], gap: float = 1.0) -> Timeline:
         begins=arrivals,
         first_tokens=ends,
         completions=ends,
-        **dict.fromkeys(("evictions", "recomputed", "prompts", "outputs"), ones),
+        evictions=ones,
+        recomputed=ones,
+        prompts=ones,
+        outputs=ones,
     )
 
 
