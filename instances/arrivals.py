@@ -75,10 +75,41 @@ def at_rate(instance: Instance, rate: float, seed: int = 0) -> Instance:
     ValueError
         If the rate is so low that arrivals are beyond 146 years, or the seed is negative.
     """
+    times = drawn_times(Draws(seed), len(instance), rate)
+    name = f"{instance.name}_rate{rate:g}" + (f"_seed{seed}" if seed else "")
+    return _in_seconds(instance, name, _arriving_at(instance, as_seconds(times)))
+
+
+def repeated_at_rate(instance: Instance, rate: float, passes: int, seed: int = 0) -> Instance:
+    """Return an instance whose requests arrive again and again, exactly ``rate`` a second.
+
+    A pass has the gaps of :func:`at_rate`, the one behind its last request included, scaled so that
+    its n requests last n / rate seconds; the next pass is the same, later by so much.
+
+    Raises
+    ------
+    ValueError
+        As :func:`at_rate` does.
+    """
+    n = len(instance)
+    *times, whole = drawn_times(Draws(seed), n + 1, 1.0)
+    if passes * n / rate * NANOSECONDS > 2**62:
+        raise ValueError(f"rate: expected arrivals within 146 years, found {rate} a second")
+    length = round(n / rate * NANOSECONDS)
+    moved = [time * length // whole + each * length for each in range(passes) for time in times]
+    requests = tuple(
+        replace(instance.requests[position % n], id=position, arrival=arrival)
+        for position, arrival in enumerate(as_seconds(moved))
+    )
+    name = f"{instance.name}_rate{rate:g}_x{passes}" + (f"_seed{seed}" if seed else "")
+    return _in_seconds(instance, name, requests)
+
+
+def _in_seconds(instance: Instance, name: str, requests: tuple[Request, ...]) -> Instance:
     return replace(
         instance,
-        name=f"{instance.name}_rate{rate:g}" + (f"_seed{seed}" if seed else ""),
-        requests=_arriving_at(instance, as_seconds(drawn_times(Draws(seed), len(instance), rate))),
+        name=name,
+        requests=requests,
         time_unit="second",
         known_optimum=None,
         known_optimum_reason=None,

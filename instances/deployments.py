@@ -67,6 +67,26 @@ class Model:
 
 
 @dataclass(frozen=True)
+class EngineLimits:
+    """What vLLM takes on a GPU unless it is told otherwise (0.32.0, vllm/engine/arg_utils.py).
+
+    Attributes
+    ----------
+    server, offline
+        Tokens that a round processes at most (``max_num_batched_tokens``), as a server and not.
+    running
+        Requests that run at a time at most (``max_num_seqs``).
+    """
+
+    server: int
+    offline: int
+    running: int
+
+    def __str__(self) -> str:
+        return f"{self.server:,} tokens a round, {self.running:,} requests at a time"
+
+
+@dataclass(frozen=True)
 class Gpu:
     """A GPU by its data sheet.
 
@@ -86,6 +106,15 @@ class Gpu:
     memory: int
     teraflops: float
     bandwidth: float
+
+    @property
+    def engine_limits(self) -> EngineLimits:
+        """The limits that vLLM takes here, by the memory and by whether it is an A100."""
+        if self.memory >= 160:
+            return EngineLimits(16384, 16384, 1024)
+        if self.memory >= 70 and not self.name.startswith("A100"):
+            return EngineLimits(8192, 16384, 1024)
+        return EngineLimits(2048, 8192, 256)
 
 
 MODELS = {
@@ -114,13 +143,23 @@ GPUS = {
 }
 
 
+#: The GPU of the default batch time, and of one that names none.
+DEFAULT_GPU = "a100-80"
+
+
+def engine_limits(gpu: str) -> EngineLimits:
+    """Return what vLLM takes on a GPU of the table; without a name on an A100."""
+    return GPUS[gpu or DEFAULT_GPU].engine_limits
+
+
 @dataclass(frozen=True)
 class Deployment:
     """A model on some GPUs of a kind, and the text of a batch time that goes with it.
 
-    That is fitted to ``measured`` rounds, or else computed.
+    That is fitted to ``measured`` rounds, or else computed; ``gpu`` is the name in the table.
     """
 
+    gpu: str
     batch_time: str
     served: Served
     measured: bool
@@ -136,10 +175,10 @@ def deployment(model: str, gpu: str, tp: int = 1) -> Deployment:
         fit.
     """
     model, gpu = known(model, gpu)
-    if (model, gpu, tp) == ("llama2-70b", "a100-80", 2):
-        return Deployment("llama2-70b-2xa100", LLAMA2_70B_2XA100, measured=True)
+    if (model, gpu, tp) == ("llama2-70b", DEFAULT_GPU, 2):
+        return Deployment(gpu, "llama2-70b-2xa100", LLAMA2_70B_2XA100, measured=True)
     name = f"computed(model={model},gpu={gpu},tp={tp})"
-    return Deployment(name, served_by(model, gpu, tp), measured=False)
+    return Deployment(gpu, name, served_by(model, gpu, tp), measured=False)
 
 
 def known(model: str, gpu: str) -> tuple[str, str]:
@@ -150,7 +189,18 @@ def known(model: str, gpu: str) -> tuple[str, str]:
     DeploymentError
         If there is none of the name, with the nearest ones.
     """
-    return _known("model", model, MODELS), _known("GPU", gpu, GPUS)
+    return _known("model", model, MODELS), known_gpu(gpu)
+
+
+def known_gpu(gpu: str) -> str:
+    """Return a GPU as the table names it.
+
+    Raises
+    ------
+    DeploymentError
+        If there is none of the name, with the nearest ones.
+    """
+    return _known("GPU", gpu, GPUS)
 
 
 def _known(what: str, name: str, table: dict[str, Model] | dict[str, Gpu]) -> str:

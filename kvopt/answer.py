@@ -25,7 +25,10 @@ from kvopt.methods.knowledge import (
 )
 from kvopt.methods.witness import is_own
 from kvopt.running.task import Finished
+from kvopt.waiting import no_request_waits, what_binds
+from schedules.files import parse_schedule
 from schedules.model import any_kept
+from schedules.real_time.timeline import timeline
 from support.text import counted
 
 #: The policy that all are compared with, where it was run: what runs in production.
@@ -49,12 +52,16 @@ class MethodTotal:
         What it knows; of a solver the outputs and all arrivals.
     total
         The sum of its TELs, rounds or nanoseconds.
+    no_request_waits, binding
+        That no request waits under it, and what is waited for (:mod:`kvopt.waiting`); else empty.
     """
 
     label: str
     method: str
     knowledge: Knowledge
     total: float
+    no_request_waits: str = ""
+    binding: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,7 +104,7 @@ class Answer:
         yield self.base.label, True
         rounds = " rounds" if self.unit is ROUNDS else ""
         mean = f"{self._mean(self.base.total)}{rounds} a request"
-        yield f"{')' if vllm else ''} leaves {self._leaves()} % of {mean}", False
+        yield f"{')' if vllm else ''} leaves {self._leaves(mean)}", False
         said = ""
         for words, other in self.others:
             named = "" if words == said else f"{words} "
@@ -108,6 +115,8 @@ class Answer:
             yield f"{', ' if other.label else ''}{self._mean(other.total)})", False
         if self.bound is not None:
             yield self._no_schedule(self.bound), False
+        if self.base.binding:
+            yield f"; {self.base.binding}", False
         yield f" ({counted(self.instances, 'instance')}).", False
 
     @property
@@ -123,15 +132,18 @@ class Answer:
             return None
         return left(math.ceil(self.base.total), self.bound)
 
-    def _leaves(self) -> str:
+    def _leaves(self, mean: str) -> str:
         low = _percent_won(self.won)
+        if self.base.no_request_waits and float(low) == 0:
+            return f"nothing that order could win of {mean}, for {self.base.no_request_waits}"
         if self.left is None:
-            return f"at least {low}"
-        return f"between {low} and {percent_left(self.left)}"
+            return f"at least {low} % of {mean}"
+        return f"between {low} and {percent_left(self.left)} % of {mean}"
 
     def _wins(self, other: MethodTotal) -> str:
         verb = "" if other is not self.others[0][1] else "wins "
-        return f"{verb}{_percent_won(-relative(other.total, self.base.total))} %"
+        won = -relative(other.total, self.base.total)
+        return verb + (f"{_percent_won(won)} %" if won > 0 else "nothing")
 
     def _mean(self, total: float) -> str:
         return f"{total / self.requests / self.unit.ticks:.3f}{self.unit.symbol}"
@@ -167,7 +179,12 @@ def totals(instance: Instance, runs: Iterable[Finished]) -> Iterator[MethodTotal
             text, told = policy, ""
         kept = any_kept((run.schedule or {}).get("kept"))
         known = knowledge(text, told).on(instance)
-        yield MethodTotal(marked(text, record.own_name, kept=kept), text, known, record.tel)
+        label, told = marked(text, record.own_name, kept=kept), ""
+        idle = no_request_waits(record.peak_waiting, record.mean_waiting, record.mean_running)
+        if policy_name(text) == BASE and run.schedule is not None and record.peak_waiting:
+            times = timeline(instance, parse_schedule(run.schedule))
+            told = what_binds(text, record.batch_time, instance.memory, times)
+        yield MethodTotal(label, text, known, record.tel, idle, told)
 
 
 def marked(method: str, own_name: str = "", *, kept: bool = False) -> str:

@@ -27,6 +27,7 @@ from kvopt.running.batch_time import bounds_kept_tokens
 from kvopt.running.record import Record
 from kvopt.running.task import Finished
 from kvopt.terminal import summary
+from kvopt.waiting import no_request_waits, what_binds
 from schedules import Schedule, Status, write_schedule
 from schedules.files import parse_schedule
 from schedules.gap import gaps
@@ -171,7 +172,7 @@ class Result:
         return request_frame(self.instance, self.timeline, self.slo)
 
     def goodput(self, slo: str) -> float:
-        """Return the requests a second that keep an objective, as in ``ttft:0.5,tpot:0.05``.
+        """Return the requests a second that keep an objective, as in ``ttft:500ms,tpot:50ms``.
 
         Raises
         ------
@@ -309,7 +310,8 @@ class Result:
 
         # Titled as the summary has it: a file of one's own goes by its own name.
         schedule = replace(self._some_schedule("to draw"), method=self._named)
-        if self.batch_time and self.left is not None and self.best_bound is not None:
+        told = self.batch_time and not self._no_request_waits
+        if told and self.left is not None and self.best_bound is not None:
             # The title says how much is left, as the summary does.
             schedule = replace(schedule, lower_bound=self.best_bound.value)
         figure = picture_of(self.instance, schedule)
@@ -355,6 +357,9 @@ class Result:
         rows += self._of_bounds()
         if self.tel is not None and record.mean_ttft_ms is not None:
             rows += serving_lines(self.timeline, self.slo, self.measured)
+            about = self.method, self.batch_time, instance.memory
+            if binding := what_binds(*about, self.timeline):
+                rows.append(("waiting", binding))
         rows += self._took()
         rows.append(("checker", self._verdict()))
         mismatch = served.mismatch(instance.memory) if served else ""
@@ -369,6 +374,11 @@ class Result:
             return [("answer", missing(self.unrun))] if self.unrun else []
         told = f"{', '.join(self.unrun)}, within the limit; see --time-limit"
         return [("answer", str(self.answer)), *([("not run", told)] if self.unrun else [])]
+
+    @property
+    def _no_request_waits(self) -> str:
+        record = self.record
+        return no_request_waits(record.peak_waiting, record.mean_waiting, record.mean_running)
 
     def _of_bounds(self) -> list[tuple[str, str]]:
         """Return the lines on what the schedule is compared with, and on how much is left."""
@@ -385,7 +395,10 @@ class Result:
         if left_over is not None:
             rows.append(("gap %", f"{100 * left_over:.3f}"))
         if left_over is not None and self.batch_time:
-            rows.append(("left to gain", f"at most {percent_left(left_over)} % of the TEL"))
+            told = f"at most {percent_left(left_over)} % of the TEL"
+            if self._no_request_waits:
+                told = f"nothing by order: {self._no_request_waits}"
+            rows.append(("left to gain", told))
             rows.append(("covers", coverage(self.instance, self.batch_time)))
         stated = self.instance.stated_optimum
         if stated is not None and not self.finished.about_the_file:

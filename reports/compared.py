@@ -14,6 +14,7 @@ import pandas as pd
 from instances.time_unit import TimeUnit, unit_of
 from kvopt.answer import Answer, MethodTotal, answer, is_base, percent, relative
 from kvopt.methods.knowledge import Knowledge, knowledge
+from kvopt.waiting import no_request_waits
 from reports.interval import at_most, shares
 from reports.spread import spread, spread_note
 from reports.table import Column, Table, time_column
@@ -157,10 +158,14 @@ def _answer(unit: Unit, lines: pd.DataFrame, ids: pd.Series) -> Answer | None:
     # In seconds the detail of a run says so; in rounds rows of before may not.
     kept = runs["kept" if unit.batch_time else "preempts"]
     outcomes = lines.dropna(subset="total")
+    metrics = runs.groupby("label")[["peak_waiting", "mean_waiting", "mean_running"]]
+    waiting = metrics.agg(partial(pd.Series.mean, skipna=False)).astype(float)
     return answer(
         [
-            MethodTotal(*each)
-            for each in outcomes[["label", "method", "knows", "total"]].itertuples(index=False)
+            MethodTotal(label, method, knows, total, no_request_waits(*waiting.loc[label]))
+            for label, method, knows, total in outcomes[
+                ["label", "method", "knows", "total"]
+            ].itertuples(index=False)
         ],
         bound=int(bounds.sum()) if bounds.notna().all() else None,
         covers_kept=all(map(bounds_hold, runs["detail"], kept)),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from instances.time_unit import SECONDS
+from kvopt.store.export import frame_csv
 from reports.parts import Report
 from reports.table import Column, Table
 
@@ -85,7 +86,7 @@ def csv_table(table: Table) -> str:
             columns[f"{column.title}, to"] = frame[f"{column.sort.removesuffix('low')}high"]
         if column.spread is not None:
             columns[f"{column.title}, ±"] = frame[column.spread]
-    return pd.DataFrame(columns).to_csv(index=False, lineterminator="\n")
+    return frame_csv(pd.DataFrame(columns))
 
 
 def _values(values: pd.Series, column: Column) -> pd.Series:

@@ -37,13 +37,14 @@ from heuristics.policy import (
     State,
 )
 from heuristics.queues import exact
+from instances.deployments import engine_limits
 
-#: Tokens of a round that the engine takes on an A100, as a server and for offline use.
-SERVER_BUDGET, OFFLINE_BUDGET = 2048, 8192
+_A100 = engine_limits("")
 _BUDGET = (
-    f"tokens that one round may process (0: the engine's on an A100, {SERVER_BUDGET} with chunks, "
-    f"{OFFLINE_BUDGET} without)"
+    f"tokens that one round may process (0: the engine's on the GPU of the batch time; on an A100 "
+    f"{_A100.server} with chunks, {_A100.offline} without)"
 )
+_RUNNING = f"most requests that run at a time (0: the engine's there; on an A100 {_A100.running})"
 
 
 class _BlockRules:
@@ -226,7 +227,9 @@ def rules(known: Known) -> Rules:
     chunk = values.pop("chunk")
     # In rounds a tick is a round.
     cut = known.ticks > 1 if chunk == "auto" else chunk == "yes"
-    values["budget"] = values["budget"] or (SERVER_BUDGET if cut else OFFLINE_BUDGET)
+    limits = engine_limits(known.batch_time.gpu)
+    values["budget"] = values["budget"] or (limits.server if cut else limits.offline)
+    values["running"] = values["running"] or limits.running
     return (_ChunkRules if cut else _BlockRules)(known, **values)
 
 
@@ -238,7 +241,7 @@ POLICY = RoundPolicy(
     parameters=(
         Parameter("block", 1, 1, 4096, "tokens of a block of memory (the engine: 16)", True),
         Parameter("budget", 0, 0, 1e9, _BUDGET, True),
-        Parameter("running", 256, 1, 1e9, "most requests that run at a time", True),
+        Parameter("running", 0, 0, 1e9, _RUNNING, True),
         Parameter("watermark", 0.0, 0.0, 0.9, "share of blocks kept free at admission"),
         Choice("chunk", ("auto", "yes", "no"), "prompts are cut at the budget (auto: in seconds)"),
     ),

@@ -83,6 +83,9 @@ class BatchTime:
         One line on where the numbers come from, with their error where it is known.
     served
         The model and GPUs that the numbers are of, with their memory; None where it is not stated.
+    gpu
+        The GPU by its name in ``instances.deployments``, whose limits vLLM's scheduler takes; empty
+        where it is not stated.
 
     Raises
     ------
@@ -99,6 +102,7 @@ class BatchTime:
     range: Range | None = None
     origin: str = field(default="", compare=False)
     served: Served | None = field(default=None, compare=False)
+    gpu: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         for value in self.coefficients:

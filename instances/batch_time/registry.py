@@ -1,16 +1,19 @@
 """The batch-time models, found by looking into ``kinds``, and the text that names one.
 
-``NAME`` or ``NAME(option=value, ...)``; the numbers of a model are decimal milliseconds.
+``NAME`` or ``NAME(option=value, ...)``, and `` on GPU`` behind it for numbers that do not say on
+which GPU they hold; the numbers of a model are decimal milliseconds.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 
 from instances.batch_time import kinds
 from instances.batch_time.batch_time_kind import BatchTimeKind
 from instances.batch_time.model import BatchTime, BatchTimeError
+from instances.deployments import DeploymentError, known_gpu
 from support.declared import declared
 from support.text import did_you_mean, find_name, printable, unknown_name
 
@@ -18,6 +21,7 @@ from support.text import did_you_mean, find_name, printable, unknown_name
 DEFAULT = "llama2-70b-2xa100"
 #: Longest text of a batch time; a path may be long.
 _LONGEST = 4000
+_ON_GPU = re.compile(r"\s+on\s+([^\s()]+)\s*$", re.IGNORECASE)
 
 
 @cache
@@ -42,8 +46,8 @@ def read_batch_time(text: str) -> BatchTime:
     BatchTimeError
         If there is no such model, or its options or its file are not right.
     """
-    kind, inside = _kind_of(text)
-    return kind.build(inside if kind.takes_file else _options(kind, inside))
+    kind, inside, gpu = _kind_of(text)
+    return _on_gpu(kind.build(inside if kind.takes_file else _options(kind, inside)), gpu)
 
 
 def parse_batch_time(text: str) -> BatchTime:
@@ -54,24 +58,38 @@ def parse_batch_time(text: str) -> BatchTime:
     BatchTimeError
         If there is no such model, its options are not right, or it is to be fitted to a file.
     """
-    kind, inside = _kind_of(text)
+    kind, inside, gpu = _kind_of(text)
     if kind.takes_file:
         raise BatchTimeError(
             f"batch time {printable(text, 60)!r} names a file, expected its numbers: linear(...)"
         )
-    return kind.build(_options(kind, inside))
+    return _on_gpu(kind.build(_options(kind, inside)), gpu)
 
 
-def _kind_of(text: str) -> tuple[BatchTimeKind, str]:
-    """Return the kind that a text names, and what stands in its parentheses."""
-    name, opened, rest = text[:_LONGEST].strip().partition("(")
+def _on_gpu(model: BatchTime, gpu: str) -> BatchTime:
+    """Return a model on a GPU that stands behind it, if one does."""
+    if not gpu:
+        return model
+    try:
+        found = known_gpu(gpu)
+    except DeploymentError as error:
+        raise BatchTimeError(f"batch time {model.name}: {error}") from None
+    if model.gpu:
+        raise BatchTimeError(f"batch time {model.name} is that of {model.gpu}: leave out on {gpu}")
+    return replace(model, name=f"{model.name} on {found}", gpu=found)
+
+
+def _kind_of(text: str) -> tuple[BatchTimeKind, str, str]:
+    """Return the kind that a text names, what stands in its parentheses, and the GPU behind."""
+    text, *named = _ON_GPU.split(text[:_LONGEST].strip(), maxsplit=1)
+    name, opened, rest = text.partition("(")
     known = batch_times()
     found = find_name(name.strip(), known)
     if found is None:
         raise BatchTimeError(unknown_name("batch time", printable(name.strip(), 60), known))
     if bool(opened) != rest.endswith(")"):
         raise BatchTimeError(f"batch time {printable(text, 60)!r}: expected {found}(...)")
-    return known[found], rest[:-1]
+    return known[found], rest[:-1], named[0] if named else ""
 
 
 def _options(kind: BatchTimeKind, inside: str) -> dict[str, str]:

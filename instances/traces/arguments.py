@@ -27,6 +27,13 @@ def _time(text: str) -> float:
     return value
 
 
+def _tokens(text: str) -> int:
+    try:
+        return read_integer(text, 1, MAX_TOKENS)
+    except ValueError as error:
+        raise ValueError(f"{error}; kvopt memory computes the tokens of GPUs") from None
+
+
 def _option(name: str, help: str, **settings: Any) -> Callable[[Any], Any]:
     stored = _PREFIX + name.removeprefix("--").replace("-", "_")
     return option(name, stored, group="Traces (docs/traces.md)", help=help, **settings)
@@ -36,7 +43,7 @@ def _option(name: str, help: str, **settings: Any) -> Callable[[Any], Any]:
 TRACE_OPTIONS = together(
     _option(
         "--memory",
-        type=lambda text: read_integer(text, 1, MAX_TOKENS),
+        type=_tokens,
         metavar="M",
         help="memory in tokens, which a trace does not state",
     ),

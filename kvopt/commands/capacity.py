@@ -1,14 +1,17 @@
-"""The command ``kvopt capacity``: the largest rate at which an objective is kept, by policy."""
+"""The command ``kvopt capacity``: the largest sustained rate that keeps an objective."""
 
 from __future__ import annotations
 
 import math
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 import click
 import pandas as pd
 
+from formulations.valid.loads import not_covered
 from instances import InfeasibleInstanceError, InstanceFileError
 from instances.batch_time import DEFAULT, read_batch_time
 from kvopt.commands.in_seconds import deploy
@@ -26,9 +29,10 @@ from kvopt.methods.grammar import MethodError, read_methods
 from kvopt.methods.knowledge import only_bounds
 from kvopt.store import StoreError
 from kvopt.store.export import frame_csv
-from kvopt.sweeps.capacity import HIGHEST, Probe, capacity, capacity_bound
+from kvopt.sweeps.capacity import Probe, StabilityRate, capacity, stability_rate
 from support.command import Command, Options
 from support.outputs import PICTURES, OutputError
+from support.text import counted
 from support.usage import UsageError
 
 if TYPE_CHECKING:
@@ -40,6 +44,7 @@ EXIT_BAD_INPUT = 2
 EXIT_STORE = 6
 #: Columns of the table, with the factor to what is shown.
 _SHOWN = {
+    "throughput": ("req/s", 1.0),
     "goodput": ("good/s", 1.0),
     "output_throughput": ("tokens/s", 1.0),
     "mean_ttft_ms": ("TTFT s", 0.001),
@@ -60,18 +65,19 @@ _SHOWN = {
     },
     interrupted=RESUMES,
     examples=(
-        "trace.csv --gpu h100-80 --model llama3.1-8b --slo ttft:0.5,tpot:50ms",
-        "chat --set n=200 --slo e2el:30 --share 95 --methods vllm-v1,svf --export capacity.csv",
+        "trace.csv --gpu h100-80 --model llama3.1-8b --slo ttft:500ms,tpot:50ms",
+        "chat --set n=200 --slo e2el:30s --share 95 --methods vllm-v1,svf --export capacity.csv",
     ),
     codes="0 done; 1 a method keeps it at no rate; 2 bad usage or input; 6 the store cannot be "
     "used; 130 interrupted",
 )
 @CAPACITY
 def main(options: Options) -> int:
-    """Find the largest rate of arrivals at which nearly all requests keep an objective.
+    """Find the largest sustained rate at which most requests keep an objective.
 
-    INPUT is a trace, a family or an instance, whose requests arrive as those of kvopt rates.  The
-    rate is looked for by bisection, for each method by itself.  Runs are stored.
+    The requests of INPUT, a trace, a family or an instance, arrive again and again, three times at
+    least: warm-up and two halves.  A rate counts if throughput follows it in the halves and the
+    backlog does not grow from one to the other; else it is a burst.  Runs are stored.
     """
     deploy(options, [options.input])
     methods = [each for each in read_methods((options.methods,)) if not only_bounds(each.text)]
@@ -80,54 +86,81 @@ def main(options: Options) -> int:
     suffixes = {"export": (".csv", ".json"), "plot": PICTURES}
     instance, wishes = prepared(options, "kvopt capacity says", suffixes)
     tell_unread(options, methods, wishes)
-    table, runs = capacity(
-        instance,
-        methods,
-        wishes,
-        options.slo,
-        share=options.share,
-        precision=options.precision,
-        arrival_seed=options.arrivals,
-        jobs=options.jobs,
-        store=store_of(options),
-        listen=(lambda *_: None) if options.quiet else _tell,
-    )
-    most = capacity_bound(
-        instance,
-        wishes.batch_time or read_batch_time(DEFAULT),
-        options.slo,
-        options.share,
-        options.arrivals,
-    )
+    try:
+        table, runs = capacity(
+            instance,
+            methods,
+            wishes,
+            options.slo,
+            share=options.share,
+            precision=options.precision,
+            arrival_seed=options.arrivals,
+            jobs=options.jobs,
+            store=store_of(options),
+            listen=(lambda *_: None) if options.quiet else _tell,
+        )
+    except ValueError as error:
+        if isinstance(error, MethodError | UsageError):
+            raise
+        raise UsageError(str(error)) from None
+    batch_time = wishes.batch_time or read_batch_time(DEFAULT)
+    stability = stability_rate(instance, batch_time)
+    table.insert(3, "stability_rate", stability.rate)
     print(table_text(table))
+    for line in table[table["capacity"].eq(0)].to_dict("records"):
+        lowest = runs[runs["method"].eq(line["method"]) & runs["rate"].eq(line["not_kept"])]
+        print(f"{line['method']}: {_none_kept(lowest.to_dict('records')[0], options)}")
     if not options.quiet:
         print(f"{_kept(options)}; rates in requests a second")
-        if most < HIGHEST:
-            print(f"no scheduler keeps it above {most:.4g} (docs/serving.md)")
-    if not _written(table.assign(bound=most), runs, deployment(instance, wishes), options):
+        print(_stable(stability, len(instance), not_covered(instance, batch_time)))
+    if not _written(table, runs, deployment(instance, wishes), options):
         return EXIT_BAD_INPUT
     return EXIT_OK if table["capacity"].gt(0).all() else EXIT_FAILED
 
 
 def _tell(method: str, probe: Probe) -> None:
     kept = "no schedule" if math.isnan(probe.share) else f"{100 * probe.share:.1f} % keep it"
-    print(f"{method} at {probe.rate:.4g}: {kept}", file=sys.stderr)
+    burst = f", a burst: {probe.metrics['throughput']:.4g} are completed" if probe.burst else ""
+    print(f"{method} at {probe.rate:.4g}: {kept}{burst}", file=sys.stderr)
 
 
 def _kept(options: Options) -> str:
     return f"{100 * options.share:g} % of the requests keep {options.slo}"
 
 
+def _none_kept(lowest: Mapping[Hashable, Any], options: Options) -> str:
+    """Return why no rate is kept, from the run at the lowest one."""
+    at = f"at {lowest['rate']:g} a second"
+    if math.isnan(lowest["share"]):
+        return f"no rate keeps {options.slo}: no schedule {at}"
+    took = ", ".join(
+        f"{_cell(lowest[f'mean_{each.name}_ms'], 0.001)} s {each.name.upper()} "
+        f"(p99 {_cell(lowest[f'p99_{each.name}_ms'], 0.001)})"
+        for each in fields(options.slo)
+        if getattr(options.slo, each.name) is not None
+    )
+    return f"no rate keeps {options.slo}: a request alone takes {took}, {at}"
+
+
+def _stable(stability: StabilityRate, n: int, exception: str) -> str:
+    known = f"known to {100 * stability.error:.0f} % from {counted(n, 'request')}"
+    ceiling = "" if exception else "; no scheduler sustains more (docs/serving.md)"
+    return f"stability rate {stability}, {known}{ceiling}"
+
+
 def table_text(table: pd.DataFrame) -> str:
     """Return the aligned table: one line a method, at the largest rate that it keeps."""
     lines = []
     for line in table.to_dict("records"):
-        low, high = float(line["capacity"]), float(line["not_kept"])
+        low, high, stable = (
+            float(line[name]) for name in ("capacity", "not_kept", "stability_rate")
+        )
         figures = [_cell(line.get(name), factor) for name, (_, factor) in _SHOWN.items()]
         kept = _cell(line.get("share"), 100.0, 1)
-        lines.append([line["method"], f"{low:.4g}", f"{high:.4g}", kept, *figures])
+        above = f"{high:.4g}" + (" burst" if line["burst"] else "")
+        lines.append([line["method"], f"{low:.4g}", above, f"{stable:.4g}", kept, *figures])
     titles = [title for title, _ in _SHOWN.values()]
-    return plain_table(["method", "rate", "not kept", "kept %", *titles], lines)
+    return plain_table(["method", "rate", "not kept", "stability", "kept %", *titles], lines)
 
 
 def _cell(value: float | None, factor: float, digits: int = 3) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from instances import Instance
 from instances.batch_time import DEFAULT, BatchTime
-from instances.deployments import Deployment, DeploymentError, deployment
+from instances.deployments import GPUS, MODELS, Deployment, DeploymentError, deployment
 from instances.traces.reading import is_trace
 from kvopt.commands import completion
 from kvopt.ranges import read_count
@@ -34,7 +34,7 @@ SLO_OPTION = option(
     "--slo",
     metavar="TEXT",
     type=read_slo,
-    help="objective of goodput, as in ttft:0.5,tpot:50ms,e2el:30",
+    help="objective of goodput, as in ttft:1s,tpot:50ms,e2el:9s",
 )
 #: Lets a command take all options of one run in seconds.
 SERVING_OPTIONS = together(
@@ -62,7 +62,10 @@ def named_deployment(options: Options) -> Deployment | None:
     if len(missing) == len(given) and options.tp is None:
         return None
     if missing:
-        raise UsageError(f"--gpu, --model: expected both, found no {missing[0]}")
+        raise UsageError(
+            f"--gpu, --model: expected both, found no {missing[0]}; GPUs: {', '.join(GPUS)}; "
+            f"models: {', '.join(MODELS)}"
+        )
     try:
         return deployment(options.model, options.gpu, options.tp or 1)
     except DeploymentError as error:
@@ -72,13 +75,16 @@ def named_deployment(options: Options) -> Deployment | None:
 def deploy(options: Options, inputs: Iterable[str | Path]) -> None:
     """Take memory and batch time from the model and its GPUs, where they are not given themselves.
 
-    An instance file has a memory of its own, which stays.
+    An instance file has a memory of its own, which stays.  A batch time that names no GPU is that
+    of these, so that vLLM's scheduler has its limits there.
     """
     found = named_deployment(options)
     if found is None:
         return
     if options.batch_time is None:
         options.batch_time = found.batch_time
+    elif (own := read_wish(options.batch_time)) is not None and not own.gpu:
+        options.batch_time += f" on {found.gpu}"
     if options.trace_memory is None and any(map(is_trace, inputs)):
         options.trace_memory = found.served.memory.tokens
 

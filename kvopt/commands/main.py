@@ -27,7 +27,7 @@ _SUBCOMMANDS = {
     "rates": ("kvopt.commands.rates", "latency and goodput against the rate, with the bound below"),
     "capacity": (
         "kvopt.commands.capacity",
-        "the largest rate at which nearly all requests keep an objective, by policy",
+        "the largest sustained rate at which nearly all requests keep an objective",
     ),
     "check": ("schedules.check_command", "a schedule file against its instance, in integers"),
     "generate": ("instances.generate", "an instance of a family"),

@@ -8,12 +8,14 @@ from typing import Any
 
 import click
 
+from instances.deployments import engine_limits
 from instances.kv_memory import GB, GIB, KvMemory, on_the_published
 from kvopt.commands.in_seconds import DEPLOYMENT_OPTIONS, named_deployment
 from support.command import Command, Options, option
 from support.usage import UsageError, read_integer
 
-_SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(GB|GiB)?", re.ASCII)
+_SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(GB|GiB|MiB)?", re.ASCII)
+_UNITS = {None: GB, "GB": GB, "GiB": GIB, "MiB": GIB // 1024}
 _NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 
 
@@ -24,8 +26,8 @@ def _count(text: str) -> int:
 def _size(text: str) -> int:
     match = _SIZE.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"expected a size as in 80GB or 80GiB, found {text!r}")
-    return int(Fraction(match[1]) * (GIB if match[2] == "GiB" else GB))
+        raise ValueError(f"expected a size as in 80GB, 80GiB or 81559MiB, found {text!r}")
+    return int(Fraction(match[1]) * _UNITS[match[2]])
 
 
 def _bytes(text: str) -> Fraction:
@@ -88,7 +90,7 @@ _COUNT: dict[str, Any] = {"type": _count, "metavar": "N"}
 def main(options: Options) -> int:
     """Compute how many tokens of keys and values the memory of the GPUs holds, step by step.
 
-    SIZE is a number with GB (10^9 bytes, the default) or GiB (2^30).
+    SIZE is a number with GB (10^9 bytes, the default), GiB (2^30) or MiB (2^20, as nvidia-smi has).
     """
     served = named_deployment(options)
     found = _of_sizes(options) if served is None else served.served.memory
@@ -99,6 +101,7 @@ def main(options: Options) -> int:
         print(f"{label:<13}  {text}")
     if served is not None:
         print(f"{'batch time':<13}  {served.batch_time}")
+        print(f"{'vLLM takes':<13}  {engine_limits(served.gpu)}")
     if lines := on_the_published(found):
         print("", *lines, sep="\n")
     return 0

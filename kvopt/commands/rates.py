@@ -57,7 +57,7 @@ EXIT_STORE = 6
     interrupted=RESUMES,
     examples=(
         "trace.csv --memory 61035 --rates 1,2,4,8",
-        "uniform --set n=200 --rates 5,10 --methods mc-sf,svf --slo ttft:0.5 --plot rates.svg",
+        "uniform --set n=200 --rates 5,10 --methods mc-sf,svf --slo ttft:500ms --plot rates.svg",
     ),
     codes="0 done; 1 a method gave no schedule; 2 bad usage or input; 5 a schedule or bound is "
     "refused; 6 the store cannot be used; 130 interrupted",
@@ -122,6 +122,7 @@ def table_text(table: pd.DataFrame) -> str:
         "mean_tpot_ms": "TPOT s",
         "p99_e2el_ms": "E2EL p99",
         "request_throughput": "req/s",
+        "sustained": "sustained",
         **good,
         "evictions": "evictions",
     }
@@ -151,6 +152,8 @@ def bound_lines(instance: Instance, table: pd.DataFrame) -> list[str]:
 def _cell(value: float, name: str) -> str:
     if name == "left" and not math.isnan(value):
         return percent_left(value)
+    if name == "sustained" and not math.isnan(value):
+        return "yes" if value == 1 else "burst"
     digits = {"evictions": 1}.get(name, 3)
     return "-" if math.isnan(value) else f"{value:.{digits}f}"
 

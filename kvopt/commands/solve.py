@@ -31,7 +31,7 @@ from kvopt.methods.grammar import MethodError
 from kvopt.methods.method import Method
 from kvopt.methods.witness import is_own
 from kvopt.result import Result
-from kvopt.running.batch_time import refuse_rounds_only, refuse_silent_default, whose
+from kvopt.running.batch_time import refuse_rounds_only, refuse_silent_default, told_limits, whose
 from kvopt.running.execute import execute
 from kvopt.running.limits import deadline_of
 from kvopt.running.provenance import usable_cores
@@ -148,7 +148,7 @@ def _first_lines(instance: Instance, batch_time: BatchTime | None, options: Opti
         return [told]
     of = whose(batch_time, default=options.batch_time is None)
     origin = f"batch time {batch_time.name}: {batch_time.origin or 'as stated'}"
-    return [*([of] if of else []), told, origin]
+    return [*([of] if of else []), told, origin, told_limits(batch_time)]
 
 
 def _solve(

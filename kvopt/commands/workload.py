@@ -17,7 +17,7 @@ from instances.traces.reading import read_input
 from kvopt.methods.fingerprint import unread_neighbours
 from kvopt.methods.method import Method
 from kvopt.places import DEFAULT_STORE
-from kvopt.running.batch_time import read_wish, refuse_silent_default, whose
+from kvopt.running.batch_time import read_wish, refuse_silent_default, told_limits, whose
 from kvopt.store import StoreError
 from kvopt.store.location import store_files
 from kvopt.sweeps.inputs import Wishes
@@ -97,6 +97,7 @@ def whose_lines(timed: Iterable[tuple[BatchTime, int]], default: bool) -> list[s
     told: dict[str, None] = {}
     for model, memory in timed:
         told[whose(model, default=default and model.name == DEFAULT)] = None
+        told[told_limits(model)] = None
         told[model.served.mismatch(memory) if model.served else ""] = None
     return [line for line in told if line]
 

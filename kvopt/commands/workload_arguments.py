@@ -98,7 +98,7 @@ CAPACITY = together(
         metavar="TEXT",
         type=read_slo,
         required=True,
-        help="the objective, as in ttft:0.5,tpot:50ms,e2el:30",
+        help="the objective, as in ttft:500ms,tpot:50ms,e2el:30s",
     ),
     option(
         "--methods",

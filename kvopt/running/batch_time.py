@@ -12,6 +12,7 @@ from instances.batch_time import (
     parse_batch_time,
     read_batch_time,
 )
+from instances.deployments import GPUS, engine_limits
 from instances.traces import TraceReport
 from kvopt.methods.method import Method
 from support.text import one_line
@@ -55,8 +56,9 @@ def batch_time_of(instance: Instance, wished: BatchTime | None) -> str:
         return DEFAULT if wished is None else wished.name
     if wished is not None:
         raise InSecondsError(
-            f"{instance.name}: its arrivals are in rounds, which have no length: a batch time goes "
-            "with arrivals in seconds"
+            f"{instance.name}: its arrivals are in rounds, which have no length: a batch time "
+            "(--batch-time, --gpu) goes with arrivals in seconds; --rate R draws those of a trace, "
+            "R a second"
         )
     return ""
 
@@ -69,6 +71,12 @@ def bounds_kept_tokens(instance: Instance, batch_time: str) -> bool:
     schedule, too.
     """
     return bool(batch_time) and not not_covered(instance, parse_batch_time(batch_time))
+
+
+def told_limits(model: BatchTime) -> str:
+    """Return one line on what vLLM's scheduler takes on the GPU of a batch time."""
+    where = f"on {GPUS[model.gpu].name}" if model.gpu else "on an A100: the batch time names no GPU"
+    return f"vllm-v1: {engine_limits(model.gpu)} unless its text says others (vLLM's {where})"
 
 
 def whose(model: BatchTime, default: bool) -> str:

@@ -1,20 +1,21 @@
-"""The largest rate of arrivals at which nearly all requests keep an objective, by policy."""
+"""The largest rate of arrivals that is sustained and keeps an objective, by policy."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from formulations.bounds.goodput import demands
-from formulations.valid.loads import not_covered
+from formulations.valid.loads import PICOSECONDS, not_covered, work
 from instances import Instance
-from instances.arrivals import at_rate
-from instances.batch_time import BatchTime
+from instances.arrivals import repeated_at_rate
+from instances.batch_time import DEFAULT, NANOSECONDS, BatchTime, read_batch_time
 from kvopt.methods.knowledge import shown_method
 from kvopt.methods.method import Method
 from kvopt.running.batch_time import refuse_rounds_only
@@ -23,18 +24,20 @@ from kvopt.sweeps.comparison import carried_out
 from kvopt.sweeps.inputs import Wishes, as_wished
 from kvopt.sweeps.plan import plan
 from schedules.files import parse_schedule
-from schedules.real_time.serving import good, goodput, serving
+from schedules.real_time.serving import good, serving
 from schedules.real_time.slo import Slo
+from schedules.real_time.steadiness import behind_warm_up, steadiness
 from schedules.real_time.timeline import timeline
 
 #: Rates that are looked at lie between these, requests a second.
 LOWEST, HIGHEST = 1e-3, 1e4
 #: Factor from one rate to the next until one is kept and one is not.
 _STRIDE = 2.0
-_SHOWN: tuple[str, ...] = ("request_throughput", "output_throughput")
-_SHOWN += tuple(
-    f"{what}_{name}_ms" for name in ("ttft", "tpot", "e2el") for what in ("mean", "p99")
-)
+#: Requests of a third of a run, at least, and of a whole one where it is still too short to tell.
+_FEWEST, _MOST = 400, 100_000
+#: A half of so many times in service that still grows is a burst; it is doubled until then.
+_LONG = 20
+_SHOWN = tuple(f"{what}_{name}_ms" for name in ("ttft", "tpot", "e2el") for what in ("mean", "p99"))
 
 
 @dataclass(frozen=True)
@@ -46,14 +49,22 @@ class Probe:
     rate
         Requests a second.
     share
-        Of the requests that keep the objective; missing where the policy has no schedule.
+        Of the requests behind the warm-up that keep the objective; missing where the policy has no
+        schedule.
+    sustained, lengths
+        As ``schedules.real_time.steadiness`` says.
+    burst
+        Whether so many keep it that the rate would count if it were sustained.
     metrics
-        The serving metrics that are shown, and the goodput.
+        The serving metrics that are shown, goodput and throughput, behind the warm-up.
     """
 
     rate: float
     share: float
-    metrics: dict[str, float | None]
+    sustained: bool = False
+    lengths: float = 0.0
+    burst: bool = False
+    metrics: dict[str, float | None] = field(default_factory=dict)
 
 
 def largest_rate(
@@ -97,107 +108,173 @@ def capacity(
     store: str | Path | None = None,
     listen: Callable[[str, Probe], object] = lambda _method, _probe: None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Look for the largest rate at which a share of the requests keeps an objective.
+    """Look for the largest sustained rate at which a share of the requests keeps an objective.
+
+    A run has three parts of the same requests and gaps, warm-up and two halves, as many passes of
+    the instance each as it takes until a half is long enough to tell.
 
     Parameters
     ----------
-    instance
-        Its prompts and outputs, in its order; the arrivals are drawn (``instances.arrivals``).
-    share
-        Of the requests, above 0, at most 1.
-    precision
-        By how much a rate that is not kept may be above the one that is told, as a share.
+    share, precision
+        Of the requests, and by how much the next rate may be above the one that is told.
     listen
-        Hears of every run.
+        Hears of every rate.
 
     Returns
     -------
     (pandas.DataFrame, pandas.DataFrame)
         One row a method: ``method``, ``capacity`` (0 where the lowest rate is not kept),
-        ``not_kept`` (infinite where the highest is), and of the run at that rate ``share``,
-        ``goodput`` and metrics.  And one row a run, for a picture of throughput and latency.
+        ``not_kept`` (infinite where the highest is), ``burst`` (whether that one would be kept if
+        it were sustained), and of the run at the capacity ``share``, ``throughput``, ``goodput``
+        and metrics.  And one row a rate, for a picture of throughput and latency.
 
     Raises
     ------
-    MethodError, InSecondsError, StoreError, ValueError
-        As :func:`kvopt.compare` says.
-    KeyboardInterrupt
-        If a run was interrupted.
+    MethodError, InSecondsError, StoreError, ValueError, KeyboardInterrupt
+        As :func:`kvopt.compare` says, and if a run was interrupted.
     """
+    most = _ceiling(instance, wishes.batch_time or read_batch_time(DEFAULT))
 
     def keeps(method: Method, found: dict[float, Probe], rate: float) -> bool:
-        drawn = at_rate(instance, rate, arrival_seed)
-        refuse_rounds_only(drawn, method)
-        section = as_wished(Section("", (read_source(drawn),), (method,)), wishes)
-        probe = found[rate] = _probe(rate, section, slo, jobs, store)
-        listen(method.text, probe)
-        return probe.share >= share
+        def run(passes: int) -> Probe:
+            drawn = repeated_at_rate(instance, rate, passes, arrival_seed)
+            return _probe(rate, drawn, method, wishes, slo, jobs, store)
 
-    lines, runs = [], []
-    start = 1.0
+        probe = _long_enough(run, len(instance), share)
+        # What no scheduler sustains may still be within the tolerance.
+        counts, enough = probe.sustained and rate <= most, probe.share >= share
+        found[rate] = replace(probe, burst=enough and not counts)
+        listen(method.text, found[rate])
+        return enough and counts
+
+    lines, runs, start = [], [], 1.0
     for method in methods:
         found: dict[float, Probe] = {}
         low, high = largest_rate(partial(keeps, method, found), start, precision)
         start = low or start
-        shown = shown_method(method.text, method.own.described.name if method.own else "")
-        lines.append({"method": shown, "capacity": low, "not_kept": high} | _at(found.get(low)))
-        runs += [{"method": shown, "rate": rate} | _at(found[rate]) for rate in sorted(found)]
+        lines.append(_line(method, low, high, found))
+        runs += [_at(method, rate, found[rate]) for rate in sorted(found)]
     return pd.DataFrame(lines), pd.DataFrame(runs)
 
 
-def _at(probe: Probe | None) -> dict[str, float | None]:
-    return {} if probe is None else {"share": probe.share, **probe.metrics}
+def _long_enough(run: Callable[[int], Probe], n: int, share: float) -> Probe:
+    """Run passes of n requests, twice as many each time, until the run can be judged."""
+    passes = -(-_FEWEST // n)
+    while True:
+        probe = run(3 * passes)
+        passes *= 2
+        judged = not probe.share >= share or probe.sustained or probe.lengths >= _LONG
+        if judged or 3 * passes * n > _MOST:
+            return probe
 
 
-def _probe(rate: float, section: Section, slo: Slo, jobs: int, store: str | Path | None) -> Probe:
+def _shown(method: Method) -> str:
+    return shown_method(method.text, method.own.described.name if method.own else "")
+
+
+def _line(method: Method, low: float, high: float, found: Mapping[float, Probe]) -> dict[str, Any]:
+    line: dict[str, Any] = {"method": _shown(method), "capacity": low, "not_kept": high}
+    line["burst"] = high in found and found[high].burst
+    return line | ({"share": found[low].share, **found[low].metrics} if low in found else {})
+
+
+def _at(method: Method, rate: float, probe: Probe) -> dict[str, Any]:
+    return {"method": _shown(method), "rate": rate, "share": probe.share} | probe.metrics
+
+
+def _probe(
+    rate: float,
+    drawn: Instance,
+    method: Method,
+    wishes: Wishes,
+    slo: Slo,
+    jobs: int,
+    store: str | Path | None,
+) -> Probe:
     """Run a method at a rate; seeds are averaged, and one without a schedule keeps nothing."""
-    shares, found = [], []
-    tasks = plan([section])
+    refuse_rounds_only(drawn, method)
+    tasks = plan([as_wished(Section("", (read_source(drawn),), (method,)), wishes)])
+    shares, steady, found = [], [], []
     with carried_out(tasks, store, jobs, False) as ran:
         if ran.left:
             raise KeyboardInterrupt
         for task in tasks:
             document = ran.store.schedule(task.key)
             if document is None or task.instance is None:
-                return Probe(rate, math.nan, {})
-            times = timeline(task.instance, parse_schedule(document))
+                return Probe(rate, math.nan)
+            whole = timeline(task.instance, parse_schedule(document))
+            told, times = steadiness(whole), behind_warm_up(whole)
+            steady.append(told)
             shares.append(float(good(times, slo).mean()))
             metrics = serving(times)
             found.append(
-                {"goodput": goodput(times, slo)} | {name: getattr(metrics, name) for name in _SHOWN}
+                {"throughput": told.throughput, "goodput": shares[-1] * told.throughput}
+                | {"output_throughput": told.output_throughput}
+                | {name: getattr(metrics, name) for name in _SHOWN}
             )
     means = pd.DataFrame(found, dtype=float).mean()
-    return Probe(rate, sum(shares) / len(shares), {str(name): each for name, each in means.items()})
+    return Probe(
+        rate,
+        sum(shares) / len(shares),
+        sustained=all(each.sustained for each in steady),
+        lengths=min(each.lengths for each in steady),
+        metrics={str(name): each for name, each in means.items()},
+    )
 
 
-def capacity_bound(
-    instance: Instance, batch_time: BatchTime, slo: Slo, share: float, arrival_seed: int = 0
-) -> float:
-    """Return a rate above which no scheduler has a share of the requests keep an objective.
+@dataclass(frozen=True)
+class StabilityRate:
+    """The rate M / (b · E[g]) of arXiv 2605.04595 (Nie, Si and Zhou, theorem 4.1).
 
-    Infinite where nothing of the kind is known: without limits that say when a request is to be
-    complete or to have its first token, or where bounds do not hold for kept tokens.
+    A request holds g = s·o + o(o + 1)/2 − 1 tokens, summed over its rounds (its prompt may be cut,
+    so its first round counts s).  The paper measures b, the seconds of a round.  Here they follow
+    from the batch time: a round with M tokens held does M / E[g] of a request's loads, so
+    b = base + M / E[g] times the mean load of a request, and b · E[g] / M is the mean of
+    ``formulations.valid.loads.work`` over M.
 
-    Proof.  A round charges each request the share h / M of its base and its load, and the charges
-    add up to no more than its time (``formulations.valid.loads.work_bound``).  A request that keeps
-    the objective is charged all its work w_i between its arrival and a_i + d_i, where d_i is the
-    limit on E2EL, or that on TTFT and o_i − 1 times that on TPOT; of its first token alone it is
-    charged its prefill by a_i plus the limit on TTFT (``formulations.bounds.goodput``).
-    Of n requests k keep it, so the sum of the k smallest w_i, W, is no more than the time from the
-    first arrival to the last a_i + d_i.  At rate r arrivals are g_i / r, g those of rate 1, rounded
-    to nanoseconds.  So W ≤ max (g_i / r + d_i) + 1 ns: where W exceeds all d_i + 1 ns,
-    r ≤ max g_i / (W − d_i − 1 ns).
+    No scheduler that bounds cover (``formulations.valid.loads.not_covered``) sustains more.  Proof.
+    A round charges each request the share h / M of its base and its load, and the charges add up to
+    no more than its time (``work_bound``).  With a backlog below B, rate · T − B requests are
+    completed in a time T, so their work is at most T.  Divide by T, which grows without end.
+
+    Attributes
+    ----------
+    memory, held, work
+        M (tokens), E[g] (tokens), the mean work of a request (seconds).
+    error
+        Two standard errors of the mean work, as a share of it: what the rate of further requests
+        of the same kind may differ by.
     """
-    if not_covered(instance, batch_time):
-        return math.inf
-    times = at_rate(instance, 1.0, arrival_seed).arrival_times.tolist()
-    kept = math.ceil(share * len(instance) - 1e-9)
-    found = [math.inf]
-    for works, limits in demands(instance, batch_time, slo):
-        least = sum(sorted(works)[:kept])
-        # One more for the rounding of the times at rate 1.
-        slack = [least - limit - 2 for limit in limits]
-        if min(slack) > 0:
-            quotients = ((time + 1) / each for time, each in zip(times, slack, strict=True))
-            found.append(max(quotients) * (1 + 1e-9))
-    return min(found)
+
+    memory: int
+    held: float
+    work: float
+    error: float
+
+    @property
+    def rate(self) -> float:
+        """Requests a second."""
+        return 1 / self.work if self.work else math.inf
+
+    def __str__(self) -> str:
+        seconds = self.memory * self.work / self.held if self.held else 0.0
+        return (
+            f"M / (b E[g]) = {self.memory:,} / ({seconds:.4g} s * {self.held:,.0f}) = "
+            f"{self.rate:.4g} a second"
+        )
+
+
+def _ceiling(instance: Instance, batch_time: BatchTime) -> float:
+    """Return the rate that no scheduler sustains more than; infinite where none is proved."""
+    covered = not not_covered(instance, batch_time)
+    return stability_rate(instance, batch_time).rate if covered else math.inf
+
+
+def stability_rate(instance: Instance, batch_time: BatchTime) -> StabilityRate:
+    """Return the rate at which a memory that is always full serves these requests."""
+    memory, requests = instance.memory, instance.requests
+    works = np.array([work(each, memory, batch_time) / memory for each in requests])
+    held = float(np.mean([each.volume - 1 for each in requests]))
+    mean = float(works.mean())
+    error = 2 * float(works.std()) / mean / math.sqrt(len(works)) if mean else 0.0
+    return StabilityRate(memory, held, mean / (PICOSECONDS * NANOSECONDS), error)

@@ -28,9 +28,11 @@ from kvopt.sweeps.comparison import carried_out
 from kvopt.sweeps.contradictions import alarms
 from kvopt.sweeps.inputs import Wishes, as_wished
 from kvopt.sweeps.plan import plan
+from kvopt.waiting import no_request_waits, what_binds
 from schedules.files import parse_schedule
 from schedules.real_time.serving import METRICS, goodput
 from schedules.real_time.slo import Slo
+from schedules.real_time.steadiness import steadiness
 from schedules.real_time.timeline import timeline
 
 #: What bounds the latency from below at every rate.
@@ -125,7 +127,7 @@ def rate_sweep(
     with carried_out(tasks, store, jobs, progress) as ran:
         if ran.left:
             raise KeyboardInterrupt
-        good = {} if slo is None else _goodputs(tasks, ran.store, slo)
+        good, sustained, binding = _on_the_clock(tasks, ran.store, slo)
         bounds = _bounds(tasks, ran.store)
     kept = {key for key, each in ran.shown.items() if each.keeps_tokens}
     apart = {
@@ -134,9 +136,9 @@ def rate_sweep(
         if task.key in kept and not bounds_kept_tokens(instance, task.batch_time)
     }
     most = {} if slo is None else _most_goodputs(tasks, slo)
-    table = _table(ran.rows, bounds, apart, good, most)
+    table = _table(ran.rows, bounds, apart, sustained, good, most)
     table = _with_rates(table, ran.rows["instance_sha256"], drawn)
-    answers = _answers(ran.rows, bounds, kept, drawn)
+    answers = _answers(ran.rows, bounds, kept, drawn, binding)
     wrong = [*alarms(list(ran.shown.values())), *_exceeded(ran.rows, bounds, kept)]
     wrong += _too_good(ran.rows, good, most)
     return RateSweep(table, answers, wrong)
@@ -147,6 +149,7 @@ def _answers(
     bounds: Mapping[str, KnownBound],
     kept: Collection[str],
     drawn: Mapping[float, Instance],
+    binding: Mapping[str, str],
 ) -> dict[float, Answer]:
     """Return the answer of each rate; of a method that draws the mean of its seeds counts."""
     found = {}
@@ -159,7 +162,12 @@ def _answers(
                 continue
             known = knowledge(method, runs["told"].iloc[0]).on(instance)
             label = marked(method, own_name, kept=any(key in kept for key in runs.index))
-            outcomes.append(MethodTotal(label, method, known, float(runs["tel"].mean())))
+            metrics = runs[["peak_waiting", "mean_waiting", "mean_running"]].astype(float)
+            idle = no_request_waits(*metrics.mean(skipna=False))
+            binds = binding.get(str(runs.index[0]), "")
+            outcomes.append(
+                MethodTotal(label, method, known, float(runs["tel"].mean()), idle, binds)
+            )
         covers = bounds_kept_tokens(instance, str(here["batch_time"].iloc[0]))
         bound = bounds.get(instance.sha256)
         known_bound = None if bound is None else bound.value
@@ -184,16 +192,22 @@ def _with_rates(
     return table.sort_values("rate", kind="stable", ignore_index=True)
 
 
-def _goodputs(tasks: Sequence[Task], store: Store, slo: Slo) -> dict[str, float]:
-    """Return the goodput of each run that has a schedule, from that."""
-    found = {}
+def _on_the_clock(
+    tasks: Sequence[Task], store: Store, slo: Slo | None
+) -> tuple[dict[str, float], dict[str, bool], dict[str, str]]:
+    """Return of each run with a schedule the goodput, whether it is sustained, and what binds."""
+    good, sustained, binding = {}, {}, {}
     for task in tasks:
         document = store.schedule(task.key)
         if document is not None and task.instance is not None:
             with contextlib.suppress(ValueError):  # more rounds than there are times kept of
                 times = timeline(task.instance, parse_schedule(document))
-                found[task.key] = goodput(times, slo)
-    return found
+                sustained[task.key] = steadiness(times).sustained
+                about = task.method.text, task.batch_time, task.instance.memory
+                binding[task.key] = what_binds(*about, times)
+                if slo is not None:
+                    good[task.key] = goodput(times, slo)
+    return good, sustained, binding
 
 
 def _most_goodputs(tasks: Iterable[Task], slo: Slo) -> dict[str, float]:
@@ -258,6 +272,7 @@ def _table(
     rows: pd.DataFrame,
     bounds: Mapping[str, KnownBound],
     apart: Collection[str],
+    sustained: Mapping[str, bool],
     good: Mapping[str, float],
     most: Mapping[str, float],
 ) -> pd.DataFrame:
@@ -285,6 +300,7 @@ def _table(
             ),
         }
     )
+    table["sustained"] = pd.Series(sustained, dtype="boolean").reindex(table.index)
     if good:
         table["goodput"] = pd.Series(good, dtype="float64").reindex(table.index)
         table["bound_goodput"] = rows["instance_sha256"].map(dict(most))

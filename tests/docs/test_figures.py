@@ -39,10 +39,13 @@ from kvopt.commands.capacity import main as capacity_command
 from kvopt.places import PACKAGES
 from kvopt.running.compiled import UNITS
 from kvopt.suites import read_suite
+from kvopt.sweeps import capacity as capacity_sweep
 from kvopt.sweeps.plan import plan
+from kvopt.waiting import _HARDLY
 from reports import html, markdown
 from reports.nightly.rows import read_rows
 from reports.pages.report_pages import MOST_LOSING
+from schedules.real_time.steadiness import LEAST, TOLERANCE
 from tests.docs.pages import PAGES, ROOT, shown
 
 _WORDS = [
@@ -214,7 +217,14 @@ def computed() -> list[str]:
 def capacity() -> list[str]:
     """Defaults of ``kvopt capacity``."""
     share, precision = (_default(name) for name in ("--share", "--precision"))
+    tolerance = f"{100 * TOLERANCE:.0f} %"
     return [
+        f"or several, {capacity_sweep._FEWEST} requests at least",
+        f"a half lasts {LEAST} times the mean time",
+        f"behind the arrivals there by {tolerance} at most",
+        f"by {tolerance} of the arrivals of a half",
+        f"when a half lasts {capacity_sweep._LONG} times",
+        f"all together less than {100 * _HARDLY} % of the time",
         f"at which {100 * share:.0f} % of the requests (`--share`) keep the objective",
         f"at most {100 * precision:.0f} % above (`--precision`)",
     ]

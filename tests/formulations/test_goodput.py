@@ -37,13 +37,13 @@ def _at(*arrivals: float) -> Instance:
     ("arrivals", "slo", "most"),
     [
         # 0.5 s hold two times 0.2 and not three.
-        ((0, 0, 0), "ttft:0.5", 2),
-        ((0, 0, 0), "e2el:0.6", 3),
+        ((0, 0, 0), "ttft:0.5s", 2),
+        ((0, 0, 0), "e2el:0.6s", 3),
         # A round with one alone takes 0.25 s.
-        ((0, 0, 0), "e2el:0.249", 0),
+        ((0, 0, 0), "e2el:0.249s", 0),
         # From 0 to 0.55 there are two windows, from 5 s on four in 0.5 s.
-        ((0, 0.05, 5, 5, 5, 5), "ttft:0.5", 4),
-        ((0, 0, 0), "tpot:0.001", 3),
+        ((0, 0.05, 5, 5, 5, 5), "ttft:0.5s", 4),
+        ((0, 0, 0), "tpot:0.001s", 3),
     ],
 )
 def test_by_hand(arrivals: tuple[float, ...], slo: str, most: int) -> None:
@@ -51,7 +51,7 @@ def test_by_hand(arrivals: tuple[float, ...], slo: str, most: int) -> None:
     assert most_good(_at(*arrivals), HAND, read_slo(slo)) == most
 
 
-@pytest.mark.parametrize("slo", ["ttft:0.5", "e2el:0.6", "ttft:0.5,tpot:0.1"])
+@pytest.mark.parametrize("slo", ["ttft:0.5s", "e2el:0.6s", "ttft:0.5s,tpot:0.1s"])
 def test_what_is_known_of_outputs_is_of_no_matter(slo: str) -> None:
     """An interval above 1 is none of a first token, which has its own work."""
     requests = tuple(Request(i, 0.05 * i, 1, 3) for i in range(3))
@@ -64,8 +64,8 @@ def test_what_is_known_of_outputs_is_of_no_matter(slo: str) -> None:
 
 def test_the_time_that_all_take() -> None:
     """Three at once: one good one, in no less than 3 · 0.2 s; a later one is alone for 0.25."""
-    assert goodput_bound(_at(0, 0, 0), HAND, read_slo("e2el:0.3")) == pytest.approx(1 / 0.6)
-    assert goodput_bound(_at(0, 9), HAND, read_slo("e2el:0.3")) == pytest.approx(2 / 9.25)
+    assert goodput_bound(_at(0, 0, 0), HAND, read_slo("e2el:0.3s")) == pytest.approx(1 / 0.6)
+    assert goodput_bound(_at(0, 9), HAND, read_slo("e2el:0.3s")) == pytest.approx(2 / 9.25)
 
 
 def test_nothing_is_known_of_kept_tokens_that_cost_nothing() -> None:
@@ -73,7 +73,7 @@ def test_nothing_is_known_of_kept_tokens_that_cost_nothing() -> None:
     instance = Instance("kept", 9, (Request(0, 0, 1, 3),), time_unit="second")
     model = read_batch_time("linear(base=100,decode=50)")
     assert not_covered(instance, model)
-    assert goodput_bound(instance, model, read_slo("ttft:1")) is None
+    assert goodput_bound(instance, model, read_slo("ttft:1s")) is None
 
 
 def _draw(rng: random.Random) -> tuple[list[tuple[int, int, int]], int, Coefficients, Limits]:
@@ -144,7 +144,7 @@ def test_no_schedule_is_better(grid: int, number: int, monkeypatch: pytest.Monke
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=2, max_size=12),
-    st.sampled_from(["e2el:0.3", "ttft:0.2,tpot:0.05", "ttft:0.15", "tpot:0.03"]),
+    st.sampled_from(["e2el:0.3s", "ttft:0.2s,tpot:0.05s", "ttft:0.15s", "tpot:0.03s"]),
     st.floats(0.5, 50.0),
 )
 def test_no_policy_has_more(lengths: list[tuple[int, int]], slo: str, rate: float) -> None:

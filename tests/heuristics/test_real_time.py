@@ -309,6 +309,28 @@ def test_engines_cut_prompts_in_seconds_unless_told_otherwise(
     assert run_policy(policy, plain).starts == run_policy(policy, plain, Setting(in_rounds)).starts
 
 
+@pytest.mark.parametrize(
+    ("gpu", "limits"),
+    [
+        *((gpu, {"budget": 8192, "running": 1024}) for gpu in (" on h100-80", " on h200-141")),
+        *((gpu, {"budget": 2048, "running": 256}) for gpu in ("", " on a100-80", " on l40s-48")),
+    ],
+)
+def test_vllm_has_the_limits_of_the_gpu(gpu: str, limits: dict[str, Any]) -> None:
+    """Of the batch time's: one token or one seat less shows on 1,100 requests."""
+    timed = instance_of(
+        10**6, (0, 16_000, 2), *((0, 9, 40) for _ in range(1100)), time_unit="second"
+    )
+    setting = Setting(batch_time=parse_batch_time(f"affine(base=50,token=0.5){gpu}"))
+
+    def made(**values: int) -> object:
+        schedule = run_policy(policies()["vllm-v1"], timed, replace(setting, values=values))
+        return schedule.starts, schedule.clock
+
+    assert made() == made(**limits)
+    assert all(made() != made(**limits | {name: value - 1}) for name, value in limits.items())
+
+
 def test_stalling_equals_its_transcription() -> None:
     """One pass of draws, and time passes while the rest does not fit."""
     stalled = 0

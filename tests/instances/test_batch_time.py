@@ -222,6 +222,20 @@ def test_a_file_that_is_no_text_or_not_there_gets_one_line(tmp_path: Path) -> No
             read_batch_time(f"fitted({path})")
 
 
+def test_numbers_may_name_their_gpu(tmp_path: Path) -> None:
+    """Behind them; a file's too, whatever its path has, and none that has one already."""
+    path = tmp_path / "rounds on x.csv"
+    _rounds(path, ("prefill", "decode", "kv", "seconds"), 0)
+    for text in (f"fitted({path}) on H100-80", "unit on h100_80", "computed(gpu=h100-80)"):
+        model = read_batch_time(text)
+        assert (model.gpu, parse_batch_time(model.name).gpu) == ("h100-80", "h100-80")
+    assert read_batch_time(f"fitted({path})").gpu == ""
+    with pytest.raises(BatchTimeError, match="is that of a100-80: leave out on h100-80"):
+        read_batch_time("llama2-70b-2xa100 on h100-80")
+    with pytest.raises(BatchTimeError, match="unknown GPU 'h100'; did you mean h100-80"):
+        read_batch_time("unit on h100")
+
+
 def test_no_file_is_read_for_a_text_from_a_schedule(tmp_path: Path) -> None:
     """Whoever checks a schedule must not depend on files that its text names."""
     path = tmp_path / "rounds.csv"

@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from instances.batch_time import BatchTimeError, parse_batch_time, read_batch_time
-from instances.deployments import MODELS, DeploymentError, coefficients, deployment
+from instances.deployments import (
+    GPUS,
+    MODELS,
+    DeploymentError,
+    EngineLimits,
+    Gpu,
+    coefficients,
+    deployment,
+    engine_limits,
+)
 
 #: Weights that the models' pages state, in 10^9.
 PUBLISHED = {
@@ -64,6 +73,15 @@ def test_memory_and_batch_time_come_together() -> None:
     pair = deployment("Llama2-70B", "A100-80", 2)
     assert (pair.batch_time, pair.measured) == ("llama2-70b-2xa100", True)
     assert pair.served.memory.tokens == 61_035
+
+
+def test_the_engines_limits_follow_the_gpu() -> None:
+    """8,192 and 1,024 from 70 GiB on, but not on an A100 (vllm/engine/arg_utils.py)."""
+    large = [name for name in GPUS if engine_limits(name) == EngineLimits(8192, 16384, 1024)]
+    small = [name for name in GPUS if engine_limits(name) == EngineLimits(2048, 8192, 256)]
+    assert (large, small) == (["h100-80", "h200-141"], ["a100-40", "a100-80", "l40s-48"])
+    assert Gpu("B200", 180, 1.0, 1.0).engine_limits == EngineLimits(16384, 16384, 1024)
+    assert engine_limits("") == engine_limits("a100-80")
 
 
 @pytest.mark.parametrize(

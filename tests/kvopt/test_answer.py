@@ -75,6 +75,15 @@ def test_deciles_are_a_class_of_their_own() -> None:
     ) in told
 
 
+def test_a_loss_is_no_win() -> None:
+    """Of two classes that are above vLLM's scheduler, and one at it."""
+    told = str(_answer({"vllm-v1": 100, "a-min with bins(100)": 105, "svf": 100}, 90))
+    assert (
+        "leaves between 0.0 and 10.0 % of 0.010 s a request: knowing intervals wins nothing "
+        "(a-min with bins(100), 0.011 s), lengths nothing (svf, 0.010 s); no schedule"
+    ) in told
+
+
 def test_rounds_say_so_and_a_bound_that_does_not_cover_kept_tokens() -> None:
     """In rounds a scheduler that keeps tokens may be below the bound: no share is told of it."""
     tels = {"vllm-v1": 30, "svf": 25}

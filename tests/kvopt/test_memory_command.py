@@ -91,6 +91,14 @@ def test_every_step_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "1525\n"
 
 
+@pytest.mark.parametrize("size", ["81559MiB", "81559 MiB"])
+def test_a_size_as_nvidia_smi_prints_it(size: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """81,559 · 2^20 bytes of two times 1 · 1 · 1 numbers of two bytes."""
+    tiny = ["--layers", "1", "--kv-heads", "1", "--head-size", "1", "--gpu-memory", size]
+    assert main([*tiny, "--quiet"]) == 0
+    assert int(capsys.readouterr().out) == 81_559 * 2**20 // 4
+
+
 def test_the_papers_number_is_told_of_its_model_only(capsys: pytest.CaptureFixture[str]) -> None:
     """Who asks for another model reads of that alone."""
     other = ["--layers", "32", "--kv-heads", "8", "--head-size", "128", "--gpu-memory", "80GB"]
@@ -112,7 +120,7 @@ def test_half_bytes_are_exact() -> None:
     [
         ([], "expected --layers, or --gpu and --model, found none"),
         ([*LLAMA], "expected --gpu-memory, or --gpu and --model, found none"),
-        ([*LLAMA, "--gpu-memory", "80TB"], "expected a size as in 80GB or 80GiB, found '80TB'"),
+        ([*LLAMA, "--gpu-memory", "80TB"], "expected a size as in 80GB, 80GiB or 81559MiB, found"),
         ([*LLAMA, "--gpu-memory", "nan"], "expected a size"),
         ([*LLAMA, "--gpu-memory", "80", "--weights", "160"], "expected memory for one token"),
         ([*LLAMA, "--gpu-memory", "80", "--utilization", "1.1"], "above 0, at most 1"),

@@ -60,7 +60,7 @@ def test_who_is_told_what() -> None:
 def test_the_table_fits_into_a_hundred_characters() -> None:
     """Header and lines with figures, in rounds and in seconds with an objective."""
     limits = Limits(time.monotonic() + 20, None, jobs=2)
-    slo = read_slo("ttft:2")
+    slo = read_slo("ttft:2s")
     timed = policies_table(SECONDS, BATCH, slo=slo, prediction=None, seed=0, limits=limits)
     for table in (table_of(kvopt.read("tiny_two_bursts"), seconds=5), timed):
         lines = table.text.splitlines()[:20]

@@ -19,6 +19,7 @@ from instances.batch_time import read_batch_time
 from instances.traces import TraceOptions
 from instances.traces.reading import read_trace
 from kvopt.commands.rates import main as rates
+from kvopt.commands.rates import table_text
 from kvopt.methods.grammar import read_method
 from kvopt.sweeps.inputs import Wishes
 from kvopt.sweeps.rates import RatesError, rate_sweep, read_rates
@@ -71,7 +72,7 @@ def test_a_sweep_is_resumed_and_agrees_with_the_library(
     """Rows, table and figure; the second time nothing is run; the bound is below every method."""
     table, figure = tmp_path / "rates.csv", tmp_path / "rates.svg"
     named = [str(six), "--rates", "2,8", "--methods", "svf,fcfs", "--batch-time", BATCH]
-    named += ["--slo", "e2el:0.4", "--store", str(tmp_path / "runs.sqlite"), "--time-limit", "2"]
+    named += ["--slo", "e2el:0.4s", "--store", str(tmp_path / "runs.sqlite"), "--time-limit", "2"]
     assert rates([*named, "--export", str(table), "--plot", str(figure)]) == 0
     first = capsys.readouterr().out
     assert "6/6" in first
@@ -82,8 +83,8 @@ def test_a_sweep_is_resumed_and_agrees_with_the_library(
     alone = kvopt.run(at_rate(SIX, 8.0), "svf", batch_time=BATCH)
     assert alone.tel_seconds == pytest.approx(svf["tel_s"])
     assert alone.serving.mean_ttft_ms == pytest.approx(svf["mean_ttft_ms"])
-    assert alone.goodput("e2el:0.4") == pytest.approx(svf["goodput"])
-    most = goodput_bound(at_rate(SIX, 8.0), read_batch_time(BATCH), read_slo("e2el:0.4"))
+    assert alone.goodput("e2el:0.4s") == pytest.approx(svf["goodput"])
+    most = goodput_bound(at_rate(SIX, 8.0), read_batch_time(BATCH), read_slo("e2el:0.4s"))
     assert svf["bound_goodput"] == pytest.approx(most)
     assert svf["goodput"] <= svf["bound_goodput"]
     assert svf["left"] == pytest.approx(1 - svf["bound_ael_s"] / svf["ael_s"])
@@ -95,6 +96,18 @@ def test_a_sweep_is_resumed_and_agrees_with_the_library(
     assert again.splitlines() == first.splitlines()[-8:-3]
     assert again.split()[:3] == ["rate", "method", "AEL"]
     assert len(again.splitlines()) == 5
+
+
+def test_a_burst_is_called_one(tmp_path: Path) -> None:
+    """Ninety requests of 0.24 s arrive in three minutes or two seconds."""
+    many = Instance("many", 12, tuple(Request(i, 0, 2, 2) for i in range(90)))
+    wishes = Wishes(batch_time=read_batch_time(BATCH), time_limit=2.0)
+    asked = partial(rate_sweep, many, (0.5, 50.0), [read_method("svf")], wishes)
+    table, *_ = asked(store=tmp_path / "runs.sqlite")
+    assert table["sustained"].tolist()[::2] == [True, False]
+    shown = [line.split() for line in table_text(table).splitlines()]
+    place = shown[0].index("sustained") - len(shown[0])
+    assert [line[place] for line in shown[1:]] == ["yes", "burst"]
 
 
 def test_the_figure_has_a_curve_a_method_and_the_bound() -> None:
@@ -135,11 +148,11 @@ def test_a_goodput_above_the_bound_is_told(tmp_path: Path, monkeypatch: pytest.M
     """As a wrong result, for one of the two is; the table has the bound beside it."""
     wishes, store = Wishes(batch_time=read_batch_time(BATCH)), tmp_path / "runs.sqlite"
     asked = partial(rate_sweep, SIX, (2.0,), [read_method("svf")], wishes, store=store)
-    table, _, wrong = asked(slo=read_slo("e2el:9"))
+    table, _, wrong = asked(slo=read_slo("e2el:9s"))
     assert wrong == []
     assert (table["goodput"] <= table["bound_goodput"]).all()
     monkeypatch.setattr("kvopt.sweeps.rates.goodput_bound", lambda *_: 0.5)
-    table, _, wrong = asked(slo=read_slo("e2el:9"))
+    table, _, wrong = asked(slo=read_slo("e2el:9s"))
     runs = {line.partition(": goodput ")[0] for line in wrong}
     assert runs == {f"{method} on six_rate2" for method in table["method"]}
     assert "svf on six_rate2" in runs
@@ -165,7 +178,7 @@ def test_what_are_no_rates(text: str) -> None:
         (["--rates", "1", "--rate", "3"], "leave out --rate"),
         (["--rates", "1", "--arrival-seed", "3"], "--arrivals is the seed of the arrivals here"),
         (["--rates", "1", "--set", "n=3"], "goes with a family"),
-        (["--rates", "1", "--slo", "x"], "expected ttft:SECONDS"),
+        (["--rates", "1", "--slo", "x"], "expected ttft:TIME"),
         (["--rates", "1", "--batch-time", "x"], "unknown batch time"),
         (["--rates", "1e-12"], "expected arrivals within 146 years"),
     ],

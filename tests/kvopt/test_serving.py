@@ -72,7 +72,7 @@ def test_the_same_figures_everywhere(four: Path, tmp_path: Path) -> None:
     assert (result.tel, result.tel_seconds, result.batch_time) == (TEL, 1.17, BATCH)
     assert kvopt.check(FOUR, result).valid
     _by_hand(vars(result.serving))
-    assert result.goodput("e2el:0.35") == pytest.approx(3 / 0.78)
+    assert result.goodput("e2el:0.35s") == pytest.approx(3 / 0.78)
 
     out = tmp_path / "out.json"
     named = [str(four), "--policy", "svf", "--batch-time", BATCH]
@@ -171,7 +171,7 @@ def test_the_summary_is_in_seconds(four: Path, capsys: pytest.CaptureFixture[str
     assert float(told["gap %"]) == pytest.approx(100 * (1 - bound / 1.17), abs=0.1)
     assert float(told["left to gain"].split()[2]) <= 24.8
     assert told["TTFT"] == "mean 0.182 s, p50 0.155, p90 0.271, p99 0.306"
-    assert told["goodput"] == "2.564 requests/s, 50.0 % of them  (ttft:0.15)"
+    assert told["goodput"] == "2.564 requests/s, 50.0 % of them  (ttft:150ms)"
     assert told["evictions"] == "0  (0 tokens computed again)"
     assert told["checker"] == "valid"
 
@@ -353,7 +353,7 @@ def test_a_batch_time_fitted_to_a_file(tmp_path: Path, four: Path) -> None:
 def test_one_row_a_request(suffix: str, tmp_path: Path, four: Path) -> None:
     """The file and the API's frame: latencies as worked out above, good ones under an objective."""
     path = tmp_path / f"requests{suffix}"
-    named = [str(four), "--policy", "svf", "--batch-time", BATCH, "--slo", "ttft:0.15", "--quiet"]
+    named = [str(four), "--policy", "svf", "--batch-time", BATCH, "--slo", "ttft:0.15s", "--quiet"]
     assert solve([*named, "--requests", str(path)]) == 0
     read = pd.read_csv(path) if suffix == ".csv" else pd.read_parquet(path)
     assert read["e2el_ms"].tolist() == list(LATENCIES_MS)
@@ -380,7 +380,10 @@ def test_the_picture_in_seconds(suffix: str, tmp_path: Path, four: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--slo", "ttft"], "expected ttft:SECONDS"),
+        (["--slo", "ttft"], "expected ttft:TIME"),
+        (["--gpu", "h100"], "found no --model; GPUs: a100-40, a100-80, h100-80"),
+        (["--model", "llama"], "found no --gpu; GPUs: a100-40"),
+        (["--memory", "80GB"], "found '80GB'; kvopt memory computes the tokens of GPUs"),
         (["--batch-time", "unti"], "did you mean unit?"),
         (["--batch-time", "fitted(nowhere.csv)"], "cannot be read"),
         (["--requests", "requests.txt"], "expected a name with .csv or .parquet"),
@@ -395,13 +398,13 @@ def test_what_is_refused(arguments: list[str], expected: str, four: Path, refuse
     assert expected in refused(solve, four, "--quiet", *arguments)
 
 
-@pytest.mark.parametrize("option", [["--batch-time", "unit"], ["--slo", "e2el:1"]])
+@pytest.mark.parametrize("option", [["--batch-time", "unit"], ["--slo", "e2el:1s"]])
 def test_rounds_have_no_seconds(option: list[str], refused: Refused) -> None:
     """Refused for an instance in rounds, by both commands."""
     assert "arrivals in" in refused(solve, "tiny_handover", "--policy", "svf", "--quiet", *option)
     if "--slo" not in option:
         told = refused(evaluate, "tiny_handover", "--methods", "svf", "--quiet", *option)
-        assert "arrivals in seconds" in told
+        assert "arrivals in seconds; --rate R draws" in told
 
 
 def test_a_suite_states_a_batch_time(tmp_path: Path, four: Path) -> None:
@@ -421,7 +424,7 @@ def test_a_suite_states_a_batch_time(tmp_path: Path, four: Path) -> None:
 
 def test_every_policy_in_one_table(four: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Latencies, what the bound leaves, and the goodput."""
-    named = [str(four), "--policy", "all", "--batch-time", BATCH, "--slo", "e2el:0.5", "--quiet"]
+    named = [str(four), "--policy", "all", "--batch-time", BATCH, "--slo", "e2el:0.5s", "--quiet"]
     assert solve([*named, "--time-limit", "60"]) == 0
     header, *lines = capsys.readouterr().out.splitlines()
     assert header.split()[:7] == ["policy", "class", "E2EL", "s", "p99", "left", "%"]
@@ -525,7 +528,7 @@ def test_a_wrong_bound_beyond_64_bits_is_one() -> None:
         assert state.standing() == "error"
 
 
-@pytest.mark.parametrize("more", [[], ["--slo", "ttft:1"]])
+@pytest.mark.parametrize("more", [[], ["--slo", "ttft:1s"]])
 def test_more_rounds_than_there_are_times_kept_of(
     more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -42,8 +42,22 @@ def test_all_stand_on_the_instances_of_the_one_compared_with() -> None:
     assert [each.label for _, each in found.answer.others] == ["fcfs", ""]
     # 110 + 110 and 120 + 100 of eight requests.
     assert "(vllm-v1 *) leaves at least 4.5 % of 27.500 rounds" in str(found.answer)
-    assert "wins 0.0 % (fcfs, 27.500)" in str(found.answer)
+    assert "wins nothing (fcfs, 27.500)" in str(found.answer)
     assert list(found.lines["mean"].isna()) == [False, False, True]
+
+
+def test_where_no_request_waits_order_has_nothing_to_win() -> None:
+    """By the metrics of all rows of vLLM's scheduler, unless another method saves something."""
+    metrics = {"mean_running": 2.0, "mean_waiting": 0.0, "peak_waiting": 0, "batch_time": "unit"}
+    idle, waits = (
+        _run("vllm-v1", "a", 100, **metrics | {"peak_waiting": peak, "mean_waiting": 0.1 * peak})
+        for peak in (0, 1)
+    )
+    same = _run("svf", "a", 100, **metrics)
+    assert "nothing that order could win" in str(_compared(idle, same).answer)
+    better = _run("svf", "a", 95, **metrics)
+    for runs in ((waits, same), (idle, better)):
+        assert " % of " in str(_compared(*runs).answer).partition(":")[0]
 
 
 def test_a_schedule_of_a_method_that_only_bounds_is_not_left_out() -> None:
@@ -90,7 +104,7 @@ def test_the_seeds_are_averaged() -> None:
     """Two draws of 100 and 120 are 110, of vLLM's 110 neither more nor less."""
     draws = [_run("a-min with noise", "a", tel, seed=seed) for seed, tel in enumerate((100, 120))]
     found = _compared(_run("vllm-v1", "a", 110), *draws)
-    assert "wins 0.0 % (a-min with noise(0.3), 27.500)" in str(found.answer)
+    assert "wins nothing (a-min with noise(0.3), 27.500)" in str(found.answer)
 
 
 def test_the_ranking_has_few_lines() -> None:

@@ -22,7 +22,7 @@ def _build(options: dict[str, str]) -> BatchTime:
     except DeploymentError as error:
         raise BatchTimeError(f"{_NAME}: {error}") from None
     name = f"{_NAME}(model={model},gpu={gpu},tp={tp})"
-    return BatchTime(name, *coefficients(model, gpu, tp), origin=_ORIGIN, served=served)
+    return BatchTime(name, *coefficients(model, gpu, tp), origin=_ORIGIN, served=served, gpu=gpu)
 
 
 KIND = BatchTimeKind(

@@ -18,6 +18,7 @@ from fractions import Fraction
 
 from instances.batch_time.batch_time_kind import BatchTimeKind, Option, exact
 from instances.batch_time.model import BatchTime, BatchTimeError, Range, decimal
+from instances.deployments import DEFAULT_GPU
 from instances.kv_memory import LLAMA2_70B_2XA100
 
 _NAME = "llama2-70b-2xa100"
@@ -45,7 +46,9 @@ def _build(options: dict[str, str]) -> BatchTime:
     measured = "Vidur's profiles of Llama-2-70B on two A100, held-out error 2.8 %"
     origin = measured if scale == 1 else f"{measured}, times {written}"
     numbers = (base, prefill, square, decode, read)
-    return BatchTime(name, *numbers, range=_RANGE, origin=origin, served=LLAMA2_70B_2XA100)
+    return BatchTime(
+        name, *numbers, range=_RANGE, origin=origin, served=LLAMA2_70B_2XA100, gpu=DEFAULT_GPU
+    )
 
 
 KIND = BatchTimeKind(_NAME, _build, options=(Option("scale", "1", "multiplies every coefficient"),))

@@ -102,11 +102,11 @@ def test_requests_of_one_token_have_no_tpot() -> None:
     ("text", "kept"),
     [
         ("ttft:12ms", [True, False]),
-        ("ttft:0.0119", [False, False]),
-        ("ttft:0.023", [True, True]),
+        ("ttft:0.0119s", [False, False]),
+        ("ttft:0.023s", [True, True]),
         ("tpot:12ms", [False, True]),
         ("tpot:15ms", [True, True]),
-        ("e2el:0.047", [False, True]),
+        ("e2el:0.047s", [False, True]),
         ("ttft:1s, e2el:57ms", [True, True]),
         ("ttft:12ms,tpot:12ms", [False, False]),
     ],
@@ -121,9 +121,10 @@ def test_goodput_by_hand(text: str, kept: list[bool]) -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("ttft:0.5,tpot:50ms", Slo(ttft=500 * MS, tpot=50 * MS)),
+        ("ttft:0.5s,tpot:50ms", Slo(ttft=500 * MS, tpot=50 * MS)),
         (" E2EL : 30 s ", Slo(e2el=30_000 * MS)),
-        ("e2el:1.5,ttft:2", Slo(ttft=2000 * MS, e2el=1500 * MS)),
+        ("e2el:1.5s,ttft:2s", Slo(ttft=2000 * MS, e2el=1500 * MS)),
+        ("tpot:0.000001ms,e2el:999999999999s", Slo(tpot=1, e2el=999_999_999_999_000 * MS)),
     ],
 )
 def test_an_objective_is_read(text: str, found: Slo) -> None:
@@ -135,8 +136,8 @@ def test_an_objective_is_read(text: str, found: Slo) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "ttft", "ttft:", "ttft:-1", "ttft:nan", "ttft:0", "ttft:1h", "itl:1", "ttft:1,"),
-        *("ttft:1,ttft:2", "ttft=1", "ttft:1e3", "ttft:" + "9" * 400),
+        *("", "ttft", "ttft:", "ttft:-1", "ttft:nan", "ttft:0s", "ttft:1h", "itl:1", "ttft:1s,"),
+        *("ttft:1s,ttft:2s", "ttft=1", "ttft:1e3", "ttft:" + "9" * 400),
     ],
 )
 def test_what_is_no_objective(text: str) -> None:
@@ -178,3 +179,10 @@ def test_the_metrics_are_plain_numbers() -> None:
     assert {type(value) for value in found.values()} <= {int, float, type(None)}
     assert isinstance(with_kept_tokens().rounds, Rounds)
     assert dataclasses.fields(Serving)
+
+
+@pytest.mark.parametrize("text", ["ttft:500", "e2el:30s,ttft:500"])
+def test_a_limit_needs_a_unit(text: str) -> None:
+    """Other tools take milliseconds: one line names both readings."""
+    with pytest.raises(SloError, match=r"^ttft:500 has no unit: ttft:500ms or ttft:500s$"):
+        read_slo(text)

@@ -1,0 +1,87 @@
+"""Who waits in a run in seconds, and for what: by hand, on rounds of 100 ms and more."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import kvopt
+from instances import Instance, Request
+from instances.batch_time import read_batch_time
+from kvopt.methods.grammar import read_method
+from kvopt.result import Result
+from kvopt.sweeps.inputs import Wishes
+from kvopt.sweeps.rates import rate_sweep
+from kvopt.waiting import no_request_waits
+
+#: Five requests of three rounds arrive together; their tokens are no more than 5 · (1 + 3) = 20.
+FIVE = Instance("five", 40, tuple(Request(i, 0, 1, 3) for i in range(5)), time_unit="second")
+BATCH = "affine(base=100,token=10)"
+
+pytestmark = pytest.mark.usefixtures("runs_are_copies")
+
+
+@pytest.mark.parametrize(
+    ("metrics", "said"),
+    [
+        ((0, 0.0, 3.0), "no request waits"),
+        ((2, 0.001, 4.0), "requests wait 0.02 % of the time"),
+        ((2, 0.01, 4.0), ""),
+        ((None, None, None), ""),
+        ((math.nan, math.nan, math.nan), ""),
+    ],
+)
+def test_no_request_waits(metrics: tuple[float | None, ...], said: str) -> None:
+    """By the most that wait, and the share of the time; rounds have no such metrics."""
+    assert no_request_waits(*metrics) == said
+
+
+def _left(result: Result) -> str:
+    return dict(result.summary())["left to gain"]
+
+
+def test_the_summary_says_that_order_has_nothing_to_win() -> None:
+    """All five run from the first round on, and the bound leaves something all the same."""
+    instance = replace(FIVE, requests=(*FIVE.requests, Request(5, 0.25, 1, 3)))
+    result = kvopt.run(instance, "vllm-v1", batch_time=BATCH)
+    assert result.left is not None
+    assert _left(result) == "nothing by order: no request waits"
+    waits = kvopt.run(replace(instance, memory=10), "vllm-v1", batch_time=BATCH)
+    assert _left(waits).startswith("at most")
+
+
+@pytest.mark.parametrize(
+    ("method", "memory", "said"),
+    [
+        (
+            "vllm-v1(running=2)",
+            40,
+            "100 % of the waiting is while 2 requests run, the most that may (running, vLLM's "
+            "max_num_seqs); memory is at most 20 % full",
+        ),
+        ("vllm-v1(running=4)", 9, ""),
+        ("svf", 9, ""),
+    ],
+)
+def test_the_limit_that_binds_is_named(method: str, memory: int, said: str) -> None:
+    """Two of five run at a time, with 2 · 4 of 40 tokens; or memory is what is short."""
+    result = kvopt.run(replace(FIVE, memory=memory), method, batch_time=BATCH)
+    assert dict(result.summary()).get("waiting", "") == said
+
+
+def test_the_answer_at_each_rate_says_both(tmp_path: Path) -> None:
+    """At a request in ten seconds nobody waits; at fifty a second all do, for two seats."""
+    wishes = Wishes(batch_time=read_batch_time(BATCH), time_limit=2.0)
+    methods = [read_method("vllm-v1(running=2)"), read_method("svf")]
+    swept = rate_sweep(FIVE, (0.1, 50.0), methods, wishes, store=tmp_path / "runs.sqlite")
+    answers = swept.answers
+    assert str(answers[0.1]) == (
+        "vLLM's scheduler (vllm-v1(running=2) *) leaves nothing that order could win of 0.345 s a "
+        "request, for no request waits: knowing lengths wins nothing (svf, 0.345 s); no schedule "
+        "is below 0.334 s (1 instance)."
+    )
+    assert "leaves between 24.1 and " in str(answers[50.0])
+    assert "; 100 % of the waiting is while 2 requests run" in str(answers[50.0])
