@@ -95,7 +95,7 @@ def test_a_lost_one_costs_no_other(tmp_path: Path, started: list[str]) -> None:
     """One that loops, one that dies, one that eats memory: the rest goes on in new processes."""
     methods = ["svf", _LOOPS, "fcfs", _DIES, "h-sf", _EATS, "mc-sf", _RAISES, _LIES, "svf-1bit"]
     tasks = _tasks(tmp_path, *methods, memory_limit=1.5)
-    found = list(Series(tasks, time.monotonic() + 30).run())
+    found = list(Series(tasks, time.monotonic() + 60).run())
     processes = len(started)
     by_method = {each.record.method: each.record for each in found}
     assert set(by_method) == {task.method.text for task in tasks}
@@ -139,11 +139,12 @@ def test_nothing_is_lost_at_an_interrupt(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.slow("waits")
 def test_the_time_is_shared(tmp_path: Path) -> None:
-    """Of eight seconds one that never ends has a half, though four wait; all others are run."""
+    """Of twelve seconds one that never ends has a half, though four wait; all others are run."""
     tasks = _tasks(tmp_path, _LOOPS, "svf", "fcfs", "mc-sf")
-    found = list(Series(tasks, time.monotonic() + 8).run())
+    found = list(Series(tasks, time.monotonic() + 12).run())
     assert found[0].record.ending == "time_limit"
-    assert 1 <= found[0].record.time_limit < 4
+    # Its half, and what a method of one's own gets to end in.
+    assert 1 <= found[0].record.time_limit < 7.1
     assert all(each.record.tel is not None for each in found[1:])
     assert len(found) == 4
 
