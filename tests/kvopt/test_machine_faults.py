@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-import kvopt.commands.watchdog
 import kvopt.running.process
 import kvopt.running.worker
 from kvopt.commands.main import main
@@ -88,6 +87,6 @@ def test_a_command_that_cannot_be_watched_runs_all_the_same(
     def failing() -> int:
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
-    monkeypatch.setattr(kvopt.commands.watchdog.os, "fork", failing)
+    monkeypatch.setattr(os, "fork", failing)
     assert under_watch(lambda watchdog: 3 if watchdog.started == 5.0 else 4, 5.0) == 3
     assert not signal.pthread_sigmask(signal.SIG_BLOCK, [])
