@@ -56,6 +56,11 @@ class Method:
         return self.text
 
     @property
+    def own_name(self) -> str:
+        """The name that a file of one's own gives itself; empty for others."""
+        return "" if self.own is None else self.own.described.name
+
+    @property
     def folder(self) -> Path | None:
         """Where a file of one's own may import further modules from."""
         return None if self.path is None else self.path.parent

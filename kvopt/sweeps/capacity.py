@@ -139,7 +139,7 @@ def capacity(
         found: dict[float, Probe] = {}
         low, high = largest_rate(partial(keeps, method, found), start, precision)
         start = low or start
-        shown = shown_method(method.text, method.own.described.name if method.own else "")
+        shown = shown_method(method.text, method.own_name)
         lines.append({"method": shown, "capacity": low, "not_kept": high} | _at(found.get(low)))
         runs += [{"method": shown, "rate": rate} | _at(found[rate]) for rate in sorted(found)]
     return pd.DataFrame(lines), pd.DataFrame(runs)
