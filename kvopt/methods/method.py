@@ -56,6 +56,11 @@ class Method:
         return self.text
 
     @property
+    def own_name(self) -> str:
+        """The name that a file of one's own gives itself; empty for others."""
+        return "" if self.own is None else self.own.described.name
+
+    @property
     def task_path(self) -> str:
         """The path that a line of a task needs beside the text, which does not lead to it."""
         return "" if self.path is None or is_own_file(self.path) else str(self.path)

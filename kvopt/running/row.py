@@ -147,7 +147,7 @@ def _declared(method: Method) -> dict[str, str]:
     known = knowledge_of(method)
     words = "" if known.lengths == "unknown" else str(known)
     called = format_numbers(method.own.values)
-    return {"own_name": method.own.described.name, "told": words, "called": called}
+    return {"own_name": method.own_name, "told": words, "called": called}
 
 
 def _serving(task: Task, state: RunState) -> dict[str, Any]:

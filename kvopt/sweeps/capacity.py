@@ -169,7 +169,7 @@ def _long_enough(run: Callable[[int], Probe], n: int, share: float) -> Probe:
 
 
 def _shown(method: Method) -> str:
-    return shown_method(method.text, method.own.described.name if method.own else "")
+    return shown_method(method.text, method.own_name)
 
 
 def _line(method: Method, low: float, high: float, found: Mapping[float, Probe]) -> dict[str, Any]:

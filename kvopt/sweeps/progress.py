@@ -55,7 +55,7 @@ class Display:
         gap = "" if snapshot.state.gap is None else f", gap {100 * snapshot.state.gap:.1f} %"
         with self._turn:
             self._under_way[task.name, task.method.text, task.seed] = (
-                f"{shown_method(task.method.text)} on {task.name}{gap}"
+                f"{shown_method(task.method.text, task.method.own_name)} on {task.name}{gap}"
             )
             self._show_if_due()
 

@@ -39,10 +39,11 @@ COLOURS = (
     "#7d7d7d",
     "#a3692e",
 )
-#: Three to ten colours: neighbours in the circle of colours differ in dashes too.
+#: Of the points of curves, as many as there are colours.
 _MARKERS = "osD^vP*X<>"
 #: Share of their points on which two curves are equal that lie on each other.
 _MOSTLY = 0.8
+#: Three to ten colours: neighbours in the circle of colours differ in dashes too.
 _DASHES = ("", (4, 1.5), (1, 1))
 #: A line of the legend, and how many a name may take.
 _LONGEST_NAME, _MOST_LINES = 34, 4
