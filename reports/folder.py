@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kvopt.places import REPORT_MARKER as MARKER
+from kvopt.places import REPORT_MARKER
 from support.inputs import no_file
 from support.jsonfile import TEMPORARY, as_bytes, write_bytes, write_text
 from support.outputs import OutputError, check_folder
 
+MARKER = REPORT_MARKER
 #: Longest list that is read (bytes).
 _LONGEST = 10**7
 

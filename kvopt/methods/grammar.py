@@ -277,7 +277,8 @@ def _read_file(parsed: MethodText) -> Method:
     note(found)
     # One spelling wherever the command is called from.
     parsed = replace(parsed, path=shown(found) if is_own_file(found) else found.name)
-    declared, fault = Described(found.name, False), ""
+    declared: Described | None = Described(found.name, False)
+    fault = ""
     if is_python(found):
         try:
             declared, fault = described(found, read_source(found).digest)

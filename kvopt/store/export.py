@@ -69,14 +69,10 @@ def export_rows(frame: pd.DataFrame, path: str | Path) -> Path:
 
 def frame_csv(frame: pd.DataFrame) -> str:
     """Return a table as CSV, in which no text is a formula (:func:`support.text.guarded`)."""
-    texts = frame.select_dtypes(exclude=["number", "bool"])
-    return frame.assign(
-        **{name: texts[name].map(_guarded, na_action="ignore") for name in texts}
-    ).to_csv(index=False, lineterminator="\n")
-
-
-def _guarded(cell: Any) -> Any:
-    return guarded(cell) if isinstance(cell, str) else cell
+    cells = frame.copy()
+    for name in frame.select_dtypes(exclude=["number", "bool"]):
+        cells[name] = [guarded(each) if isinstance(each, str) else each for each in frame[name]]
+    return cells.to_csv(index=False, lineterminator="\n")
 
 
 def read_rows(location: str | Path) -> pd.DataFrame:

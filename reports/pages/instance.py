@@ -137,7 +137,7 @@ def losses(runs: pd.DataFrame, line: Mapping[str, Any], unit: TimeUnit) -> Table
     requests = int(line["n"]) if pd.notna(line["n"]) and line["n"] > 0 else pd.NA
     kind = KINDS[unit]
     frame = means.assign(
-        over=[pd.NA if pd.isna(upper) else each - int(upper) for each in tel],
+        over=None if pd.isna(upper) else tel - int(upper),
         each=(tel.astype("Float64") - upper) / requests,
         gap=share_text(*ends),
     ).sort_values(["tel", "label"])
