@@ -94,7 +94,7 @@ def find_instances(name: str) -> list[Path]:
     """
     path = Path(name)
     if path.is_dir():
-        inside = sorted(path.rglob("*.json"))
+        inside = sorted((*path.rglob("*.json"), *path.rglob("*.json.gz")))
         return [each for each in inside if each.is_file() and may_be_instance(each)]
     if path.exists():
         return [path]

@@ -6,7 +6,7 @@ x(i_t) is 1 where request i of the instance starts at round t.  Formats that are
 - Gurobi: ``x(3_17) 1``, comments begin with ``#`` (its reference manual, "SOL format");
 - HiGHS: the same, in the section of primal values, before the section of dual values
   (``write_solution_to_file`` in the raw style, its default, and the sparse one); or a table with
-  the name behind the value (its pretty style);
+  the name behind the value (its pretty style); or values alone in the model's order (its old one);
 - SCIP: ``x(3_17) 1 (obj:17)`` (its documentation of ``reader_sol.h``);
 - CBC: ``20 x(3_17) 1 17``, the index before and the reduced cost behind, ``**`` in front where the
   solution breaks a row (Pyomo's reader of it);
@@ -44,6 +44,8 @@ _DUAL_VALUES = "\n# Dual solution values"
 #: GLPK's own style: what is solved, rows and columns; a column's number, status and value.
 _NUMBERED = re.compile(r"^s (?:mip|bas|ipt) \d+ (\d+) ", re.MULTILINE)
 _NUMBER_AND_VALUE = re.compile(rf"^j (\d+) (?:[a-z] )?({_NUMBER})\b", re.MULTILINE)
+#: HiGHS' raw style of old: a value a column, in the model's order.
+_NAMELESS = re.compile(r"^Columns\n((?:\S+ *\n)+)Rows *$", re.MULTILINE)
 #: A column of a model, in its terms (LP) or in front of a row's name (MPS); what follows columns.
 _COLUMN = re.compile(r"^(?:[-+]\S+| {4}) (\S+)", re.MULTILINE)
 _AFTER_COLUMNS = re.compile(r"^(?:RHS|bounds)$", re.MULTILINE)
@@ -153,14 +155,16 @@ def read_solution(path: str | Path, instance: Instance, model: str | Path) -> li
 def _values(path: str | Path, model: str | Path) -> Iterator[tuple[int, int, float]]:
     """Yield request, round and value of the start variables in a solution file."""
     text = _read(path).partition(_DUAL_VALUES)[0]
-    if told := _NUMBERED.search(text):
-        names = _columns(model)
-        if len(names) != int(told[1]):
-            raise FileError(f"{path}: expected {len(names)} columns as in {model}, found {told[1]}")
-        numbered = _NUMBER_AND_VALUE.findall(text)
-        text = "\n".join(
-            f"{names[int(k) - 1]} {value}" for k, value in numbered if 0 < int(k) <= len(names)
-        )
+    numbered, nameless = _NUMBERED.search(text), _NAMELESS.search(text)
+    if numbered or nameless:
+        pairs = _NUMBER_AND_VALUE.findall(text)
+        if nameless:
+            pairs = [(str(k), value) for k, value in enumerate(nameless[1].split(), 1)]
+        count = int(numbered[1]) if numbered else len(pairs)
+        names = dict(enumerate(_columns(model), 1))
+        if len(names) != count:
+            raise FileError(f"{path}: expected {len(names)} columns as in {model}, found {count}")
+        text = "\n".join(f"{names.get(int(k))} {value}" for k, value in pairs)
     for request, start, value in _START.findall(text):
         yield int(request), int(start), float(value)
     for value, request, start in _PRETTY.findall(text):

@@ -45,6 +45,7 @@ _NO_TEXT = (
     (rb"SQLite format 3\0", "an SQLite database"),
     (rb"%PDF-", "a PDF file"),
     (rb"(\xef\xbb\xbf)?\s*<(!doctype )?html\b", "an HTML page"),
+    (rb"[^\0]\0[^\0]\0|\0[^\0]\0[^\0]", "UTF-16 without a byte order mark"),
     (rb"version https://git-lfs\.", "a pointer of Git LFS (git lfs pull fetches the file)"),
 )
 

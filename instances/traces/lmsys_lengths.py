@@ -70,7 +70,8 @@ def lengths(files: Sequence[str | Path], count: TokenCount) -> Iterator[tuple[in
             for batch in batches:
                 for turns in batch.column(_COLUMN).to_pylist():
                     found = first_exchange(turns, "content", "role", ("user", "assistant"))
-                    yield None if found is None else (count(found[0]), count(found[1]))
+                    prompt, output = (None, None) if found is None else map(count, found)
+                    yield None if prompt is None or output is None else (prompt, output)
         except (ArrowException, KeyError) as error:
             raise UsageError(
                 f"{file}: expected a Parquet file with {_COLUMN}: {one_line(error)}"

@@ -77,7 +77,8 @@ def is_trace(path: str | Path, options: TraceOptions | None = None) -> bool:
         return False
     if any(each.reader.claims(head) for each in formats().values()):
         return True
-    return given or Path(path).suffix in _SUFFIXES
+    # What is damaged cannot be told by its beginning.
+    return given or (Path(path).suffix in _SUFFIXES and not str(path).endswith(".json.gz"))
 
 
 def is_instance_file(path: str | Path) -> bool:

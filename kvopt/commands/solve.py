@@ -42,7 +42,7 @@ from schedules.real_time.requests import write_requests
 from schedules.real_time.serving import measured_lines
 from support.command import EXIT_INTERRUPTED, Command, Options
 from support.outputs import OutputError, check_apart, write_outputs
-from support.text import counted
+from support.text import counted, printable
 from support.usage import UsageError, complain
 
 EXIT_OK = 0
@@ -92,13 +92,18 @@ def main(options: Options) -> int:
 
 
 def _run(options: Options, watchdog: Watchdog) -> int:
-    watchdog.bark_at(
-        watchdog.started + (1 + OVER_SHARE) * options.time_limit + BARK_SECONDS,
-        EXIT_NO_SCHEDULE,
-        f"{options.program}: no schedule within the time limit of {options.time_limit:g} s",
-    )
+    last = watchdog.started + (1 + OVER_SHARE) * options.time_limit + BARK_SECONDS
+    late = f"{options.program}: no schedule within the time limit of {options.time_limit:g} s"
+    less = f"{printable(str(options.instance))} (of a trace, --limit and --window read less)"
+    watchdog.bark_at(last, EXIT_NO_SCHEDULE, late)
     method = None if options.policy == "all" else named_method(options)
+    began = time.monotonic()
+    watchdog.bark_at(last, EXIT_NO_SCHEDULE, f"{late}, which was too short to read {less}")
     instance, report = read_input(options.instance, trace_options(options))
+    watchdog.bark_at(last, EXIT_NO_SCHEDULE, late)
+    if (spent := time.monotonic() - began) > max(1.0, options.time_limit / 2):
+        told = f"{spent:.1f} s of the {options.time_limit:g} s went by reading {less}"
+        print(f"{options.program}: {told}", file=sys.stderr)
     if report is not None:
         for line in report.told(quiet=options.quiet):
             print(line, file=sys.stderr)

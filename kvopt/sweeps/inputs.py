@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from heuristics.registry import policies
 from instances.batch_time import BatchTime
 from instances.named import find_instances, near_names
 from instances.traces import TraceOptions
 from instances.traces.reading import is_instance_file
+from kvopt.methods.engines import named_engines
 from kvopt.methods.method import Method
 from kvopt.places import shown
 from kvopt.suites import Section, Source, file_source, read_suite, suites
@@ -98,6 +101,11 @@ def _sources(name: str, trace: TraceOptions | None) -> Iterator[Source]:
         raise InputError(f"{name!r}: {error.strerror}") from None
     except ValueError as error:  # a NUL
         raise InputError(f"{name!r}: {error}") from None
+    if not files and re.split("[:(]", name)[0] in {"file", *policies(), *named_engines()}:
+        raise InputError(
+            f"{name!r}: expected a suite or an instance, found a method; several methods are one "
+            "text, with a comma between them (--methods svf,mc-sf)"
+        )
     if not files:
         near = near_names(Path(name), suites())
         raise InputError(

@@ -23,6 +23,7 @@ from instances import (
     write_instance,
 )
 from instances.files import SCHEMA_FILE, format_instance, instance_schema, parse_instance
+from instances.named import find_instances
 from support.jsonfile import without_duplicates
 
 GOOD: dict[str, Any] = {
@@ -109,6 +110,18 @@ def test_a_byte_order_mark_is_read_over(
     path, mark = tmp_path / "marked.json", "" if encoding == "utf-8-sig" else "\ufeff"
     path.write_bytes(pack((mark + json.dumps(GOOD)).encode(encoding)))
     assert read_instance(path) == parse_instance(GOOD)
+
+
+def test_a_name_that_ends_in_gz_is_packed(tmp_path: Path) -> None:
+    """The same bytes each time, read again, and found in a folder."""
+    path, instance = tmp_path / "pair.json.gz", parse_instance(GOOD)
+    write_instance(instance, path)
+    first = path.read_bytes()
+    assert gzip.decompress(first).decode() == format_instance(instance)
+    write_instance(instance, path)
+    assert path.read_bytes() == first
+    assert read_instance(path) == instance
+    assert find_instances(str(tmp_path)) == [path]
 
 
 def test_the_hash_is_over_canonical_memory_and_requests() -> None:

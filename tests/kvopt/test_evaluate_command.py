@@ -140,6 +140,14 @@ def test_what_cannot_be_read_leaves_nothing(
     assert evaluate(*asked, "--quiet") == 0
 
 
+@pytest.mark.parametrize("method", ["mc-sf", "vllm-v1(block=16)", "highs:ilp", "file:own.py"])
+def test_methods_go_with_a_comma(method: str, small: Path, refused: Refused) -> None:
+    """A method where an instance is expected was meant for the option before it."""
+    line = refused(main, small, "--methods", "svf", method)
+    assert f"{method!r}: expected a suite or an instance, found a method" in line
+    assert "with a comma between them (--methods svf,mc-sf)" in line
+
+
 def test_rerun_and_rerun_failed(
     evaluate: Run, small: Path, store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -154,8 +154,9 @@ def test_highs_solves_an_exported_model(suffix: str, formulation: str, tmp_path:
     given = [name, "--formulation", formulation, "--write-model", model]
     assert run_command(kvopt.commands.solve.main, *given, cwd=tmp_path).returncode == 0
     code = (
-        "import sys, highspy; h = highspy.Highs(); h.setOptionValue('output_flag', False); "
-        "h.readModel(sys.argv[1]); h.run(); [h.writeSolution(f'{k}.sol', k) for k in range(5)]"
+        "import sys, highspy; h = highspy.Highs(); h.setOptionValue('output_flag', False)\n"
+        "h.readModel(sys.argv[1]); h.run()\n"
+        "[h.writeSolution(f'of{k}.sol', k) for k in range(-1, 5)]"
     )
     in_python(code, model, folder=tmp_path)
     instance = read_instance(find_instance(name))
@@ -163,9 +164,9 @@ def test_highs_solves_an_exported_model(suffix: str, formulation: str, tmp_path:
     assert known is not None
     assert known.reason == "optimal"
     told = f"valid: instance {name!r}, n={len(instance)}, TEL {known.upper}\n"
-    # Raw, pretty, GLPK's two, sparse.
-    for style in range(5):
-        result = run_command(main, model, f"{style}.sol", cwd=tmp_path)
+    # Raw of old, raw, pretty, GLPK's two, sparse.
+    for style in range(-1, 5):
+        result = run_command(main, model, f"of{style}.sol", cwd=tmp_path)
         assert (result.returncode, result.stdout, result.stderr) == (0, told, ""), style
 
 

@@ -181,7 +181,10 @@ def test_a_file_that_takes_too_long_to_read() -> None:
     )
     assert time.monotonic() - started < 0.2 * 1.1 + 2 + 3  # a loaded machine wakes up late
     assert (result.returncode, result.stdout) == (4, "")
-    assert result.stderr == "solve.py: no schedule within the time limit of 0.2 s\n"
+    assert result.stderr == (
+        "solve.py: no schedule within the time limit of 0.2 s, which was too short to read "
+        "/dev/stdin (of a trace, --limit and --window read less)\n"
+    )
     os.close(there)
     os.close(here)
 
@@ -413,6 +416,16 @@ def test_a_model_beyond_solvers_tolerances_says_so(
     told = [line for line in ran.stderr.splitlines() if "tokens meet in a row" in line]
     assert len(told) == warned
     assert not warned or "cover 10,000 (GLPK: 1,000)" in told[0]
+
+
+@pytest.mark.parametrize(("name", "beginning"), [("M.LP", "\\* Source"), ("M.MPS", "* Source")])
+def test_a_model_is_written_whatever_the_case_of_its_suffix(
+    name: str, beginning: str, small: Path, solve: Command, tmp_path: Path
+) -> None:
+    """Pyomo knows the formats in lower case only; the file keeps its name."""
+    path = tmp_path / name
+    assert solve(small, "--write-model", path, "--formulation", "ilp").returncode == 0
+    assert path.read_text().startswith(beginning)
 
 
 @pytest.mark.parametrize("formulation", ["ilp(groups=yes)", "ilp-xy"])

@@ -107,6 +107,8 @@ def test_a_pipe_that_nobody_fills_is_refused(
         (b"\x28\xb5\x2f\xfd\x20", "a zstd file"),
         (b"\n<!DOCTYPE html>\n<html>", "an HTML page"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0", "a pointer of Git LFS"),
+        ("a,b".encode("utf-16-le"), "UTF-16 without a byte order mark"),
+        ('{"a"'.encode("utf-16-be"), "UTF-16 without a byte order mark"),
         (b"t.csv".ljust(257, b"\0") + b"ustar", "a tar archive"),
     ],
     ids=lambda given: given if isinstance(given, str) else "",
