@@ -7,6 +7,7 @@ holds, and a file of many costs a reader no more than its length allows.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from typing import Annotated
 
 from pydantic import Field
@@ -84,12 +85,17 @@ class Budget:
 
 
 def size_of(document: object) -> int:
-    """Return about how many characters the values of a JSON document have, however deep it is."""
+    """Return about how many characters the values of a certificate have, however deep it is.
+
+    The same for what was read and, where no field is left out, for its JSON.
+    """
     size, open_ = 0, [document]
     while open_:
         each = open_.pop()
         if isinstance(each, Mapping):
             open_ += each.values()
+        elif is_dataclass(each):
+            open_ += vars(each).values()
         elif isinstance(each, list | tuple):
             open_ += each
         elif isinstance(each, int):

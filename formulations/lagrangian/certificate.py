@@ -20,7 +20,6 @@ from formulations.lagrangian.certificate_file import (
     Certificate,
     PartBound,
     PricedGroup,
-    certificate_document,
     read_certificate,
 )
 from formulations.lagrangian.certificate_lookahead import check_row, prices_by_time
@@ -57,7 +56,7 @@ def evaluate(instance: Instance, certificate: Certificate, budget: Budget | None
     TooLongError
         If it takes more steps or numbers than its length pays for.
     """
-    budget = budget or Budget(len(instance), certificate_document(certificate))
+    budget = budget or Budget(len(instance), certificate)
     if instance.time_unit != "round":
         raise CertificateError("expected an instance with arrivals in rounds")
     if (certificate.kind == "parts") != bool(certificate.parts):

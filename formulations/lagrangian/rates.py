@@ -151,7 +151,7 @@ def evaluate_rates(
     TooLongError
         If it takes more steps or numbers than its length pays for.
     """
-    budget = budget or Budget(len(instance), rate_certificate_document(certificate))
+    budget = budget or Budget(len(instance), certificate)
     try:
         batch_time = parse_batch_time(certificate.batch_time)
     except BatchTimeError as error:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from formulations.lagrangian import backward_filter, backward_kernels
+from formulations.lagrangian import backward_filter, backward_kernels, backward_levels
 from formulations.lagrangian import budget as limits
 from formulations.lagrangian.budget import Budget, CertificateError, TooLongError
 from formulations.lagrangian.certificate import evaluate
@@ -233,7 +233,7 @@ def test_a_level_that_is_given_up_has_no_bases(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(backward_kernels, "step_back", step_back)
     document = sweep_certificate(13, (np.zeros(2, dtype=np.int64), 2), [3, -1])
     budget = Budget(2, document)
-    monkeypatch.setattr(budget, "numbers", 200)
+    monkeypatch.setattr(backward_levels, "HELD_OF_A_BASE", budget.numbers)
     with pytest.raises(TooLongError, match="holds more"):
         evaluate(PAIR, read_certificate(document), budget)
     members, offsets, labels, _, _, ways, entered = found[-1]

@@ -413,9 +413,8 @@ def test_a_claim_of_a_bound_is_told_and_enters_nothing(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "schedule.json").read_text())["lower_bound"] == 10
 
 
-#: Prices on states up to a late time, which take many seconds to prove nothing.
-LATE = {"knots": [1, 8 * 10**7], "tokens": [0, 9], "left": [0, 9], "table": [1] * 8}
-SLOW = {"kind": "patterns", "value": 12, "states": LATE}
+#: Thousands of levels, which take seconds to prove nothing; the length pays for them.
+SLOW = {"kind": "sweep", "value": 40_000, "memory": [0] * 4_000, "strict": []}
 
 
 def _certifying(folder: Path, certificate: dict[str, Any]) -> str:
