@@ -13,7 +13,7 @@ from reports.measured import measured
 from reports.references import contradictions, references
 from reports.rows import prepare
 from reports.table import MISSING, Table
-from reports.tables.leaderboard import adversarial_board, bounds_board, leaderboards, outside_board
+from reports.tables.leaderboard import adversarial_board, bounds_board, leaderboards
 from reports.tables.solvers import solver_table
 from reports.units import Unit, units
 from reports.verdict import WORDS, answers, verdict
@@ -24,15 +24,13 @@ _LEAST, _NOTHING = 2, (MISSING, "0", "")
 
 
 def boards_of(unit: Unit) -> list[Table]:
-    """Return the leaderboard, further ones, and those of other kinds of methods; none is empty."""
-    ranked = leaderboards(unit.judged)
+    """Return the leaderboard of each class, and those of other kinds of methods; none is empty."""
     others = [
-        outside_board(unit.judged),
         adversarial_board(unit.adversarial),
         solver_table(unit.given.runs),
         bounds_board(unit.runs),
     ]
-    return [*ranked[:1], *(each for each in others if not each.frame.empty), *ranked[1:]]
+    return [*leaderboards(unit.judged), *(each for each in others if not each.frame.empty)]
 
 
 def terminal_text(frame: pd.DataFrame, best_known: Mapping[str, Any] | None = None) -> str:

@@ -121,17 +121,20 @@ def losses(runs: pd.DataFrame, line: Mapping[str, Any], unit: TimeUnit) -> Table
     The parameters are those of :func:`make_page`.
     """
     own = runs[~runs["engine"] & ~runs["superseded"] & runs["tel"].notna()]
-    means = own.groupby("label", sort=True)["tel"].mean().round().astype("Float64").reset_index()
+    groups = own.groupby("label", sort=True)
+    means = groups["tel"].mean().round().astype("Float64").reset_index()
+    unbounded = groups["unbounded"].any().to_numpy(dtype=bool)
     opt = line["opt"]
     upper, lower = (opt, opt) if pd.notna(opt) else (line["upper"], line["lower"])
     tel = means["tel"]
     two = [pd.Series(value, index=tel.index, dtype="Float64") for value in (upper, lower)]
-    ends = [gaps(tel, each) for each in two]
+    low, high = (gaps(tel, each) for each in two)
+    low, high = low.where(~unbounded, low.clip(lower=0)), high.where(~unbounded)
     # Rows of another program may lack it.
     requests = int(line["n"]) if pd.notna(line["n"]) and line["n"] > 0 else pd.NA
     kind = KINDS[unit]
     frame = means.assign(
-        over=tel - upper, each=(tel - upper) / requests, gap=share_text(*ends)
+        over=tel - upper, each=(tel - upper) / requests, gap=share_text(low, high)
     ).sort_values(["tel", "label"])
     columns = (
         Column("label", "policy", "name"),

@@ -1,30 +1,25 @@
-"""The boards as tables: policies by rank, those outside the problem, and what only bounds."""
+"""The boards as tables: policies by rank, on adversarial instances, and what only bounds."""
 
 from __future__ import annotations
 
 import pandas as pd
 
-from reports.boards import Board, boards, outside, standings
+from reports.boards import Board, boards, standings
 from reports.interval import interval_text, share_text
 from reports.metrics import SHIFT_SECONDS, shifted_geometric_mean
+from reports.per_instance import family_mean
+from reports.rows import MARK_NOTE
 from reports.table import WORST_ON, Column, Table
 from schedules.gap import gaps
-from support.text import counted
 
+#: What the slugs of the boards with ranks begin with.
+LEADERBOARD = "leaderboard"
 _RULE = (
-    "Rule: ranked by the mean gap to the best known schedule, (TEL − UB) / TEL, over the "
-    "{instances} that all of these policies were run on; seeds are averaged, and a run without a "
-    "schedule counts as 100 %; the number of such instances stands beside the gap. The mean gap to "
-    "OPT lies in the interval, whose upper end is the mean gap to the bound, (TEL − LB) / TEL; it "
-    "is one number where every OPT is known. Worst ratio: TEL / OPT on the instance named, an "
-    "interval where OPT is open there, with “?” where there is no bound or no schedule on some "
-    "instance. Optimal: share of the instances whose OPT is known and met. Seconds: mean over the "
-    "runs."
-)
-_OUTSIDE = (
-    "These policies keep tokens over evictions: an easier problem, in which a TEL below OPT (a "
-    "negative gap) is possible. They have no rank, and each line is over the instances that the "
-    "policy was run on."
+    "Ranked by the gap, {over}. The "
+    "lower end is the gap to the best known schedule, (TEL − UB) / TEL, the upper end the gap to "
+    "the best bound, (TEL − LB) / TEL; the gap to OPT lies between them, and “?” is an end that is "
+    "not known. A run without a schedule counts as 100 %. Worst ratio: TEL / OPT on the instance "
+    "named. Optimal: instances whose OPT is known and met."
 )
 _ADVERSARIAL = (
     "Instances made or chosen to show a policy's weakness: traps, late bursts, worst cases and the "
@@ -33,28 +28,22 @@ _ADVERSARIAL = (
 )
 _BOUNDS = (
     "Methods that make bounds only. Gap left: (UB − LB) / UB with the best known schedule and the "
-    "method's own bound, mean and worst over its runs; a run without a bound counts as 100 %. "
+    "method's own bound, the mean over families of each one's mean, and the worst run; a run "
+    "without a bound counts as 100 %. "
     "Closed: runs whose bound meets UB. Shifted mean: of the seconds, shift "
     f"{SHIFT_SECONDS:g} s."
 )
 
 
 def leaderboards(averaged: pd.DataFrame) -> list[Table]:
-    """Return the boards with ranks; ``averaged`` is that of a :class:`reports.units.Unit`."""
-    return [_board(position, board) for position, board in enumerate(boards(averaged))]
-
-
-def outside_board(averaged: pd.DataFrame) -> Table:
-    """Return the policies that are marked, without ranks."""
-    columns = (Column("label", "policy", "name"), *_COLUMNS, _OVER)
-    title = "Outside the problem, marked *"
-    return Table("outside", title, _OUTSIDE, columns, _written(outside(averaged)))
+    """Return the board of each class; ``averaged`` is that of a :class:`reports.units.Unit`."""
+    return list(map(_board, boards(averaged)))
 
 
 def adversarial_board(adversarial: pd.DataFrame) -> Table:
     """Return the policies on the instances that no rank is made of; that of a unit of time."""
     lines = standings(adversarial[~adversarial["engine"]]).sort_values("label")
-    columns = (Column("label", "policy", "name"), *_COLUMNS, _OVER)
+    columns = (Column("label", "policy", "name"), *_COLUMNS, Column("knows", "knows"), _OVER)
     return Table("adversarial", "Adversarial instances", _ADVERSARIAL, columns, _written(lines))
 
 
@@ -71,7 +60,6 @@ def bounds_board(runs: pd.DataFrame) -> Table:
         runs=("id", "size"),
         bounded=("bound", "count"),
         closed=("closed", "sum"),
-        mean=("left", "mean"),
         worst=("left", "max"),
         shifted=("seconds", shifted_geometric_mean),
     )
@@ -85,20 +73,26 @@ def bounds_board(runs: pd.DataFrame) -> Table:
         Column("worst", "worst gap left", "share"),
         Column("shifted", "shifted mean, s", "seconds"),
     )
+    lines["mean"] = family_mean(frame, "left")
     lines["unbounded"] = lines["runs"] - lines["bounded"]
     frame = lines.reset_index().sort_values(["mean", "label"])
     return Table("bounds-board", "Bounds", _BOUNDS, columns, frame)
 
 
-def _board(position: int, board: Board) -> Table:
-    where = "" if position == 0 else f" on {counted(board.instances, 'instance')}"
+def _board(board: Board) -> Table:
+    note = _RULE.format(over=board.over)
+    if board.lines["marked"].any():
+        note += f" {MARK_NOTE}"
+    if board.elsewhere:
+        others = ", ".join(f"{name} ({count:,})" for name, count in board.elsewhere.items())
+        note += f" Not ranked, run on fewer instances: {others}."
+    told = [Column("knows", "knows")] if board.lines["knows"].ne(board.knows).any() else []
     return Table(
-        "leaderboard" if position == 0 else f"leaderboard-{position + 1}",
-        f"Leaderboard{where}",
-        _RULE.format(instances=counted(board.instances, "instance")),
-        (Column("rank", "rank", "count"), Column("label", "policy", "name"), *_COLUMNS),
+        f"{LEADERBOARD}-{board.knows.removeprefix('with ').replace(' ', '-')}",
+        f"Leaderboard: {board.knows}",
+        note,
+        (Column("rank", "rank", "count"), Column("label", "policy", "name"), *_COLUMNS, *told),
         _written(board.lines),
-        note_below=True,
     )
 
 
@@ -114,12 +108,10 @@ def _written(lines: pd.DataFrame) -> pd.DataFrame:
 
 
 _COLUMNS = (
-    Column("gap", "mean gap", "share", sort="gap_low"),
+    Column("gap", "gap", "share", sort="gap_low"),
     Column("worst", "worst ratio", "ratio", sort="ratio_low"),
     Column("instance", WORST_ON, "name"),
     Column("optimal", "optimal", "share"),
-    Column("knows", "class"),
-    Column("unsolved", "no schedule", "count"),
     Column("seconds", "seconds", "seconds"),
 )
 _OVER = Column("instances", "instances", "count")
