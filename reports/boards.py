@@ -48,16 +48,16 @@ class Board:
         """What a mean of the board is over."""
         return mean_over(len(self.ids), self.families)
 
-    @property
-    def firsts(self) -> pd.DataFrame:
-        """The first policies: of all, of those that know no future arrival, and of unmarked ones.
 
-        Policies that share a rank count as one.
-        """
-        online = self.lines[~self.lines["offline"]]
-        kinds = (self.lines, online, online[~online["marked"]])
-        found = pd.concat([each[each["rank"].eq(each["rank"].min())] for each in kinds])
-        return found.drop_duplicates("label")
+def firsts(lines: pd.DataFrame) -> pd.DataFrame:
+    """Return the first policies of a board: of all, of online ones, and of unmarked online ones.
+
+    Policies that share a rank count as one.
+    """
+    online = lines[~lines["offline"]]
+    kinds = (lines, online, online[~online["marked"]])
+    found = pd.concat([each[each["rank"].eq(each["rank"].min())] for each in kinds])
+    return found.drop_duplicates("label")
 
 
 def boards(averaged: pd.DataFrame) -> list[Board]:

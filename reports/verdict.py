@@ -10,7 +10,7 @@ import pandas as pd
 
 from kvopt.methods.knowledge import CLASSES, OF_CLASSES
 from kvopt.methods.witness import is_own
-from reports.boards import Board, boards, standings
+from reports.boards import Board, boards, firsts, standings
 from reports.compared import compared
 from reports.interval import at_most, ratios, shares
 from reports.tables.solvers import solver_table
@@ -123,8 +123,7 @@ def _solvers(unit: Unit) -> tuple[Sentence, ...]:
 def _of_board(board: Board) -> Sentence:
     """Return the first policies of a class, and what they leave."""
     parts = [f"{board.knows.capitalize()}, {counted(len(board.lines), 'policy')}: "]
-    firsts = board.firsts
-    for k, (_, equal) in enumerate(firsts.groupby("rank", sort=True)):
+    for k, (_, equal) in enumerate(firsts(board.lines).groupby("rank", sort=True)):
         offline = " (offline)" if equal["offline"].all() else ""
         parts += ["; " if k else "", *_names(equal), offline, *_leaves(equal)]
     return Sentence((*parts, f" ({board.over})."))
@@ -132,7 +131,9 @@ def _of_board(board: Board) -> Sentence:
 
 def _own(board: Board) -> Iterator[Sentence]:
     """Yield the place of each method of one's own that is not among the first."""
-    own = board.lines["method"].map(is_own) & ~board.lines["label"].isin(board.firsts["label"])
+    own = board.lines["method"].map(is_own) & ~board.lines["label"].isin(
+        firsts(board.lines)["label"]
+    )
     for place in board.lines.index[own]:
         line = board.lines.loc[[place]]
         count = counted(len(board.lines), "policy")

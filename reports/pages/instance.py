@@ -11,11 +11,11 @@ import pandas as pd
 from instances.time_unit import TimeUnit, unit_of
 from reports.interval import share_text
 from reports.pages.picture import Picture
-from reports.references import Contradiction
+from reports.references import CERTIFIED, Contradiction
 from reports.rows import MARK_NOTE
 from reports.table import KINDS, Cell, Column, Table, written
 from reports.tables.runs import run_columns
-from schedules.evidence import STANDINGS
+from schedules.evidence import CONSTRUCTION, STANDINGS
 from schedules.gap import gaps
 
 #: Runs on one page.
@@ -34,8 +34,6 @@ class InstancePage:
         Lines of text.
     files
         What can be had of it: a word and an address each.
-    home
-        What the page above is called.
     """
 
     slug: str
@@ -45,7 +43,6 @@ class InstancePage:
     tables: tuple[Table, ...]
     pictures: tuple[Picture, ...]
     files: tuple[tuple[str, str], ...] = ()
-    home: str = "All results"
 
     def drawings(self, folder: str) -> dict[str, str]:
         """Return the pictures by path, the page being in this folder."""
@@ -105,14 +102,24 @@ def _facts(line: Mapping[str, Any], unit: TimeUnit) -> tuple[tuple[str, Cell], .
         (f"OPT, {unit.name}", line["opt"], kind),
         (f"best schedule UB, {unit.name}", line["upper"], kind),
         ("UB by", line["upper_by"], "name"),
-        (f"best bound LB, {unit.name}", line["lower"], kind),
-        ("LB by", line["lower_by"], "name"),
+        *_bounds(line, unit),
         ("batch time", line["batch_time"], "name"),
         ("SHA-256", line["instance_sha256"], "name"),
     ]
     empty = [value == "" if isinstance(value, str) else pd.isna(value) for _, value, _ in values]
     shown = [each for each, without in zip(values, empty, strict=True) if not without]
     return tuple((label, Cell(written(value, kind), kind)) for label, value, kind in shown)
+
+
+def _bounds(line: Mapping[str, Any], unit: TimeUnit) -> list[tuple[str, Any, Any]]:
+    """Return the best bound and what it rests on, and below it the best one that is certified."""
+    kind, word = KINDS[unit], line["lower_kind"]
+    shown = [(f"{CERTIFIED} LB, {unit.name}", line["certified"], kind)]
+    shown.append((f"{CERTIFIED} LB by", line["certified_by"], "name"))
+    if word in ("", CERTIFIED):
+        return shown
+    by = "" if word == CONSTRUCTION else line["lower_by"]
+    return [(f"{word} LB, {unit.name}", line["lower"], kind), (f"{word} LB by", by, "name"), *shown]
 
 
 def losses(runs: pd.DataFrame, line: Mapping[str, Any], unit: TimeUnit) -> Table:

@@ -12,6 +12,7 @@ from reports.rows import MARK_NOTE
 from reports.table import WORST_ON, Column, Table
 from schedules.gap import gaps
 
+KNOWS = Column("knows", "knows")
 #: What the slugs of the boards with ranks begin with.
 LEADERBOARD = "leaderboard"
 _RULE = (
@@ -36,14 +37,17 @@ _BOUNDS = (
 
 
 def leaderboards(averaged: pd.DataFrame) -> list[Table]:
-    """Return the board of each class; ``averaged`` is that of a :class:`reports.units.Unit`."""
+    """Return the board of each class; its frame says what its means are ``over``.
+
+    ``averaged`` is that of a :class:`reports.units.Unit`.
+    """
     return list(map(_board, boards(averaged)))
 
 
 def adversarial_board(adversarial: pd.DataFrame) -> Table:
     """Return the policies on the instances that no rank is made of; that of a unit of time."""
     lines = standings(adversarial[~adversarial["engine"]]).sort_values("label")
-    columns = (Column("label", "policy", "name"), *_COLUMNS, Column("knows", "knows"), _OVER)
+    columns = (Column("label", "policy", "name"), *_COLUMNS, KNOWS, _OVER)
     return Table("adversarial", "Adversarial instances", _ADVERSARIAL, columns, _written(lines))
 
 
@@ -86,13 +90,13 @@ def _board(board: Board) -> Table:
     if board.elsewhere:
         others = ", ".join(f"{name} ({count:,})" for name, count in board.elsewhere.items())
         note += f" Not ranked, run on fewer instances: {others}."
-    told = [Column("knows", "knows")] if board.lines["knows"].ne(board.knows).any() else []
+    told = [KNOWS] if board.lines["knows"].ne(board.knows).any() else []
     return Table(
         f"{LEADERBOARD}-{board.knows.removeprefix('with ').replace(' ', '-')}",
         f"Leaderboard: {board.knows}",
         note,
         (Column("rank", "rank", "count"), Column("label", "policy", "name"), *_COLUMNS, *told),
-        _written(board.lines),
+        _written(board.lines).assign(over=board.over),
     )
 
 
