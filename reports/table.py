@@ -23,7 +23,7 @@ MISSING = "–"
 #: Title of a column of instances that are named for what happened on them.
 WORST_ON = "worst on"
 #: Texts up to this many characters are never broken into lines.
-LONGEST_LINE = 44
+LONGEST_LINE = 28
 
 
 @dataclass(frozen=True)

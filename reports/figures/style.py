@@ -19,6 +19,7 @@ from matplotlib.ticker import LogFormatterMathtext, LogLocator, MaxNLocator, Nul
 from kvopt.answer import BASE
 from reports.figures.slim import slimmed
 from reports.figures.spots import Caption, Spot, placed
+from schedules.picture import THEME
 
 #: Curves with a colour of their own; the others are drawn in grey and stand in the table.
 MOST_CURVES = 10
@@ -43,11 +44,6 @@ _LONGEST_NAME = 34
 #: Reach of a point that has no extent of its own, CSS pixels.
 _POINT = 14.0
 
-#: The ground goes with the ink, so that the figure is legible wherever it is embedded.
-_CSS = (
-    "svg{color:#24292f;background:#ffffff}"
-    "@media (prefers-color-scheme:dark){svg{color:#d7dbe0;background:#16191d}}"
-)
 _STYLE: dict[str, Any] = {
     "text.parse_math": False,  # Names may hold dollar signs.
     "svg.hashsalt": "kvopt",
@@ -145,7 +141,7 @@ def _themed(svg: str) -> str:
     body = "\n".join(line for line in svg[start:].splitlines() if "<!--" not in line)
     body = body.replace(INK, "currentColor")
     head = body.index(">") + 1
-    return f"{body[:head]}\n<style>{_CSS}</style>{body[head:]}\n"
+    return f"{body[:head]}\n<style>{THEME}</style>{body[head:]}\n"
 
 
 def short_name(name: str) -> str:

@@ -20,7 +20,7 @@ _RULE = (
     "lower end is the gap to the best known schedule, (TEL − UB) / TEL, the upper end the gap to "
     "the best bound, (TEL − LB) / TEL; the gap to OPT lies between them, and “?” is an end that is "
     "not known. A run without a schedule counts as 100 %. Worst ratio: TEL / OPT on the instance "
-    "named. Optimal: instances whose OPT is known and met."
+    "named. Optimal: the share of the instances whose OPT is known and met, the same mean."
 )
 _ADVERSARIAL = (
     "Instances made or chosen to show a policy's weakness: traps, late bursts, worst cases and the "
