@@ -28,7 +28,7 @@ _MOST = 3
 
 
 def told(rows: pd.DataFrame, stale: int) -> str:
-    """Return of what rows are, and how many are stale, as one paragraph of Markdown.
+    """Return of what rows are, and how many are stale, as two paragraphs of Markdown.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def told(rows: pd.DataFrame, stale: int) -> str:
     stale
         As :func:`stale_rows` counts them.
     """
-    return f"{sentence_text(origin(rows))}\n{staleness(len(rows), stale)}\n"
+    return f"{sentence_text(origin(rows))}\n\n{staleness(len(rows), stale)}\n"
 
 
 def staleness(total: int, stale: int, what: str = "row") -> str:

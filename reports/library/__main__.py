@@ -55,7 +55,7 @@ def page_text(registry: Registry, stale: int) -> str:
     ]
     text = column_table(table.columns, lines)
     first = (runs(registry), stale_of(registry, stale), state(table))
-    head = "\n".join(map(sentence_text, first))
+    head = "\n\n".join(map(sentence_text, first))
     return f"# The library\n\n{head}\n\n{text}\n{table.note}\n\n{_END}\n"
 
 

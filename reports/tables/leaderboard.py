@@ -22,6 +22,7 @@ _RULE = (
     "not known. A run without a schedule counts as 100 %. Worst ratio: TEL / OPT on the instance "
     "named. Optimal: the share of the instances whose OPT is known and met, the same mean."
 )
+_AGAIN = "Ranked as the first board, {over}."
 _ADVERSARIAL = (
     "Instances made or chosen to show a policy's weakness: traps, late bursts, worst cases and the "
     "papers' example. They count in no rank, mean or sentence above, as one of them may be the "
@@ -41,7 +42,8 @@ def leaderboards(averaged: pd.DataFrame) -> list[Table]:
 
     ``averaged`` is that of a :class:`reports.units.Unit`.
     """
-    return list(map(_board, boards(averaged)))
+    found = boards(averaged)
+    return [_board(each, rule=each is found[0]) for each in found]
 
 
 def adversarial_board(adversarial: pd.DataFrame) -> Table:
@@ -83,8 +85,9 @@ def bounds_board(runs: pd.DataFrame) -> Table:
     return Table("bounds-board", "Bounds", _BOUNDS, columns, frame)
 
 
-def _board(board: Board) -> Table:
-    note = _RULE.format(over=board.over)
+def _board(board: Board, *, rule: bool) -> Table:
+    # What holds for all boards stands below the first.
+    note = (_RULE if rule else _AGAIN).format(over=board.over)
     if board.lines["marked"].any():
         note += f" {MARK_NOTE}"
     if board.elsewhere:
