@@ -120,7 +120,7 @@ def test_the_leaderboard_command_keeps_them_apart() -> None:
     assert "Leaderboard: non-clairvoyant (arrivals in seconds)" in told
     assert "Bounds (arrivals in seconds)" in told
     assert f"In seconds under {FAST}: Clairvoyant, 3 policies: mc-sf leaves" in told
-    assert "In rounds: Clairvoyant, 3 policies: svf leaves" in told
+    assert "In rounds: Clairvoyant, 3 policies: mc-sf leaves" in told
 
 
 def test_any_text_may_be_a_batch_time() -> None:
