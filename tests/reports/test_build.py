@@ -237,6 +237,10 @@ def test_pages_picture_the_best_schedule(store: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow("walks")
 @pytest.mark.usefixtures("no_figures")
+def _certified(lower: int) -> dict[str, Any]:
+    return {"lower_bound": lower, "certified_bound": lower, "certified_by": "certificate: prices"}
+
+
 def test_a_page_has_one_bound(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the registry knows of an instance stands on its page and above its picture."""
     titles: list[str] = []
@@ -251,9 +255,9 @@ def test_a_page_has_one_bound(store: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (sha,) = rows.loc[rows["instance"].eq("small"), "instance_sha256"].unique()
     tel = int(rows.loc[rows["instance"].eq("small"), "tel"].min())
     for lower, told in ((tel - 1, f"lower bound {tel - 1:,}"), (tel, "optimal")):
-        report = make_report(rows, store=opened, best_known={sha: {"lower_bound": lower}})
+        report = make_report(rows, store=opened, best_known={sha: _certified(lower)})
         (page,) = [each for each in report.pages if each.name == "small"]
-        assert {label: cell.text for label, cell in page.facts}["best bound LB, rounds"] == str(
+        assert {label: cell.text for label, cell in page.facts}["certified LB, rounds"] == str(
             lower
         )
         assert told in " ".join(titles)
