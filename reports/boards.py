@@ -83,7 +83,8 @@ def boards(averaged: pd.DataFrame) -> list[Board]:
     found = []
     for each in dict.fromkeys(CLASSES.values()):
         own = lines[whole & lines["class"].eq(each)]
-        elsewhere = counts[counts["class"].eq(each)].set_index("label")["instances"].to_dict()
+        others = counts[counts["class"].eq(each)]
+        elsewhere = dict(zip(others["label"], others["instances"], strict=True))
         if len(own):
             families = shared["family"].nunique()
             found.append(Board(each, ranked(own), elsewhere, ids, families))

@@ -212,10 +212,10 @@ def _cases(
     for sha, bound, label, source in _values(each, "sha", "lower_bound", "label", "bound_source"):
         case = cases[sha]
         case.lowers.append(Statement(int(bound), label))
-        found = Statement(int(bound), f"{shown_source(source)}, {label}" if source else label)
-        case.lower = case.lower or found
+        told = Statement(int(bound), f"{shown_source(source)}, {label}" if source else label)
+        case.lower = case.lower or told
         if names_proof(source):
-            case.certified = case.certified or found
+            case.certified = case.certified or told
     stated = rows.dropna(subset="known_optimum").drop_duplicates(["sha", "known_optimum"])
     for sha, value in _values(stated.sort_values("known_optimum"), "sha", "known_optimum"):
         cases[sha].stated.append(int(value))

@@ -242,7 +242,12 @@ def test_what_integers_prove_stands_apart_from_what_a_solver_reports() -> None:
     told = {"certified_bound": 90, "certified_by": "certificate: sweep"}
     (line,) = references(rows, {digest("a"): told}).to_dict("records")
     assert (line["certified"], line["certified_by"]) == (90, "certificate: sweep (registry)")
-    facts = {label: cell.text for label, cell in _facts(line | {"batch_time": ""}, ROUNDS)}
+    facts = {
+        label: cell.text
+        for label, cell in _facts(
+            {**{str(k): v for k, v in line.items()}, "batch_time": ""}, ROUNDS
+        )
+    }
     assert facts["solver-reported LB, rounds"] == "95"
     assert facts["certified LB, rounds"] == "90"
     alone = references(rows[rows["method"].ne("cpsat:cpsat")]).iloc[0]

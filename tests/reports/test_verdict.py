@@ -104,7 +104,7 @@ def test_every_unit_s_sentences_follow_from_its_rows(records: list[Record]) -> N
         for table in leaderboards(unit.averaged):
             lines = table.frame
             for label, low in lines[["label", "gap_low"]].itertuples(index=False):
-                own = [gaps.get(label, {}).get(name) for name in shared]
+                own: list[Any] = [gaps.get(label, {}).get(name) for name in shared]
                 # Where an instance has no UB the gap is not known.
                 assert pd.isna(low) if None in own else low == pytest.approx(fmean(own))
             (said,) = [
