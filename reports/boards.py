@@ -1,8 +1,9 @@
-"""Who is best: policies ranked where they were all run on the same instances.
+"""Who is best: one board a class of knowledge, policies ranked on the instances that all share.
 
-A mean over other instances is another mean, so only policies that share all instances of a board
-are ranked on it.  Methods that keep tokens over evictions solve an easier problem and stand on no
-board with ranks.
+A mean over other instances is another mean, so a policy that was not run on all of them has no
+rank.  Families weigh alike, however many instances they have.  A method that keeps tokens over
+evictions solves an easier problem: it is marked, and its gap is the gap in that problem
+(:func:`reports.measured.measured`).
 """
 
 from __future__ import annotations
@@ -11,102 +12,116 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from kvopt.methods.knowledge import knowledge
-from reports.per_instance import worst_instances
-from reports.spread import spread
-
-#: Most boards of one report; what is on none of them is in the tables by family.
-MOST_BOARDS = 4
+from kvopt.methods.knowledge import CLASSES, knowledge
+from reports.per_instance import family_mean, worst_instances
+from reports.spread import family_spread
+from support.text import counted
 
 
 @dataclass(frozen=True)
 class Board:
-    """Policies that were all run on the same instances.
+    """The policies of one class.
 
     Attributes
     ----------
+    knows
+        The class, a value of :data:`kvopt.methods.knowledge.CLASSES`.
     lines
-        One line a policy, the best first: columns label, lengths, offline and knows (the two of
-        :class:`kvopt.methods.knowledge.Knowledge`, and both in words), rank, gap_low, gap_high,
-        spread (of gap_low over the seeds), optimal (shares, the last missing where no OPT is
-        known), seconds, and of :func:`reports.per_instance.worst_instances` instances,
-        unsolved, ratio_low, ratio_high, known, instance and id.
-    ids
-        The instances that they share.
+        One line a policy, the best first: columns rank, label, class, offline and knows (as
+        :class:`kvopt.methods.knowledge.Knowledge`), gap_low, gap_high and optimal (shares),
+        seconds (all four by :func:`reports.per_instance.family_mean`), spread (of gap_low over the
+        seeds), and of :func:`reports.per_instance.worst_instances` instances, unsolved, ratio_low,
+        ratio_high, known, instance and id.
+    elsewhere
+        The policies of the class that were not run on all of the instances, and on how many.
+    ids, families
+        The instances that all boards share, and of how many families they are.
     """
 
+    knows: str
     lines: pd.DataFrame
+    elsewhere: dict[str, int]
     ids: frozenset[str]
+    families: int
 
     @property
-    def instances(self) -> int:
-        """How many instances they share."""
-        return len(self.ids)
+    def over(self) -> str:
+        """What a mean of the board is over."""
+        return mean_over(len(self.ids), self.families)
+
+
+def firsts(lines: pd.DataFrame) -> pd.DataFrame:
+    """Return the first policies of a board: of all, of online ones, and of unmarked online ones.
+
+    Policies that share a rank count as one.
+    """
+    online = lines[~lines["offline"]]
+    kinds = (lines, online, online[~online["marked"]])
+    found = pd.concat([each[each["rank"].eq(each["rank"].min())] for each in kinds])
+    return found.drop_duplicates("label")
 
 
 def boards(averaged: pd.DataFrame) -> list[Board]:
-    """Return the boards of the policies within the problem, that over most policies first.
+    """Return a board for each class with a policy that was run on all of the shared instances.
 
-    The instances of a board are those on which more than half of the policies were run that are on
-    none yet; on it is every policy that was run on all of them.
+    These are the instances on which more than half of all policies were run.
 
     Parameters
     ----------
     averaged
         That of a :class:`reports.units.Unit`: from :func:`reports.per_instance.per_instance`.
     """
-    frame = inside(averaged)
+    frame = averaged[~averaged["engine"]]
     ran = pd.crosstab(frame["id"], frame["label"]).astype(bool)
-    left = ran
-    found: list[Board] = []
-    while left.shape[1] and len(found) < MOST_BOARDS:
-        shared = left.index[left.mean(axis=1).gt(0.5)]
-        members = ran.columns[ran.loc[shared].all(axis=0)] if len(shared) else ran.columns[:0]
-        if not len(members.intersection(left.columns)):
-            break
-        on_it = frame[frame["id"].isin(shared) & frame["label"].isin(members)]
-        found.append(Board(_ranked(standings(on_it)), frozenset(shared)))
-        left = left.drop(columns=members, errors="ignore")
+    shared = frame[frame["id"].isin(ran.index[ran.mean(axis=1).gt(0.5)])]
+    ids = frozenset(shared["id"])
+    if not ids:
+        return []
+    lines = standings(shared)
+    whole = lines["instances"].eq(len(ids))
+    counts = standings(frame)[["label", "class", "instances"]]
+    counts = counts[~counts["label"].isin(lines.loc[whole, "label"])]
+    found = []
+    for each in dict.fromkeys(CLASSES.values()):
+        own = lines[whole & lines["class"].eq(each)]
+        others = counts[counts["class"].eq(each)]
+        elsewhere = dict(zip(others["label"], others["instances"], strict=True))
+        if len(own):
+            families = shared["family"].nunique()
+            found.append(Board(each, ranked(own), elsewhere, ids, families))
     return found
-
-
-def inside(averaged: pd.DataFrame) -> pd.DataFrame:
-    """Return the lines of the policies within the problem."""
-    return averaged[~averaged["engine"] & ~averaged["marked"]]
-
-
-def outside(averaged: pd.DataFrame) -> pd.DataFrame:
-    """Return the standings of the marked policies, each over its own instances, by name."""
-    return standings(averaged[~averaged["engine"] & averaged["marked"]]).sort_values("label")
 
 
 def standings(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the line of each method as in :class:`Board`, without rank, over a frame."""
-    groups = frame.groupby("label", sort=True)
-    kept = ["method", "told", "ratio_low", "ratio_high", "known", "instance", "id"]
+    kept = ["method", "told", "marked", "ratio_low", "ratio_high", "known", "instance", "id"]
     lines = worst_instances(frame, ["label"])[[*kept, "instances", "unsolved"]]
-    high = groups["gap_high"]
     lines = lines.assign(
-        gap_low=groups["gap_low"].mean(),
-        spread=groups["by_seed"].agg(spread),
-        gap_high=high.mean().where(high.count().eq(groups.size())),
-        optimal=groups["optimal"].mean().where(groups["known"].any()),
-        seconds=groups["seconds"].mean(),
+        **{each: family_mean(frame, each) for each in ("gap_low", "gap_high", "seconds")},
+        spread=family_spread(frame),
+        optimal=family_mean(frame, "optimal").where(frame.groupby("label")["known"].any()),
     ).reset_index()
     # What shows no ratio names no instance.
     lines["instance"] = lines["instance"].where(lines["ratio_low"].notna(), "")
     found = [knowledge(*each) for each in zip(lines["method"], lines.pop("told"), strict=True)]
+    lines["class"] = [CLASSES[each.lengths] for each in found]
     return lines.assign(
-        lengths=[each.lengths for each in found],
-        offline=[each.offline for each in found],
+        offline=pd.Series([each.offline for each in found], lines.index, dtype=bool),
         knows=[str(each) for each in found],
     )
 
 
-def _ranked(lines: pd.DataFrame) -> pd.DataFrame:
-    ranked = lines.sort_values(["gap_low", "gap_high", "label"], kind="stable", ignore_index=True)
-    # Equal in both ends is equal in rank.
-    ends = ranked[["gap_low", "gap_high"]].astype(float).round(9).fillna(-1.0)
+def mean_over(instances: int, families: int) -> str:
+    """Return what a mean is over that weighs families alike."""
+    over = f"mean over {counted(instances, 'instance')}"
+    return over if families == 1 else f"{over} in {families:,} families that weigh alike"
+
+
+def ranked(lines: pd.DataFrame) -> pd.DataFrame:
+    """Return lines in the order of their gaps, with the column rank: equal gaps, equal ranks."""
+    order = ["gap_low", "gap_high", "label"]
+    made = lines.sort_values(order, kind="stable", ignore_index=True)
+    ends = made[["gap_low", "gap_high"]].astype(float).round(9).fillna(-1.0)
     first = ends.ne(ends.shift()).any(axis=1)
-    rank = pd.Series(range(1, len(ranked) + 1), index=ranked.index)
-    return ranked.assign(rank=rank.where(first).ffill().astype(int))
+    rank = pd.Series(range(1, len(made) + 1), index=made.index)
+    return made.assign(rank=rank.where(first).ffill().astype(int))

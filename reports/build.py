@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from reports.figures.over_time import over_time_figure
 from reports.figures.parameter import parameter_figure
 from reports.figures.profiles import profile_figure
 from reports.figures.style import Drawing, try_drawing
-from reports.first import boards_of
+from reports.first import other_boards
 from reports.folder import check_place, report_files, write_files
 from reports.freshness import origin
 from reports.measured import measured
@@ -52,6 +53,7 @@ from reports.tables import (
     statuses,
 )
 from reports.tables.instances import instance_table
+from reports.tables.leaderboard import LEADERBOARD, leaderboards
 from reports.tables.runs import run_table
 from reports.units import MARKS, Unit, units
 from reports.verdict import verdict
@@ -67,6 +69,8 @@ TITLE = "kvopt: results"
 MOST_PAGES = 200
 MOST_PICTURES = 20
 
+#: What stands before the verdict: slugs begin so.
+_LEAD = (LEADERBOARD, "gap-map")
 BestKnown = Mapping[str, Mapping[str, Any]]
 
 
@@ -146,6 +150,7 @@ def make_report(
     return Report(
         title=title,
         summary=_summary(rows, runs, reference),
+        lead=sum(1 for _ in takewhile(lambda part: part.slug.startswith(_LEAD), parts)),
         origin=origin(rows[~rows["superseded"]]),
         contradictions=wrong,
         verdict=sentences,
@@ -216,10 +221,9 @@ def _made(unit: Unit, names: Mapping[str, str]) -> Iterator[Table | Figure | Non
     constructed = frozenset(unit.rows.loc[unit.rows["known_optimum"].notna(), "id"])
     series = growth.series_of(averaged)
     tel, seconds = profiles.tel_costs(unit.judged), profiles.time_costs(scheduled)
-    boards = boards_of(unit)
-    yield from boards[:1]
+    yield from leaderboards(unit.judged)
     yield _figure("gap-map", "Mean gap at a glance", HEAT_NOTE, lambda: heat_figure(averaged))
-    yield from boards[1:]
+    yield from other_boards(unit)
     yield statuses.failures(unit.rows[~unit.rows["superseded"]])
     yield gaps.gaps_to_optimum(scheduled)
     yield gaps.gaps_to_bounds(scheduled)

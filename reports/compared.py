@@ -1,7 +1,8 @@
-"""Methods on the instances that one policy was run on: the answer, and a short ranking.
+"""Methods on the instances that one policy was run on: a short ranking, and on one the answer.
 
 One was run in production, or knows least (:func:`kvopt.answer.is_base`): it is what the others are
-compared with.
+compared with.  The answer is about the latency of one instance.  Over several the mean gaps stand
+alone: a sum of latencies would be a second, other number of what a policy leaves.
 """
 
 from __future__ import annotations
@@ -13,18 +14,23 @@ import pandas as pd
 
 from instances.time_unit import TimeUnit, unit_of
 from kvopt.answer import Answer, MethodTotal, answer, is_base, percent, relative
-from kvopt.methods.knowledge import Knowledge, knowledge
+from kvopt.methods.knowledge import CLASSES, Knowledge, knowledge
 from kvopt.waiting import no_request_waits
-from reports.interval import at_most, shares
-from reports.spread import spread, spread_note
+from reports.boards import mean_over, ranked
+from reports.interval import share_text
+from reports.per_instance import family_mean
+from reports.spread import family_spread, spread_note
 from reports.table import Column, Table, time_column
 from reports.units import Unit
-from schedules.evidence import bounds_hold
 from support.text import counted
 
 #: Lines of a ranking; of more methods the number is told.
 MOST_RANKED = 10
-_RANKED = "Gaps are shares of a method's own TEL, mean over {instances}; without a schedule, 100 %."
+#: The class of what is no policy.
+_SOLVER = "solver"
+_RANKED = (
+    "Rank: within the class. Gap: share of a method's own TEL, {over}; without a schedule, 100 %."
+)
 
 
 @dataclass(frozen=True)
@@ -34,54 +40,53 @@ class Compared:
     Attributes
     ----------
     answer
-        None without a policy that the others could be compared with.
+        None on several instances, and without a policy that the others could be compared with.
     lines
-        One line a method that was run on all of the instances, the least mean gap first: label,
-        total (of the instances that the answer is about; missing where one has no schedule), mean,
-        gap_low, gap_high, spread (of gap_low over the seeds) and seconds.
+        One line a method that was run on all of the instances, the least gap first: label, class,
+        rank (within the class), tel (mean over the seeds, of one instance), gap_low, gap_high,
+        spread (of gap_low over the seeds) and seconds.
     bound
-        The mean of the lower bounds; None where an instance has none.
-    instances
-        How many they share.
+        The lower bound; None on several instances, or without one.
+    over
+        What the gaps are means over.
     elsewhere
-        How many methods were not run on all of them.
+        How many methods were not run on all of the instances.
     """
 
     answer: Answer | None
     lines: pd.DataFrame
-    bound: float | None
-    instances: int
+    bound: int | None
+    over: str
     elsewhere: int
     unit: TimeUnit
 
     def table(self) -> Table:
         """Return the ranking, with the bound as its last line."""
-        best, note = self.lines.iloc[:MOST_RANKED], _RANKED
         base = None if self.answer is None else self.answer.base
-        frame = pd.DataFrame(
-            {
-                "label": best["label"],
-                "mean": best["mean"].round(),
-                "change": [_change(total, base) for total in best["total"]],
-                "low": list(map(shares, best["gap_low"], best["gap_low"])),
-                "high": list(map(at_most, best["gap_low"], best["gap_high"])),
-                "seconds": best["seconds"],
-                "spread": best["spread"],
-            }
+        first = self.lines["rank"].eq(1) | (self.lines.index < MOST_RANKED)
+        if base is not None:
+            first |= self.lines["label"].eq(base.label)
+        best = self.lines[first]
+        frame = best[["class", "rank", "label", "gap_low", "spread", "seconds"]].assign(
+            gap=share_text(best["gap_low"], best["gap_high"])
         )
-        if self.bound is not None:
-            frame.loc[len(frame)] = ["lower bound", self.bound // 1, "", "", "", None, None]
         columns = [
+            Column("class", "class"),
+            Column("rank", "rank", "count"),
             Column("label", "method", "name"),
-            time_column("mean", "mean TEL" if self.instances > 1 else "TEL", self.unit),
-            Column("low", "gap to best", "share", spread="spread"),
-            Column("high", "gap to bound", "share"),
+            Column("gap", "gap", "share", sort="gap_low", spread="spread"),
             Column("seconds", "seconds", "seconds"),
         ]
+        if "tel" in best:
+            frame["tel"] = best["tel"].round()
+            columns.insert(3, time_column("tel", "TEL", self.unit))
         if base is not None:
-            columns.insert(2, Column("change", f"to {base.label}", "share"))
-        note = note.format(instances=counted(self.instances, "instance"))
-        note += spread_note(frame["spread"])
+            frame["change"] = [_change(tel, base) for tel in best["tel"]]
+            columns.insert(4, Column("change", f"to {base.label}", "share"))
+        if self.bound is not None:
+            last = pd.DataFrame({"class": [""], "label": ["lower bound"], "tel": [self.bound]})
+            frame = pd.concat([frame, last.assign(gap="", change="")], ignore_index=True)
+        note = _RANKED.format(over=self.over) + spread_note(frame["spread"])
         for count, what in (
             (len(self.lines) - len(best), "more"),
             (self.elsewhere, "not run on all of them"),
@@ -99,25 +104,29 @@ def compared(unit: Unit) -> Compared | None:
     ids = averaged.loc[averaged["label"].eq(first), "id"]
     shared = averaged[averaged["id"].isin(ids)]
     shared = shared[shared.groupby("label")["id"].transform("size").eq(len(ids))]
-    groups = shared.groupby("label", sort=True)
-    solved = shared.loc[shared["label"].eq(first) & shared["tel"].notna(), "id"]
-    about = shared[shared["id"].isin(solved)].groupby("label", sort=True)
-    whole = partial(pd.Series.sum, min_count=len(solved) or 1)
-    lines = groups.agg(method=("method", "first"), knows=("knows", "first")).assign(
-        total=about["tel"].agg(whole),
-        mean=groups["tel"].agg(partial(pd.Series.sum, min_count=len(ids))) / len(ids),
-        gap_low=groups["gap_low"].mean(),
-        gap_high=groups["gap_high"].agg(lambda each: each.mean(skipna=False)),
-        spread=groups["by_seed"].agg(spread),
-        seconds=groups["seconds"].mean(),
+    lines = shared.groupby("label")[["method", "knows", "engine"]].first()
+    lines = lines.assign(
+        **{each: family_mean(shared, each) for each in ("gap_low", "gap_high", "seconds")},
+        spread=family_spread(shared),
     )
-    lines = lines.reset_index().sort_values(["gap_low", "mean", "label"], ignore_index=True)
-    bounds = _lower(unit.runs, ids)
+    if len(ids) == 1:
+        lines["tel"] = shared.set_index("label")["tel"]
+    lines["class"] = [
+        _SOLVER if engine else CLASSES[knows.lengths]
+        for knows, engine in zip(lines["knows"], lines["engine"], strict=True)
+    ]
+    classes = lines.reset_index().groupby("class")
+    lines = pd.concat([ranked(each) for _, each in classes], ignore_index=True)
+    lines = lines.sort_values(["gap_low", "gap_high", "label"], ignore_index=True)
+    of_instance = unit.runs[unit.runs["id"].eq(ids.iloc[0])]
+    known = of_instance.iloc[0]
+    bound = known["lower"] if pd.isna(known["opt"]) else known["opt"]
+    bound = None if pd.isna(bound) or len(ids) > 1 else int(bound)
     return Compared(
-        _answer(unit, lines, solved),
+        _answer(unit, of_instance, lines, bound) if len(ids) == 1 else None,
         lines,
-        bounds.mean() if bounds.notna().all() else None,
-        len(ids),
+        bound,
+        mean_over(len(ids), shared["family"].nunique()),
         averaged["label"].nunique() - len(lines),
         unit_of(unit.batch_time),
     )
@@ -146,47 +155,31 @@ def _first(averaged: pd.DataFrame) -> str | None:
     return None if labels.empty else str(labels.index[min(range(len(keys)), key=keys.__getitem__)])
 
 
-def _lower(runs: pd.DataFrame, ids: pd.Series) -> pd.Series:
-    """Return OPT or the best lower bound of each of some instances."""
-    of_instance = runs[runs["id"].isin(ids)].groupby("id").first()
-    return of_instance["opt"].fillna(of_instance["lower"])
-
-
-def _answer(unit: Unit, lines: pd.DataFrame, ids: pd.Series) -> Answer | None:
-    runs = unit.runs[unit.runs["id"].isin(ids)]
-    bounds, known = _lower(runs, ids), runs.groupby("id").first()
-    # In seconds the detail of a run says so; in rounds rows of before may not.
-    kept = runs["kept" if unit.batch_time else "preempts"]
-    outcomes = lines.dropna(subset="total")
+def _answer(
+    unit: Unit, runs: pd.DataFrame, lines: pd.DataFrame, bound: int | None
+) -> Answer | None:
     metrics = runs.groupby("label")[["peak_waiting", "mean_waiting", "mean_running"]]
     waiting = metrics.agg(partial(pd.Series.mean, skipna=False)).astype(float)
+    outcomes = lines.dropna(subset="tel")[["label", "method", "knows", "tel"]]
+    known, best = runs.iloc[0], None
+    if pd.notna(known["upper"]):
+        found = MethodTotal(
+            known["upper_by"], "", Knowledge("outputs", offline=True), int(known["upper"])
+        )
+        best = "the best known schedule", found
     return answer(
         [
             MethodTotal(label, method, knows, total, no_request_waits(*waiting.loc[label]))
-            for label, method, knows, total in outcomes[
-                ["label", "method", "knows", "total"]
-            ].itertuples(index=False)
+            for label, method, knows, total in outcomes.itertuples(index=False)
         ],
-        bound=int(bounds.sum()) if bounds.notna().all() else None,
-        covers_kept=all(map(bounds_hold, runs["detail"], kept)),
-        requests=int(known["n"].sum()),
-        instances=len(ids),
+        bound=bound,
+        covers_kept=not runs["unbounded"].any(),
+        requests=int(known["n"]),
+        instances=1,
         unit=unit_of(unit.batch_time),
-        optimal=bool(known["opt"].notna().all()),
-        best=_best_known(known),
+        optimal=bool(pd.notna(known["opt"])),
+        best=best,
     )
-
-
-def _best_known(known: pd.DataFrame) -> tuple[str, MethodTotal] | None:
-    """Return the best known schedules of instances, one a line; None where one has none."""
-    if known["upper"].isna().any():
-        return None
-    names = sorted(set(known["upper_by"]))
-    words = f"the best known {'schedule' if len(known) == 1 else 'schedules'}"
-    words += f" of {len(names)} methods" if len(names) > 1 else ""
-    label = names[0] if len(names) == 1 else ""
-    knows = Knowledge("outputs", offline=True)
-    return words, MethodTotal(label, "", knows, int(known["upper"].sum()))
 
 
 def _change(total: float, base: MethodTotal | None) -> str:

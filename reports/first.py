@@ -13,7 +13,7 @@ from reports.measured import measured
 from reports.references import contradictions, references
 from reports.rows import prepare
 from reports.table import MISSING, Table
-from reports.tables.leaderboard import adversarial_board, bounds_board, leaderboards, outside_board
+from reports.tables.leaderboard import adversarial_board, bounds_board, leaderboards
 from reports.tables.solvers import solver_table
 from reports.units import Unit, units
 from reports.verdict import WORDS, answers, verdict
@@ -23,16 +23,14 @@ from support.text import WIDTH, printable, wrapped
 _LEAST, _NOTHING = 2, (MISSING, "0", "")
 
 
-def boards_of(unit: Unit) -> list[Table]:
-    """Return the leaderboard, further ones, and those of other kinds of methods; none is empty."""
-    ranked = leaderboards(unit.judged)
+def other_boards(unit: Unit) -> list[Table]:
+    """Return the boards without ranks of policies; none is empty."""
     others = [
-        outside_board(unit.judged),
         adversarial_board(unit.adversarial),
         solver_table(unit.given.runs),
         bounds_board(unit.runs),
     ]
-    return [*ranked[:1], *(each for each in others if not each.frame.empty), *ranked[1:]]
+    return [each for each in others if not each.frame.empty]
 
 
 def terminal_text(frame: pd.DataFrame, best_known: Mapping[str, Any] | None = None) -> str:
@@ -42,13 +40,14 @@ def terminal_text(frame: pd.DataFrame, best_known: Mapping[str, Any] | None = No
     """
     rows, found = _units(frame, best_known)
     wrong = [f"CONTRADICTION {each}" for each in contradictions(rows, best_known)]
-    told = [printable(each, len(each)) for each in [*wrong, *map(str, verdict(found))]]
-    paragraphs = [wrapped(each) for each in [*told, WORDS]]
-    for unit in found:
-        for table in boards_of(unit):
-            title = f"{table.title}{unit.words}"
-            paragraphs.append(f"{title}\n{_aligned(table)}\n{wrapped(table.note)}")
-    return "\n\n".join(paragraphs)
+    told = [printable(each, len(each)) for each in wrong]
+    tables = [
+        f"{table.title}{unit.words}\n{_aligned(table)}\n{wrapped(table.note)}"
+        for unit in found
+        for table in (*leaderboards(unit.judged), *other_boards(unit))
+    ]
+    said = [printable(each, len(each)) for each in map(str, verdict(found))]
+    return "\n\n".join([*map(wrapped, told), *tables, *map(wrapped, [*said, WORDS])])
 
 
 def ranking_text(

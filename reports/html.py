@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 
 from reports.figures.slim import size_of
 from reports.pages.instance import InstancePage
-from reports.parts import Figure, Report
+from reports.parts import Figure, Links, Report
 from reports.table import Table
 from support.text import glued
 
@@ -65,6 +65,7 @@ def index_page(report: Report) -> str:
             most=MOST_LINES,
             shelf=report.shelf,
             above=report.above,
+            lead=report.lead,
             css=Markup(_own("page.css")),
             library_css=Markup(_bundle("dt_bundle.css").decode()),
             library=Markup(_packed(_bundle("dt_bundle.js"))),
@@ -74,12 +75,15 @@ def index_page(report: Report) -> str:
     )
 
 
-def instance_page(page: InstancePage) -> str:
-    """Return the page of one instance; only its picture is a file beside it."""
+def instance_page(page: InstancePage, above: Links = (("All results", "../index.html"),)) -> str:
+    """Return the page of one instance; only its picture is a file next to it.
+
+    ``above`` are the pages that its bar links, as in :class:`reports.parts.Report`.
+    """
     return (
         _environment()
         .get_template("instance.html.j2")
-        .render(page=page, most=MOST_LINES, css=Markup(_own("page.css")))
+        .render(page=page, above=above, most=MOST_LINES, css=Markup(_own("page.css")))
     )
 
 

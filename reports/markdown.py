@@ -55,7 +55,7 @@ def table_text(table: Table, to_pages: str, most: int = MOST_LINES) -> str:
     text = column_table(table.columns, lines)
     missing = table.missing(most)
     more = f"\n{missing:,} more lines are left out here.\n" if missing else ""
-    return f"{table.note}\n\n{text}{more}"
+    return f"{text}{more}\n{table.note}\n"
 
 
 def _cell(cell: Cell, to_pages: str) -> str:

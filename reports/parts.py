@@ -11,6 +11,9 @@ from reports.references import Contradiction
 from reports.table import Table
 from reports.verdict import WORDS, Sentence
 
+#: A word and an address each.
+Links = tuple[tuple[str, str], ...]
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -50,6 +53,8 @@ class Report:
         What the rows say, in sentences.
     parts
         Tables and figures in the order of the page; none is empty.
+    lead
+        How many of the parts stand before the verdict.
     pages
         Of the instances that have one.
     words
@@ -59,7 +64,7 @@ class Report:
     shelf
         Where the pages of instances lie, seen from the page.
     above
-        The pages that it stands beside in a site: a word and an address each.
+        The pages of its site that its bar links: a word and an address each.
     """
 
     title: str
@@ -71,4 +76,5 @@ class Report:
     words: str = WORDS
     origin: Sentence | None = None
     shelf: str = "instances/"
-    above: tuple[tuple[str, str], ...] = ()
+    above: Links = ()
+    lead: int = 1

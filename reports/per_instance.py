@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pandas as pd
+
+if TYPE_CHECKING:
+    from pandas.core.groupby import SeriesGroupBy
 
 
 def per_instance(runs: pd.DataFrame) -> pd.DataFrame:
@@ -27,7 +32,6 @@ def per_instance(runs: pd.DataFrame) -> pd.DataFrame:
     means = groups[["tel", "ratio_low", "ratio_high"]].mean().astype("Float64")
     optimal = runs["gap_opt"].eq(0).fillna(False) & ~runs["kept"]
     shares = optimal.astype(float).groupby([runs["id"], runs["label"]], sort=True).mean()
-    high = groups["gap_high"]
     frame = first.join(means.where(found.eq(seeds), axis=0)).assign(
         kept=groups["kept"].any(),
         seconds=groups["seconds"].mean(),
@@ -35,9 +39,24 @@ def per_instance(runs: pd.DataFrame) -> pd.DataFrame:
         gap_low=groups["gap_low"].mean(),
         by_seed=runs.sort_values("seed").groupby(["id", "label"])["gap_low"].agg(tuple),
         # Without a bound for one seed, nothing is known of the mean's upper end.
-        gap_high=high.mean().where(high.count().eq(seeds)),
+        gap_high=whole_mean(groups["gap_high"]),
     )
     return frame.assign(failed=frame["tel"].isna()).reset_index()
+
+
+def whole_mean(groups: SeriesGroupBy[Any, Any]) -> pd.Series:
+    """Return the mean of each group, missing where one of its values is."""
+    return groups.mean().where(groups.count().eq(groups.size()))
+
+
+def family_mean(frame: pd.DataFrame, column: str) -> pd.Series:
+    """Return of each ``label`` the mean over the families of a column's mean in each.
+
+    So a family weighs the same however many instances it has.  The mean is missing where a value
+    is: a mean over the others would be over other instances.
+    """
+    means = whole_mean(frame.groupby(["label", "family"])[column])
+    return whole_mean(means.groupby("label"))
 
 
 def worst_instances(averaged: pd.DataFrame, keys: list[str]) -> pd.DataFrame:

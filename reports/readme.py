@@ -20,33 +20,44 @@ _METHOD = (
 
 def overview(report: Report) -> str:
     """Return the README of the report."""
-    parts = [f"# {report.title}\n", f"{report.summary}\n"]
-    if report.origin is not None:
-        parts.append(f"{sentence_text(report.origin)}\n")
-    parts.append(_wrong([str(each) for each in report.contradictions]))
-    parts.append(verdict_text(report))
-    parts.append("The same as one page with sortable tables: [`index.html`](index.html).\n")
-    for part in report.parts:
-        parts.append(f"## {part.title}\n")
-        if not isinstance(part, Table):
-            parts.append(figure_text(part))
-        elif len(part.frame) <= _SHORT:
-            parts.append(table_text(part, "instances/"))
-        else:
-            parts.append(f"[{len(part.frame):,} lines](tables/{part.slug}.md)\n")
-    parts.append(f"{_METHOD}\n")
-    return "\n".join(part for part in parts if part)
+    told = [report.summary, sentence_text(report.origin) if report.origin is not None else ""]
+    return "\n".join(
+        part
+        for part in (
+            f"# {report.title}\n",
+            f"{' '.join(filter(None, told))}\n",
+            _wrong([str(each) for each in report.contradictions]),
+            *map(_part_text, report.parts[: report.lead]),
+            verdict_text(report),
+            "The same as one page with sortable tables: [`index.html`](index.html).\n",
+            *map(_part_text, report.parts[report.lead :]),
+            f"{_METHOD}\n",
+        )
+        if part
+    )
+
+
+def _part_text(part: Table | Figure) -> str:
+    if not isinstance(part, Table):
+        return figure_text(part)
+    if len(part.frame) <= _SHORT:
+        return f"## {part.title}\n\n{table_text(part, 'instances/')}"
+    return f"## {part.title}\n\n[{len(part.frame):,} lines](tables/{part.slug}.md)\n"
 
 
 def figure_text(figure: Figure) -> str:
-    """Return a figure's note and the figure, for a page above the folder of the figures."""
-    return f"{figure.note}\n\n![{figure.title}](figures/{figure.slug}.svg)\n"
+    """Return a figure with its title and note, for a page above the folder of the figures."""
+    return f"## {figure.title}\n\n![{figure.title}](figures/{figure.slug}.svg)\n\n{figure.note}\n"
 
 
 def verdict_text(report: Report) -> str:
-    """Return the sentences of the verdict, one paragraph each, and what their words mean."""
+    """Return the verdict, a paragraph each sentence, and what its words mean."""
     return "\n".join(
-        [*(f"{sentence_text(each)}\n" for each in report.verdict), f"{report.words}\n"]
+        [
+            "## In words\n",
+            *(f"{sentence_text(each)}\n" for each in report.verdict),
+            f"{report.words}\n",
+        ]
     )
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from kvopt.methods.knowledge import shown_source
 from kvopt.methods.witness import search_witness
 from schedules import evidence
-from schedules.evidence import CONSTRUCTION, Statement, Witness, judge
+from schedules.evidence import CONSTRUCTION, Statement, Witness, judge, names_proof
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,8 @@ class _Case:
         The best schedule of the rows, and the key of its run.
     lower
         The best bound of the rows that is believed; ``lowers`` are all of these.
+    certified
+        The best bound that integers prove: that of a certificate, or what the sizes prove.
     stated
         What the files state as the optimum (rounds), the least first.
     told
@@ -51,18 +53,22 @@ class _Case:
     upper: Statement | None = None
     upper_key: str = ""
     lower: Statement | None = None
+    certified: Statement | None = None
     lowers: list[Statement] = field(default_factory=list)
     stated: list[int] = field(default_factory=list)
     witnesses: list[Witness] = field(default_factory=list)
     told: Mapping[str, Any] = field(default_factory=dict)
 
     def of_registry(self, side: str) -> Statement | None:
-        """Return the registry's bound on a side, ``upper`` or ``lower``."""
+        """Return the registry's bound on a side: ``upper``, ``lower`` or ``certified``."""
         value, by = self.told.get(f"{side}_bound"), self.told.get(f"{side}_by")
         return None if value is None else Statement(value, f"{by} (registry)" if by else _REGISTRY)
 
 
 _REGISTRY = "the registry"
+#: What a bound rests on: a proof in integers, the instance's construction, or a solver's report.
+CERTIFIED, REPORTED = "certified", "solver-reported"
+LOWER_KINDS = (CERTIFIED, CONSTRUCTION, REPORTED)
 
 
 def references(
@@ -88,7 +94,9 @@ def references(
     pandas.DataFrame
         Columns sha, instance, family, n, memory, batch_time, instance_sha256, upper, upper_by,
         upper_key, found_key (of the run with the best schedule of the rows, empty without one),
-        lower, lower_by, known (what the file states), opt (rounds, missing where open),
+        lower, lower_by, lower_kind (of :data:`LOWER_KINDS`, empty without one), certified and
+        certified_by (the best bound that integers prove), known (what the file states), opt
+        (rounds, missing where open),
         standing (a key of ``STANDINGS``), reason (by what it is known, or why not) and shared
         (what proofs share that do not count as two).  Of
         instances in seconds all values are nanoseconds.
@@ -101,7 +109,9 @@ def references(
             name: pd.Series(
                 [each[name] for each in made],
                 list(cases),
-                dtype="Int64" if name in ("upper", "lower", "known", "opt") else object,
+                dtype="Int64"
+                if name in ("upper", "lower", "certified", "known", "opt")
+                else object,
             )
             for name in _line(_Case())
         }
@@ -119,6 +129,9 @@ def _line(case: _Case) -> dict[str, Any]:
     told = case.of_registry("lower")
     if told is not None and (lower is None or told.value > lower.value):
         lower = told
+    certified, told = case.certified, case.of_registry("certified")
+    if told is not None and (certified is None or told.value > certified.value):
+        certified = told
     construction = case.told.get(CONSTRUCTION)
     stated = case.stated[0] if case.stated else None
     verdict = judge(
@@ -141,12 +154,21 @@ def _line(case: _Case) -> dict[str, Any]:
         "found_key": case.upper_key,
         "lower": lower.value if lower and not wrong else None,
         "lower_by": lower.by if lower else "",
+        "lower_kind": _kind(lower, certified) if lower and not wrong else "",
+        "certified": certified.value if certified and not wrong else None,
+        "certified_by": certified.by if certified else "",
         "known": stated,
         "opt": None if wrong else opt,
         "standing": verdict.standing,
         "reason": verdict.reason,
         "shared": verdict.shared,
     }
+
+
+def _kind(lower: Statement, certified: Statement | None) -> str:
+    if certified is not None and certified.value >= lower.value:
+        return CERTIFIED
+    return CONSTRUCTION if lower.by == CONSTRUCTION else REPORTED
 
 
 def contradictions(
@@ -194,14 +216,14 @@ def _cases(
     claimed = claimed[claimed["lower_bound"].gt(0).fillna(False) & claimed["believed"]]
     order = ["sha", "lower_bound", *_QUICKEST]
     claimed = claimed.sort_values(order, ascending=[True, False, *[True] * len(_QUICKEST)])
-    each = claimed.drop_duplicates(["sha", "lower_bound", "label"])
+    each = claimed.drop_duplicates(["sha", "lower_bound", "label", "bound_source"])
     for sha, bound, label, source in _values(each, "sha", "lower_bound", "label", "bound_source"):
         case = cases[sha]
         case.lowers.append(Statement(int(bound), label))
-        if case.lower is None:
-            case.lower = Statement(
-                int(bound), f"{shown_source(source)}, {label}" if source else label
-            )
+        told = Statement(int(bound), f"{shown_source(source)}, {label}" if source else label)
+        case.lower = case.lower or told
+        if names_proof(source):
+            case.certified = case.certified or told
     stated = rows.dropna(subset="known_optimum").drop_duplicates(["sha", "known_optimum"])
     for sha, value in _values(stated.sort_values("known_optimum"), "sha", "known_optimum"):
         cases[sha].stated.append(int(value))

@@ -14,11 +14,11 @@ from kvopt.methods.knowledge import MARK, only_bounds, shown_methods, token_keep
 from kvopt.methods.witness import is_own
 from kvopt.running.record import PROVED, columns
 from kvopt.store.belief import believed_rows
-from schedules.evidence import keeps_tokens
+from schedules.evidence import bounds_hold, keeps_tokens
 
 MARK_NOTE = (
-    "A method marked * keeps tokens over evictions, which the schedules that OPT is about may not: "
-    "it can be better than OPT, and its TEL is never taken as a bound (UB)."
+    "A method marked * keeps tokens over evictions, which the schedules that OPT is about may not. "
+    "Its TEL is no UB, and OPT and LB are no bounds for it unless its run says so."
 )
 
 #: Statuses that say that a run ended in a way that someone should look at.
@@ -43,8 +43,9 @@ def prepare(frame: pd.DataFrame) -> pd.DataFrame:
         preempts),
         ``marked`` (bool: the label has that mark), ``engine`` (bool: an engine, no policy),
         ``bound_only`` (bool: a method without schedules of its own), ``preempts`` (bool: keeps
-        tokens over an eviction, or may have, so OPT is no bound for it), ``kept`` (bool: surely
-        does, so it is not optimal whatever its TEL), ``believed`` (bool: its bound counts by the
+        tokens over an eviction, or may have, so its TEL is no UB), ``kept`` (bool: surely
+        does, so it is not optimal whatever its TEL), ``unbounded`` (bool: OPT and LB are no
+        bounds for its schedule), ``believed`` (bool: its bound counts by the
         rule of evidence), ``solved`` (bool: status ``optimal``) and ``superseded`` (bool: a later
         run of the same method, instance, seed and limits is there).
     """
@@ -89,6 +90,10 @@ def _with_names(rows: pd.DataFrame) -> pd.DataFrame:
     # The detail tells of the schedule; where older rows do not, what a policy may do counts.
     rows["kept"] = [keeps_tokens(detail, may_keep=False) for detail in rows["detail"]]
     rows["preempts"] = base.isin(list(token_keeping_policies())) | rows["kept"]
+    # In seconds the detail of a run says so; in rounds rows of before may not.
+    keeps = rows["kept"].where(rows["in_seconds"], rows["preempts"])
+    held = [bounds_hold(*each) for each in zip(rows["detail"], keeps, strict=True)]
+    rows["unbounded"] = ~pd.Series(held, rows.index, dtype=bool)
     rows["label"] = _labels(rows)
     rows["marked"] = rows.groupby("method")["preempts"].transform("any").astype(bool)
     rows["label"] = rows["label"].where(~rows["marked"], rows["label"] + MARK)

@@ -9,6 +9,7 @@ import pandas as pd
 
 from kvopt.best_known.entry import Registry
 from reports import html
+from reports.boards import firsts
 from reports.build import BestKnown
 from reports.freshness import stale_rows, staleness, told
 from reports.library.sentence import state
@@ -19,17 +20,19 @@ from reports.parts import Report
 from reports.readme import sentence_text
 from reports.rows import prepare
 from reports.table import Table
+from reports.tables.leaderboard import KNOWS
 from reports.tables.library import library_table
 from reports.verdict import Sentence
 
 #: Open instances on the first screen, those with the widest gaps.
 MOST_OPEN = 5
 _NOTE = (
-    "The best of each class, and its mean gap: the share of its own latency that it leaves to the "
-    "best known schedule, at most to the optimum."
+    "The first policy of each class, and its gap: the share of its own latency that the best known "
+    "schedule would save, and at most the optimum, {over}.  What is marked * keeps tokens over "
+    "evictions, an easier problem; below it is the first that does not."
 )
 _BEST = ("knows", "label", "gap")
-_OPEN = ("instance", "n", "upper", "lower", "gap")
+_OPEN = ("instance", "n", "upper", "certified", "lower", "kind", "gap")
 #: What stands above the pages that are not MkDocs'.
 _ABOVE = (
     ("kvopt", "../index.html"),
@@ -43,17 +46,14 @@ _FIRST = """\
 {best}
 {note}
 
+{still}
 **Open:** {state}
 
-{still}
 All of it, sortable and drawn: [leaderboard](leaderboard/index.html), [library](library/index.html).
 What the papers state: [claims](../claims/README.md).  How the figures are made, and of which runs:
 [METHOD](../reports/METHOD.md), [nightly tables](../reports/nightly/README.md).
 
-{answer}
-
 {rows}
-## What this is
 """
 
 
@@ -129,16 +129,15 @@ def _places(library: Table, slug_of: Mapping[str, str]) -> dict[str, str]:
 
 
 def _first(ranked: Report, library: Table, slug_of: Mapping[str, str], night: pd.DataFrame) -> str:
-    board = next(part for part in ranked.parts if part.slug == "leaderboard")
-    assert isinstance(board, Table)
-    best = _cut(board, _BEST, board.frame.drop_duplicates("knows"))
+    ranks = [part for part in ranked.parts[: ranked.lead] if isinstance(part, Table)]
+    found = pd.concat([firsts(board.frame) for board in ranks])
+    best = _cut(replace(ranks[0], columns=(*ranks[0].columns, KNOWS)), _BEST, found)
     still = library.frame[library.frame["gap"] > 0].head(MOST_OPEN)
     return _FIRST.format(
         best=column_table(best.columns, _texts(best)),
-        note=_NOTE,
+        note=_NOTE.format(over=found["over"].iloc[0]),
         state=sentence_text(state(library)),
         still=_open(_cut(library, _OPEN, still), slug_of),
-        answer=sentence_text(ranked.verdict[0]),
         rows=told(night, stale_rows(night)),
     )
 

@@ -23,7 +23,7 @@ MISSING = "–"
 #: Title of a column of instances that are named for what happened on them.
 WORST_ON = "worst on"
 #: Texts up to this many characters are never broken into lines.
-LONGEST_LINE = 44
+LONGEST_LINE = 28
 
 
 @dataclass(frozen=True)
@@ -92,13 +92,11 @@ class Table:
     Attributes
     ----------
     note
-        What the reader must know to read it, plain text of ours.
+        What the reader must know to read it, plain text of ours; it stands below.
     links
         For the column ``instance``: the page of each instance by ``id``, empty for none.
     left_out
         Lines that are in the data but not here.
-    note_below
-        Whether the note stands below the table.
     """
 
     slug: str
@@ -108,7 +106,6 @@ class Table:
     frame: pd.DataFrame
     links: dict[str, str] = field(default_factory=dict)
     left_out: int = 0
-    note_below: bool = False
 
     def of_solvers(self) -> Table:
         """Return the table by the name that it has where its lines are solvers."""

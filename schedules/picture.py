@@ -50,24 +50,29 @@ _PAIR_SIZE = (10.0, 6.6)
 _DPI = 150
 #: Pixels of a picture's width in a notebook.
 _SHOWN_WIDTH = 900
-_INK = "0.15"
+#: Ink and ground, which an SVG takes from the page's scheme; on coloured areas ink stays as it is.
+_INK, _GROUND, _ON_AREA = "#262626", "#fefefe", "0.1"
 _HATCH = "////"
-_LIMIT = "crimson"
+_LIMIT = "#de3c5a"
 #: Colours of the counts below the memory, and of memory that is not stacked.
 _RUNNING, _WAITING, _MEMORY = "#2a9060", "#c9601a", "#2f7fc1"
-#: Of an SVG on a dark page: black and white change places, hues stay.
-_DARK = (
-    "<style>@media (prefers-color-scheme:dark){svg{filter:invert(.91) hue-rotate(180deg)}}</style>"
+#: Ink and ground of all SVG, those of the pages that show them.
+THEME = (
+    "svg{color:#24292f;background:#ffffff}"
+    "@media (prefers-color-scheme:dark){svg{color:#d7dbe0;background:#1e2029}}"
 )
 _GREY: dict[str, Any] = {"facecolor": "0.82", "edgecolor": "white"}
 
 _STYLE: dict[str, Any] = {
     "hatch.linewidth": 0.7,
-    # An opaque ground, so that dark ink is readable on a dark page whose pictures stay light.
-    "figure.facecolor": "white",
-    "axes.facecolor": "white",
-    "savefig.facecolor": "white",
+    # A PNG has an opaque ground, so that its ink is readable on a dark page.
+    "figure.facecolor": _GROUND,
+    "axes.facecolor": _GROUND,
+    "savefig.facecolor": _GROUND,
     "savefig.transparent": False,
+    **dict.fromkeys(
+        ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), _INK
+    ),
 }
 
 
@@ -132,7 +137,7 @@ def pair_picture(instance: Instance, first: Schedule, second: Schedule) -> Figur
         ):
             _add_frame(axes, instance, stack)
             told = f"{cut_middle(schedule.method, 80)}:   {_subtitle(instance, schedule)}"
-            axes.set_title(told, loc="left", fontsize=10, color="0.3")
+            axes.set_title(told, loc="left", fontsize=10, color=_INK, alpha=0.8)
         rows[0].set_xlabel("")
         rows[0].set_xlim(
             min(stack.edges[0] for stack in stacks), max(stack.edges[-1] for stack in stacks)
@@ -176,7 +181,8 @@ def _image(figure: Figure, kind: str) -> bytes:
         return made
     head, opened, body = made.decode().partition("<svg")
     tag, closed, drawing = body.partition(">")
-    return "".join((head, opened, tag, closed, _DARK, drawing)).encode()
+    drawing = drawing.replace(_INK, "currentColor").replace(_GROUND, "none")
+    return "".join((head, opened, tag, closed, f"<style>{THEME}</style>", drawing)).encode()
 
 
 @contextmanager
@@ -282,7 +288,7 @@ def _cancelled_key(instance: Instance, schedules: Sequence[Schedule]) -> Patch |
     if not any(any(schedule.attempts or ()) for schedule in schedules):
         return None
     few = len(instance.requests) <= FEW_REQUESTS
-    look = {"facecolor": "0.9", "edgecolor": _INK, "hatch": _HATCH} if few else _GREY
+    look = {"facecolor": "0.9", "edgecolor": _ON_AREA, "hatch": _HATCH} if few else _GREY
     return Patch(label="cancelled attempt", **look)
 
 
@@ -317,7 +323,7 @@ def add_titles(
     figure: Any, axes: Any, title: tuple[str, str], subtitle: str, *, cancelled: Patch | None
 ) -> None:
     """Write instance and method above a picture, what is known of the schedule above its axes."""
-    axes.set_title(subtitle, loc="left", fontsize=10, color="0.3")
+    axes.set_title(subtitle, loc="left", fontsize=10, color=_INK, alpha=0.8)
     text = ": ".join(map(cut_middle, title, (48, 130)))
     shown = figure.suptitle(text, x=0.012, ha="left", fontsize=13, fontweight="bold", color=_INK)
     renderer = figure.canvas.get_renderer()
@@ -394,7 +400,7 @@ def _draw_few(
     """Draw each request in a colour of its own, with its id inside or else in a legend."""
     palette = sns.color_palette("Set3", FEW_REQUESTS)
     colours = dict(zip(range(len(instance.requests)), palette, strict=False))
-    _add_areas(axes, stack, [colours[area.holding.position] for area in stack.areas], 0.7, _INK)
+    _add_areas(axes, stack, [colours[area.holding.position] for area in stack.areas], 0.7, _ON_AREA)
     figure.draw_without_rendering()  # Settles the layout, which decides what fits.
     labelled = set()
     for area in stack.areas:
@@ -402,7 +408,7 @@ def _draw_few(
         if _add_label(axes, stack, area, text):
             labelled.add(area.holding.position)
     handles = [
-        Patch(facecolor=colour, edgecolor=_INK, label=f"id {instance.requests[position].id}")
+        Patch(facecolor=colour, edgecolor=_ON_AREA, label=f"id {instance.requests[position].id}")
         for position, colour in colours.items()
         if position not in labelled
     ]
@@ -443,7 +449,7 @@ def _add_label(axes: Any, stack: _Stack, area: _Area, text: str) -> bool:
             ha="center",
             va="center_baseline",
             fontsize=size,
-            color=_INK,
+            color=_ON_AREA,
             bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}
             if area.holding.cancelled
             else None,
@@ -506,9 +512,7 @@ def _draw_bands(figure: Any, axes: Any, instance: Instance, stack: _Stack, *, ke
     axes.add_collection(areas, autolim=False)
     if key:
         named = [
-            (f"{values[band == k].min():,} to {values[band == k].max():,}", colours[k])
-            for k in range(cancelled)
-            if (band == k).any()
+            (_range(values[band == k]), colours[k]) for k in range(cancelled) if (band == k).any()
         ]
         figure.legend(
             handles=[Patch(facecolor=colour, label=text) for text, colour in named[::-1]],
@@ -518,6 +522,12 @@ def _draw_bands(figure: Any, axes: Any, instance: Instance, stack: _Stack, *, ke
             title_fontsize=9,
             frameon=False,
         )
+
+
+def _range(values: NDArray[np.int64]) -> str:
+    """Return the least and the greatest value, one number where they are one."""
+    low, high = int(values.min()), int(values.max())
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def _add_areas(
@@ -539,7 +549,7 @@ def _add_areas(
             PolyCollection(
                 [corners[k] for k in chosen],
                 facecolors=[colours[k] for k in chosen],
-                edgecolors=_INK if cancelled and hatched else edge,
+                edgecolors=_ON_AREA if cancelled and hatched else edge,
                 linewidths=min(width, 0.4) if cancelled else width,
                 hatch=_HATCH if cancelled and hatched else None,
                 # Without edges, smoothing would let the ground shine through between two areas.

@@ -1,4 +1,4 @@
-"""Command: write a trace as an instance file, ``kvopt convert TRACE --memory M --out FILE``."""
+"""Command: write a trace, or an instance by name, as an instance file, ``kvopt convert``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import click
 
 from instances.files import InstanceFileError, format_instance
 from instances.generate import listing, write_out
+from instances.named import find_instance
 from instances.traces.arguments import TRACE_OPTIONS, trace_options
 from instances.traces.formats import formats
-from instances.traces.reading import read_trace
+from instances.traces.reading import read_input
 from support.command import Command, Options, argument, option
 from support.outputs import OutputError, check_apart, check_outputs
 from support.progress import telling
@@ -26,16 +27,20 @@ from support.usage import UsageError
         "--list",
         "trace.csv --memory 61035 --out trace.json",
         "trace.csv --memory 61035 --limit 1000 --round-seconds 0.05 --out rounds.json",
+        "am1_n10_seed0 --out am1.json",
     ),
     codes="0 written; 2 bad usage or input",
 )
-@argument("trace", required=False, metavar="TRACE")
+@argument("trace", required=False, metavar="TRACE | INSTANCE")
 @option("--out", metavar="FILE", help="file to write (default: standard output)")
 @option("--quiet", is_flag=True, help="print nothing of what was skipped")
 @option("--list", is_flag=True, help="name the formats")
 @TRACE_OPTIONS
 def main(options: Options) -> int:
-    """Write a trace as an instance file; what was skipped goes to standard error."""
+    """Write a trace as an instance file; what was skipped goes to standard error.
+
+    INSTANCE is a name of the library or the ladder, or an instance file.
+    """
     if options.list:
         every = formats().values()
         rows = ((each.name, each.summary, ", ".join(each.reader.expects)) for each in every)
@@ -43,9 +48,10 @@ def main(options: Options) -> int:
         return 0
     if options.trace is None:
         raise UsageError("expected a TRACE, found none (--list names the formats)")
-    check_outputs({"--out": options.out}, [options.trace])
-    instance, report = read_trace(options.trace, trace_options(options))
-    for line in report.told(quiet=options.quiet):
+    path = find_instance(options.trace)
+    check_outputs({"--out": options.out}, [path])
+    instance, report = read_input(path, trace_options(options), str(options.trace))
+    for line in report.told(quiet=options.quiet) if report else ():
         print(line, file=sys.stderr)
     check_apart({"--out": options.out})
     write_out(options.out, format_instance(instance, partial(telling, what="requests written")))

@@ -56,12 +56,23 @@ def read_input(
     wanted = options or TraceOptions()
     if is_trace(path, wanted):
         return read_trace(path, wanted, name)
-    if wanted.given:
-        raise TraceOptionError(
-            f"{', '.join(wanted.given)}: goes with a trace, "
-            f"{printable(str(path) if name is None else name)} is an instance file"
-        )
-    return read_instance(path, name), None
+    # The memory that a file states may be named as well.
+    alone = list(wanted.given) == ["memory"]
+    if wanted.given and not alone:
+        raise _with_instance(wanted, path, name)
+    instance = read_instance(path, name)
+    if alone and wanted.memory != instance.memory:
+        raise _with_instance(wanted, path, name, f" of {instance.memory:,} tokens")
+    return instance, None
+
+
+def _with_instance(
+    wanted: TraceOptions, path: str | Path, name: str | None, memory: str = ""
+) -> TraceOptionError:
+    told = printable(str(path) if name is None else name)
+    return TraceOptionError(
+        f"{', '.join(wanted.given)}: goes with a trace, {told} is an instance file{memory}"
+    )
 
 
 def is_trace(path: str | Path, options: TraceOptions | None = None) -> bool:

@@ -262,6 +262,12 @@ def _certified(
     return [(_value(Certified, run, evaluated.value, told, certificate=short.kind), short)]
 
 
+def _is_team(method: str) -> bool:
+    """Tell whether several engines worked on a run: ``auto``, or a solver that is joined to it."""
+    read = recorded_method(method)
+    return read.kind == "auto" or read.joined
+
+
 def _value(
     kind: type[V], run: StoredRun, value: int, schedule: dict[str, Any] | None, **more: str
 ) -> V:
@@ -275,7 +281,8 @@ def _value(
             date=run.finished_utc[:10],
             seconds=round(run.seconds, 2),
             seed=run.seed,
-            solver=run.solver,
+            # A team's run names one of its engines; what a bound is by says its source.
+            solver="" if kind in (Certified, Reported) and _is_team(run.method) else run.solver,
             kvopt=str(provenance.get("kvopt") or ""),
             git_commit=run.git_commit,
             **more,

@@ -70,7 +70,8 @@ class Value:
     seconds
         Wall clock of the run.
     solver
-        Name and version, empty where none was used.
+        Name and version of the one engine of the run; empty where none was used, and of a bound
+        where several worked (``auto``): ``source`` or ``certificate`` say what it rests on.
     kvopt, git_commit
         Version and commit of the sources that ran.
     """

@@ -12,14 +12,15 @@ from kvopt.best_known.files import proof_file, read_entries, schedule_path
 from kvopt.best_known.library import library_by_hash
 from kvopt.methods.grammar import MethodError
 from kvopt.methods.witness import certificate_witness, engine_witness
-from schedules.evidence import Witness
+from schedules.evidence import CERTIFICATE, Witness
 
 
 def known_values(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
     """Return what is known of each instance of the registry, by the instance's hash.
 
     Keys are ``upper_bound`` and ``lower_bound`` (rounds), ``upper_by`` and ``lower_by`` (method),
-    ``certified_bound`` (rounds) and ``lower_kind`` (certified, construction or solver-reported),
+    ``certified_bound`` (rounds), ``certified_by`` (the kind of its certificate) and ``lower_kind``
+    (certified, construction or solver-reported),
     ``opt`` (bool), ``reason``, ``witnesses`` (a list of :class:`schedules.evidence.Witness`),
     ``construction`` (the optimum by construction, rounds, or None), ``upper_date`` and
     ``lower_date``, ``certificate`` (whether the bound has one), ``schedule`` (path of its file) and
@@ -55,6 +56,7 @@ def _told(entry: Entry, folder: Path) -> dict[str, Any]:
         "lower_date": entry.lower.date,
         "lower_kind": entry.lower.kind,
         "certified_bound": entry.certified.value,
+        "certified_by": f"{CERTIFICATE}{entry.certified.certificate}",
         "certificate": isinstance(entry.lower, Certified),
         "opt": entry.opt,
         "reason": entry.reason,

@@ -30,6 +30,16 @@ WORDS: dict[Lengths, str] = {
     "nothing": "non-clairvoyant",
     "unknown": "not declared",
 }
+#: The classes that policies are ranked in, by what they know.
+CLASSES: dict[Lengths, str] = {
+    "outputs": "clairvoyant",
+    "exact": "with predictions",
+    "file": "with predictions",
+    "deciles": "with predictions",
+    "intervals": "with predictions",
+    "nothing": "non-clairvoyant",
+    "unknown": "not declared",
+}
 _OFFLINE = ", offline"
 #: Of a prediction by its name; all others tell an interval.
 _OF_PREDICTION: dict[str, Lengths] = {"exact": "exact", "deciles": "deciles"}

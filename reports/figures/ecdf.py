@@ -95,7 +95,7 @@ def _shown(panels: _Panels, weights: list[int]) -> tuple[list[str], int]:
 
 
 def _part(runs: pd.DataFrame, column: str) -> pd.DataFrame:
-    part = runs[runs["known"]] if column == "gap_opt" else runs[~runs["known"]]
+    part = runs[~runs["unbounded"] & runs["known"].eq(column == "gap_opt")]
     instances = part.loc[part[column].notna(), "id"].nunique()
     run = part.groupby("label")["id"].transform("nunique")
     # Some may be run by a few policies only; those are in the tables.
@@ -104,6 +104,5 @@ def _part(runs: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _shares(gaps: pd.Series, grid: np.ndarray) -> np.ndarray:
-    # Below 0 are only policies that preempt; they are at most every gap that is drawn.
     values = np.sort(gaps.dropna().to_numpy(dtype=float))
     return np.searchsorted(values, grid * (1 + 1e-12), side="right") / len(gaps)

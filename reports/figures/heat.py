@@ -26,9 +26,9 @@ HEAT_NOTE = (
     "Shade and number: mean gap to the best known schedule, %, over the instances of the family; a "
     "run without schedule counts as 100 %. Bar: what the bound leaves open, so that the gap to OPT "
     "is at most the number plus the bar, whose full width is 100 %. Empty: not run there. Policies "
-    "first, by the mean of their line, those run on fewer families after all others; then solvers; "
-    "methods marked * solve an easier problem. Adversarial families stand last and count in no "
-    "mean."
+    "first, by the mean of their line, those run on fewer families after all others; then solvers. "
+    "Methods marked * solve an easier problem, which is all open. Adversarial families stand last "
+    "and count in no mean."
 )
 
 
@@ -41,14 +41,12 @@ def heat_figure(averaged: pd.DataFrame) -> Drawing | None:
         return None
     cells = _cells(averaged)
     low = cells["gap_low"].unstack()
-    kinds = averaged.groupby("label")[["marked", "engine"]].first().astype(int)
+    engines = averaged.groupby("label")["engine"].first()
     # A mean over other families is another mean.
     families = sorted(low.columns, key=lambda family: (is_adversarial(family), family))
     judged = low[[each for each in families if not is_adversarial(each)] or families]
     means, absent = judged.mean(axis=1).fillna(1.0), judged.isna().sum(axis=1)
-    order = sorted(
-        low.index, key=lambda name: (*kinds.loc[name], absent[name] > 0, means[name], name)
-    )
+    order = sorted(low.index, key=lambda name: (engines[name], absent[name] > 0, means[name], name))
     low = low.loc[order[:MOST_METHODS], families[:MOST_FAMILIES]]
     high = cells["gap_high"].unstack().reindex(index=low.index, columns=low.columns)
     names = {name: short_name(str(name), _WIDTH) for name in low.index}

@@ -17,6 +17,7 @@ from matplotlib.ticker import LogFormatterMathtext, LogLocator, MaxNLocator, Nul
 from kvopt.answer import BASE
 from reports.figures.slim import slimmed
 from reports.figures.spots import Caption, Spot, placed
+from schedules.picture import THEME
 from support.drawing import image, own_style
 from support.outputs import fault
 from support.text import cut_middle
@@ -58,11 +59,6 @@ _POINT = 14.0
 #: Dots an inch of a PNG, twice what a screen shows.
 _DPI = 200
 
-#: The ground goes with the ink, so that the figure is legible wherever it is embedded.
-_CSS = (
-    "svg{color:#24292f;background:#ffffff}"
-    "@media (prefers-color-scheme:dark){svg{color:#d7dbe0;background:#16191d}}"
-)
 _STYLE: dict[str, Any] = {
     "svg.fonttype": "path",
     "figure.facecolor": "none",
@@ -170,7 +166,7 @@ def _themed(svg: str) -> str:
     body = "\n".join(line for line in svg[start:].splitlines() if "<!--" not in line)
     body = body.replace(INK, "currentColor")
     head = body.index(">") + 1
-    return f"{body[:head]}\n<style>{_CSS}</style>{body[head:]}\n"
+    return f"{body[:head]}\n<style>{THEME}</style>{body[head:]}\n"
 
 
 def short_name(name: str, width: int = _LONGEST_NAME) -> str:

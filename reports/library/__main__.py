@@ -56,7 +56,7 @@ def page_text(registry: Registry, stale: int) -> str:
     text = column_table(table.columns, lines)
     first = (runs(registry), stale_of(registry, stale), state(table))
     head = "\n\n".join(map(sentence_text, first))
-    return f"# The library\n\n{head}\n\n{table.note}\n\n{text}\n{_END}\n"
+    return f"# The library\n\n{head}\n\n{text}\n{table.note}\n\n{_END}\n"
 
 
 def _linked(cell: Cell, key: str, line: pd.Series) -> str:

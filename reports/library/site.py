@@ -20,7 +20,7 @@ from reports.library.sentence import runs, stale_of, state
 from reports.pages.instance import InstancePage
 from reports.pages.picture import Documents
 from reports.pages.report_pages import report_pages
-from reports.parts import Report
+from reports.parts import Links, Report
 from reports.references import Contradiction, contradictions, references
 from reports.rows import prepare
 from reports.slugs import slugs
@@ -38,7 +38,7 @@ TITLE = "kvopt: the library"
 FILES = (
     ("file", "instance", ".instance.json"),
     ("schedule", "best schedule", ".schedule.json"),
-    ("certificate", "certificate of the certified bound", ".bound.json"),
+    ("certificate", "certificate of the certified LB", ".bound.json"),
 )
 
 
@@ -54,7 +54,7 @@ def library_pages(
     frame: pd.DataFrame,
     store: Documents | None,
     pictures: int,
-    above: tuple[tuple[str, str], ...] = (),
+    above: Links = (),
 ) -> dict[str, str]:
     """Return what every file of the site holds, by its path below the folder.
 
@@ -94,11 +94,13 @@ def library_pages(
         command="reports.library",
     )
     shown = [_linked(page, files) for page in pages]
+    site = tuple((word, f"../{address}") for word, address in above)
+    beside = site or (("The library", "../index.html"),)
     links = {sha: f"instances/{slug}.html" for sha, slug in slug_of.items()}
     table = replace(table, frame=table.frame.assign(page=table.frame["sha"].map(links)))
     texts = {"index.html": html.index_page(_report(registry, table, wrong, shown, above))} | files
     for page in telling(shown, "pages of instances written as HTML"):
-        texts[f"instances/{page.slug}.html"] = html.instance_page(page)
+        texts[f"instances/{page.slug}.html"] = html.instance_page(page, beside)
         texts |= page.drawings("instances/")
     return texts
 
@@ -108,7 +110,7 @@ def _report(
     table: Table,
     wrong: tuple[Contradiction, ...],
     shown: Sequence[InstancePage],
-    above: tuple[tuple[str, str], ...],
+    above: Links,
 ) -> Report:
     """Return the page of all instances: what the values rest on, their state, the table."""
     verdict = (state(table), stale_of(registry, len(stale_proofs(registry))))
@@ -189,4 +191,4 @@ def _with_files(
 def _linked(page: InstancePage, files: Mapping[str, str]) -> InstancePage:
     addresses = [(word, f"files/{page.slug}{ending}") for _, word, ending in FILES]
     present = tuple((word, f"../{name}") for word, name in addresses if name in files)
-    return replace(page, files=present, home="The library")
+    return replace(page, files=present)

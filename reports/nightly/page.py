@@ -16,9 +16,7 @@ from support.text import counted
 
 #: Lines of each list that are shown; the counts are always whole.
 MOST_LINES = 200
-#: What the page begins with, and what it shows at once.
 _SIGN = "# Nightly tables\n"
-_FIRST = ("leaderboard", "gap-map")
 _INTRODUCTION = """\
 ## What this is
 
@@ -90,17 +88,15 @@ def _report(rows: pd.DataFrame, best_known: BestKnown | None) -> Report:
 
 
 def _first_screen(report: Report) -> tuple[list[str], dict[str, str]]:
-    """Return the verdict, the leaderboard and the map of gaps as Markdown, and their files."""
-    lines, files = [verdict_text(report)], {}
-    for part in report.parts:
-        if part.slug in _FIRST:
-            lines.append(f"## {part.title}\n")
-            if isinstance(part, Table):
-                lines.append(table_text(part, ""))
-            else:
-                files[f"figures/{part.slug}.svg"] = part.svg
-                lines.append(figure_text(part))
-    return lines, files
+    """Return boards, map of gaps and verdict as Markdown, and the files of the figures."""
+    lines, files = [], {}
+    for part in report.parts[: report.lead]:
+        if isinstance(part, Table):
+            lines.append(f"## {part.title}\n\n{table_text(part, '')}")
+        else:
+            files[f"figures/{part.slug}.svg"] = part.svg
+            lines.append(figure_text(part))
+    return [*lines, verdict_text(report)], files
 
 
 def _sections(rows: pd.DataFrame) -> str:

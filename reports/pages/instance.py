@@ -12,12 +12,12 @@ import pandas as pd
 from instances.time_unit import TimeUnit, unit_of
 from reports.interval import share_text
 from reports.pages.picture import Picture
-from reports.references import Contradiction
+from reports.references import CERTIFIED, Contradiction
 from reports.rows import MARK_NOTE
 from reports.spread import spread_note
 from reports.table import KINDS, Cell, Column, Table, written
 from reports.tables.runs import run_columns
-from schedules.evidence import STANDINGS
+from schedules.evidence import CONSTRUCTION, STANDINGS
 from schedules.gap import gaps
 
 #: Runs on one page.
@@ -36,8 +36,6 @@ class InstancePage:
         Lines of text.
     files
         What can be had of it: a word and an address each.
-    home
-        What the page above is called.
     """
 
     slug: str
@@ -47,7 +45,6 @@ class InstancePage:
     tables: tuple[Table, ...]
     pictures: tuple[Picture, ...]
     files: tuple[tuple[str, str], ...] = ()
-    home: str = "All results"
 
     def drawings(self, folder: str) -> dict[str, str]:
         """Return the pictures by path, the page being in this folder."""
@@ -107,8 +104,7 @@ def _facts(line: Mapping[str, Any], unit: TimeUnit) -> tuple[tuple[str, Cell], .
         (f"OPT, {unit.name}", line["opt"], kind),
         (f"best schedule UB, {unit.name}", line["upper"], kind),
         ("UB by", line["upper_by"], "name"),
-        (f"best bound LB, {unit.name}", line["lower"], kind),
-        ("LB by", line["lower_by"], "name"),
+        *_bounds(line, unit),
         ("batch time", line["batch_time"], "name"),
         ("SHA-256", line["instance_sha256"], "name"),
     ]
@@ -117,29 +113,43 @@ def _facts(line: Mapping[str, Any], unit: TimeUnit) -> tuple[tuple[str, Cell], .
     return tuple((label, Cell(written(value, kind), kind)) for label, value, kind in shown)
 
 
+def _bounds(line: Mapping[str, Any], unit: TimeUnit) -> list[tuple[str, Any, Any]]:
+    """Return the best bound and what it rests on, and below it the best one that is certified."""
+    kind, word = KINDS[unit], line["lower_kind"]
+    shown = [(f"{CERTIFIED} LB, {unit.name}", line["certified"], kind)]
+    shown.append((f"{CERTIFIED} LB by", line["certified_by"], "name"))
+    if word in ("", CERTIFIED):
+        return shown
+    by = "" if word == CONSTRUCTION else line["lower_by"]
+    return [(f"{word} LB, {unit.name}", line["lower"], kind), (f"{word} LB by", by, "name"), *shown]
+
+
 def losses(runs: pd.DataFrame, line: Mapping[str, Any], unit: TimeUnit) -> Table:
     """Return what each policy loses here against the best schedule, the least first.
 
     The parameters are those of :func:`make_page`.
     """
     own = runs[~runs["engine"] & ~runs["superseded"] & runs["tel"].notna()]
+    groups = own.groupby("label", sort=True)
     # By integers without a limit, not by floats: no digit of a row is lost.
-    found = {label: list(map(int, each)) for label, each in own.groupby("label")["tel"]}
+    found = {label: list(map(int, each)) for label, each in groups["tel"]}
     mean = [round(Fraction(sum(each), len(each))) for each in found.values()]
     means = pd.DataFrame({"label": list(found), "tel": mean}, dtype=object)
     means["spread"] = own["tel"].astype(float).groupby(own["label"]).std().to_numpy()
+    unbounded = groups["unbounded"].any().to_numpy(dtype=bool)
     opt = line["opt"]
     upper, lower = (opt, opt) if pd.notna(opt) else (line["upper"], line["lower"])
     tel = means["tel"]
     two = [pd.Series(value, index=tel.index, dtype="Float64") for value in (upper, lower)]
-    ends = [gaps(tel, each) for each in two]
+    low, high = (gaps(tel, each) for each in two)
+    low, high = low.where(~unbounded, low.clip(lower=0)), high.where(~unbounded)
     # Rows of another program may lack it.
     requests = int(line["n"]) if pd.notna(line["n"]) and line["n"] > 0 else pd.NA
     kind = KINDS[unit]
     frame = means.assign(
         over=None if pd.isna(upper) else tel - int(upper),
         each=(tel.astype("Float64") - upper) / requests,
-        gap=share_text(*ends),
+        gap=share_text(low, high),
     ).sort_values(["tel", "label"])
     columns = (
         Column("label", "policy", "name"),

@@ -81,7 +81,7 @@ def report_pages(
         From :func:`named_instances`: each gets its best schedule, if pictures are wanted at all.
     """
     shown = rows[rows["id"].isin(list(names))].join(reference[["opt"]], on="id")
-    shown["gap_opt"] = gaps(shown["tel"], shown["opt"])
+    shown["gap_opt"] = gaps(shown["tel"], shown["opt"].where(~shown["unbounded"]))
     groups = dict(list(shown.groupby("id", sort=False)))
     followed = _followed(reference.loc[list(names)], pictures)
     made = []

@@ -10,7 +10,8 @@ from schedules.evidence import STANDINGS
 from schedules.gap import gaps
 
 _IN_ROUNDS = (
-    "UB: the best checked schedule (TEL, rounds). LB: the best bound that is believed. OPT is "
+    "UB: the best checked schedule (TEL, rounds). LB: the best bound that is believed, which is "
+    "certified (proved in integers), by construction, or solver-reported only. OPT is "
     "known where two proofs show it that share neither model code nor argument; “one argument "
     "only” means that two share the argument, “one proof only” that LB = UB rests on less. “By "
     "construction”: the value of OPT follows from the instance's construction, and nothing shows "
@@ -41,6 +42,7 @@ def instance_table(reference: pd.DataFrame, runs: pd.DataFrame, unit: TimeUnit) 
         time_column("upper", "UB", unit),
         Column("upper_by", "UB by", "name"),
         time_column("lower", "LB", unit),
+        Column("lower_kind", "LB is"),
         Column("lower_by", "LB by", "name"),
         Column("gap", "gap", "share"),
         Column("shown", "OPT", "text"),

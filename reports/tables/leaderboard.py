@@ -1,32 +1,29 @@
-"""The boards as tables: policies by rank, those outside the problem, and what only bounds."""
+"""The boards as tables: policies by rank, on adversarial instances, and what only bounds."""
 
 from __future__ import annotations
 
 import pandas as pd
 
-from reports.boards import Board, boards, outside, standings
+from reports.boards import Board, boards, standings
 from reports.interval import interval_text, share_text
 from reports.metrics import SHIFT_SECONDS, shifted_geometric_mean
+from reports.per_instance import family_mean
+from reports.rows import MARK_NOTE
 from reports.spread import spread_note
 from reports.table import WORST_ON, Column, Table
 from schedules.gap import gaps
-from support.text import counted
 
+KNOWS = Column("knows", "knows")
+#: What the slugs of the boards with ranks begin with.
+LEADERBOARD = "leaderboard"
 _RULE = (
-    "Rule: ranked by the mean gap to the best known schedule, (TEL − UB) / TEL, over the "
-    "{instances} that all of these policies were run on; seeds are averaged, and a run without a "
-    "schedule counts as 100 %; the number of such instances stands beside the gap. The mean gap to "
-    "OPT lies in the interval, whose upper end is the mean gap to the bound, (TEL − LB) / TEL; it "
-    "is one number where every OPT is known. Worst ratio: TEL / OPT on the instance named, an "
-    "interval where OPT is open there, with “?” where there is no bound or no schedule on some "
-    "instance. Optimal: share of the instances whose OPT is known and met. Seconds: mean over the "
-    "runs."
+    "Ranked by the gap, {over}. The "
+    "lower end is the gap to the best known schedule, (TEL − UB) / TEL, the upper end the gap to "
+    "the best bound, (TEL − LB) / TEL; the gap to OPT lies between them, and “?” is an end that is "
+    "not known. A run without a schedule counts as 100 %. Worst ratio: TEL / OPT on the instance "
+    "named. Optimal: the share of the instances whose OPT is known and met, the same mean."
 )
-_OUTSIDE = (
-    "These policies keep tokens over evictions: an easier problem, in which a TEL below OPT (a "
-    "negative gap) is possible. They have no rank, and each line is over the instances that the "
-    "policy was run on."
-)
+_AGAIN = "Ranked as the first board, {over}."
 _ADVERSARIAL = (
     "Instances made or chosen to show a policy's weakness: traps, late bursts, worst cases and the "
     "papers' example. They count in no rank, mean or sentence above, as one of them may be the "
@@ -34,30 +31,26 @@ _ADVERSARIAL = (
 )
 _BOUNDS = (
     "Methods that make bounds only. Gap left: (UB − LB) / UB with the best known schedule and the "
-    "method's own bound, mean and worst over its runs; a run without a bound counts as 100 %. "
+    "method's own bound, the mean over families of each one's mean, and the worst run; a run "
+    "without a bound counts as 100 %. "
     "Closed: runs whose bound meets UB. Shifted mean: of the seconds, shift "
     f"{SHIFT_SECONDS:g} s."
 )
 
 
 def leaderboards(averaged: pd.DataFrame) -> list[Table]:
-    """Return the boards with ranks; ``averaged`` is that of a :class:`reports.units.Unit`."""
-    return [_board(position, board) for position, board in enumerate(boards(averaged))]
+    """Return the board of each class; its frame says what its means are ``over``.
 
-
-def outside_board(averaged: pd.DataFrame) -> Table:
-    """Return the policies that are marked, without ranks."""
-    columns = (Column("label", "policy", "name"), *_COLUMNS, _OVER)
-    title = "Outside the problem, marked *"
-    lines = outside(averaged)
-    note = _OUTSIDE + spread_note(lines["spread"])
-    return Table("outside", title, note, columns, _written(lines))
+    ``averaged`` is that of a :class:`reports.units.Unit`.
+    """
+    found = boards(averaged)
+    return [_board(each, rule=each is found[0]) for each in found]
 
 
 def adversarial_board(adversarial: pd.DataFrame) -> Table:
     """Return the policies on the instances that no rank is made of; that of a unit of time."""
     lines = standings(adversarial[~adversarial["engine"]]).sort_values("label")
-    columns = (Column("label", "policy", "name"), *_COLUMNS, _OVER)
+    columns = (Column("label", "policy", "name"), *_COLUMNS, KNOWS, _OVER)
     note = _ADVERSARIAL + spread_note(lines["spread"])
     return Table("adversarial", "Adversarial instances", note, columns, _written(lines))
 
@@ -75,7 +68,6 @@ def bounds_board(runs: pd.DataFrame) -> Table:
         runs=("id", "size"),
         bounded=("bound", "count"),
         closed=("closed", "sum"),
-        mean=("left", "mean"),
         worst=("left", "max"),
         shifted=("seconds", shifted_geometric_mean),
     )
@@ -89,21 +81,27 @@ def bounds_board(runs: pd.DataFrame) -> Table:
         Column("worst", "worst gap left", "share"),
         Column("shifted", "shifted mean, s", "seconds"),
     )
+    lines["mean"] = family_mean(frame, "left")
     lines["unbounded"] = lines["runs"] - lines["bounded"]
     frame = lines.reset_index().sort_values(["mean", "label"])
     return Table("bounds-board", "Bounds", _BOUNDS, columns, frame)
 
 
-def _board(position: int, board: Board) -> Table:
-    where = "" if position == 0 else f" on {counted(board.instances, 'instance')}"
+def _board(board: Board, *, rule: bool) -> Table:
+    # What holds for all boards stands below the first.
+    note = (_RULE if rule else _AGAIN).format(over=board.over) + spread_note(board.lines["spread"])
+    if board.lines["marked"].any():
+        note += f" {MARK_NOTE}"
+    if board.elsewhere:
+        others = ", ".join(f"{name} ({count:,})" for name, count in board.elsewhere.items())
+        note += f" Not ranked, run on fewer instances: {others}."
+    told = [KNOWS] if board.lines["knows"].ne(board.knows).any() else []
     return Table(
-        "leaderboard" if position == 0 else f"leaderboard-{position + 1}",
-        f"Leaderboard{where}",
-        _RULE.format(instances=counted(board.instances, "instance"))
-        + spread_note(board.lines["spread"]),
-        (Column("rank", "rank", "count"), Column("label", "policy", "name"), *_COLUMNS),
-        _written(board.lines),
-        note_below=True,
+        f"{LEADERBOARD}-{board.knows.removeprefix('with ').replace(' ', '-')}",
+        f"Leaderboard: {board.knows}",
+        note,
+        (Column("rank", "rank", "count"), Column("label", "policy", "name"), *_COLUMNS, *told),
+        _written(board.lines).assign(over=board.over),
     )
 
 
@@ -119,12 +117,10 @@ def _written(lines: pd.DataFrame) -> pd.DataFrame:
 
 
 _COLUMNS = (
-    Column("gap", "mean gap", "share", sort="gap_low", spread="spread"),
+    Column("gap", "gap", "share", sort="gap_low", spread="spread"),
     Column("worst", "worst ratio", "ratio", sort="ratio_low"),
     Column("instance", WORST_ON, "name"),
     Column("optimal", "optimal", "share"),
-    Column("knows", "class"),
-    Column("unsolved", "no schedule", "count"),
     Column("seconds", "seconds", "seconds"),
 )
 _OVER = Column("instances", "instances", "count")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import pandas as pd
 
 from instances import Instance
-from instances.ladder import shape
 from kvopt.best_known.entry import Certified, Entry, Registry
 from kvopt.best_known.files import RegistryError, certificate_path, schedule_path
 from kvopt.best_known.library import WithLadder, library_by_hash
@@ -19,40 +16,30 @@ EASY, MEDIUM = 10.0, 60.0
 CLASSES = ("easy", "medium", "hard", "open")
 _NOTE = (
     "The registry of best known values, of the library and of the ladder as far as it was run: "
-    "UB, the TEL of the best checked schedule, and LB, the best "
-    "bound, both in rounds, each with method, day and seconds of its run. LB is "
-    "certified (a file proves it, evaluated in integers), the optimum by construction, or only "
-    "solver-reported; the best certified bound stands beside it. Gap = "
-    "(UB − LB) / UB, drawn as a bar; open instances first, the largest gap on top. Class, by the "
+    "UB, the TEL of the best checked schedule, and two bounds, all in rounds. Certified LB: a file "
+    "proves it, evaluated in integers. LB: the best bound, which is that one, the optimum by "
+    "construction, or only solver-reported, as the column after it says. Gap = (UB − LB) / UB, "
+    "drawn as a bar; open instances first, the largest gap on top. Class, by the "
     f"seconds of the run that proved LB = UB: easy, at most {EASY:g} s; medium, at most {MEDIUM:g} "
     "s; hard, more, or proved by its construction alone; open, the challenge: no proof yet. "
-    "Kinds: different pairs of prompt and output; tightness: largest peak / M; area: Σ volumes / M "
-    "(rounds)."
+    "Day and seconds of each run are in the registry."
 )
 #: Characters of a full bar, and parts of one.
 _WIDTH, _PARTS = 10, " ▏▎▍▌▋▊▉█"
-_FIELDS = (("by", "method"), ("date", "date"), ("seconds", "seconds"))
 COLUMNS = (
     Column("instance", "instance", "name"),
     Column("family", "family", "name"),
     Column("n", "n", "count"),
     Column("memory", "M", "count"),
     Column("upper", "UB", "count"),
-    Column("lower", "LB", "count"),
-    Column("kind", "LB is", "name"),
     Column("certified", "certified LB", "count"),
+    Column("lower", "LB", "count"),
+    Column("kind", "LB is"),
     Column("gap", "gap", "share"),
     Column("bar", "bar", sort="gap"),
     Column("class", "class"),
-    Column("kinds", "kinds", "count"),
-    Column("tightness", "tightness", "share"),
-    Column("area", "area", "number"),
     Column("upper_by", "UB by", "name"),
-    Column("upper_date", "UB day"),
-    Column("upper_seconds", "UB seconds", "seconds"),
     Column("lower_by", "LB by", "name"),
-    Column("lower_date", "LB day"),
-    Column("lower_seconds", "LB seconds", "seconds"),
     Column("reason", "OPT rests on", "name"),
 )
 
@@ -99,7 +86,8 @@ def bar(share: float) -> str:
 def _line(entry: Entry, instance: Instance) -> dict[str, object]:
     upper, lower = entry.upper, entry.lower
     return {
-        **asdict(shape(instance)),
+        "n": entry.n,
+        "memory": entry.memory,
         "sha": entry.sha256,
         "instance": entry.instance,
         "family": instance.family or "",
@@ -109,11 +97,9 @@ def _line(entry: Entry, instance: Instance) -> dict[str, object]:
         "certificate": certificate_path(entry.instance),
         "kind": f"certified ({lower.certificate})" if isinstance(lower, Certified) else lower.kind,
         "certified": entry.certified.value,
-        **{
-            f"{side}_{name}": getattr(value, field)
-            for side, value in (("upper", upper), ("lower", lower))
-            for name, field in _FIELDS
-        },
         "upper": upper.value,
+        "upper_by": upper.by,
         "lower": lower.value,
+        "lower_by": lower.method,
+        "lower_seconds": lower.seconds,
     }

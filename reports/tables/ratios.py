@@ -8,7 +8,6 @@ from reports.interval import interval_text
 from reports.per_instance import worst_instances
 from reports.rows import MARK_NOTE
 from reports.table import WORST_ON, Column, Table
-from schedules.evidence import STANDINGS
 
 _NOTE = (
     "Ratio = TEL / OPT, seeds averaged. One number where OPT is known; else the interval [TEL / "
@@ -46,13 +45,9 @@ def competitive_ratios(averaged: pd.DataFrame) -> Table:
     # A mean over those with a schedule would hide the others.
     table["mean_low"] = table["mean_low"].mask(table["unsolved"].gt(0))
     table["mean"] = interval_text(table["mean_low"], table["mean_high"], table["all_known"])
-    table["standing"] = table["standing"].map(STANDINGS)
     # What shows no ratio at all names no instance.
     nothing = table["ratio_low"].isna() & table["ratio_high"].isna()
-    for column in ("instance", "standing"):
-        table[column] = table[column].where(~nothing, "")
-    for column in ("n", "memory"):
-        table[column] = table[column].where(~nothing)
+    table["instance"] = table["instance"].where(~nothing, "")
     columns = (
         Column("family", "family", "name"),
         Column("label", "policy", "name"),
@@ -60,9 +55,6 @@ def competitive_ratios(averaged: pd.DataFrame) -> Table:
         Column("unsolved", "no schedule", "count"),
         Column("worst", "worst ratio", "ratio", sort="ratio_low"),
         Column("instance", WORST_ON, "name"),
-        Column("n", "n", "count"),
-        Column("memory", "M", "count"),
-        Column("standing", "OPT there", "text"),
         Column("most", "at most", "ratio"),
         Column("mean", "mean ratio", "ratio", sort="mean_low"),
     )

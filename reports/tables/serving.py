@@ -8,7 +8,6 @@ from instances.batch_time import NANOSECONDS
 from reports.rows import MARK_NOTE
 from reports.spread import spread_note
 from reports.table import Column, Table
-from schedules.evidence import bounds_hold
 
 _NOTE = (
     "Times in seconds, of runs with arrivals in seconds; seeds averaged. AEL: mean end-to-end "
@@ -44,8 +43,6 @@ def serving_table(runs: pd.DataFrame) -> Table | None:
     values = found[["gap_lower", *_PLAIN]].astype(float)
     values["ael"] = found["tel"].astype(float) / found["n"].astype(float) / NANOSECONDS
     values = values.join(found[list(_MILLISECONDS)].astype(float) / 1000)
-    covered = pd.Series(map(bounds_hold, found["detail"], found["kept"]), found.index, dtype=bool)
-    values["gap_lower"] = values["gap_lower"].where(covered)
     # One that all share stands in the report's heading.
     timed = ["batch_time"] if found["batch_time"].nunique() > 1 else []
     keys = [found[name] for name in ("instance", "id", *timed, "label")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
+import pytest
 
 from kvopt.running.record import Record
 from reports.compared import MOST_RANKED, Compared, compared
@@ -33,17 +34,15 @@ def test_all_stand_on_the_instances_of_the_one_compared_with() -> None:
         _run("svf", "a", 100),
     ]
     found = _compared(*runs)
-    # UB is 100 and 110: 20 / 120 and -10 / 100; 10 / 110 and 0; 0 and, without a schedule, 1.
-    assert list(found.lines["label"]) == ["vllm-v1 *", "fcfs", "mc-sf"]
-    assert (found.instances, found.elsewhere, found.bound) == (2, 1, 90)
-    assert found.answer is not None
-    words, best = found.answer.others[1]
-    assert (words, best.total) == ("the best known schedules of 2 methods", 210)
-    assert [each.label for _, each in found.answer.others] == ["fcfs", ""]
-    # 110 + 110 and 120 + 100 of eight requests.
-    assert "(vllm-v1 *) leaves at least 4.5 % of 27.500 rounds" in str(found.answer)
-    assert "wins nothing (fcfs, 27.500)" in str(found.answer)
-    assert list(found.lines["mean"].isna()) == [False, False, True]
+    # UB is 100 and 110: 10 / 110 and 0; 20 / 120 and, of its own problem, 0; 0 and, failing, 1.
+    lines = found.lines.set_index("label")
+    assert lines["gap_low"].to_dict() == pytest.approx(
+        {"fcfs": 10 / 220, "vllm-v1 *": 20 / 240, "mc-sf": 0.5}
+    )
+    assert lines["rank"].to_dict() == {"fcfs": 1, "vllm-v1 *": 1, "mc-sf": 2}
+    assert (found.over, found.elsewhere) == ("mean over 2 instances", 1)
+    # A sum of latencies would be another number.
+    assert (found.answer, found.bound) == (None, None)
 
 
 def test_where_no_request_waits_order_has_nothing_to_win() -> None:
@@ -73,7 +72,7 @@ def test_a_schedule_of_a_method_that_only_bounds_is_not_left_out() -> None:
     told = ", the best known schedule 20.0 % (policy svf-first-fit, bound, 24.000)"
     assert told in str(found.answer)
     first = [cell.text for cell in next(iter(found.table().rows(1)))]
-    assert first[:5] == ["svf", "100", "-16.7 %", "4.0 %", "10.0 %"]
+    assert first[:6] == ["clairvoyant", "1", "svf", "100", "-16.7 %", "[4.0, 10.0] %"]
 
 
 def test_the_upper_end_of_an_interval_is_rounded_up_wherever_it_stands() -> None:
@@ -84,20 +83,8 @@ def test_the_upper_end_of_an_interval_is_rounded_up_wherever_it_stands() -> None
     assert (at_most(0.1, 0.4111), at_most(0.4111, 0.4111)) == ("41.2 %", "41.1 %")
     assert (at_most(-0.2, -0.1111), at_most(0.1, float("nan"))) == ("-11.1 %", "")
     rows = [[cell.text for cell in row] for row in found.table().rows(9)]
-    assert {row[4] for row in rows[:2]} == {"24.4 %"}
-
-
-def test_an_instance_without_a_bound_has_none_in_the_mean() -> None:
-    """A mean over the others would be that of other instances."""
-    runs = [
-        _run("vllm-v1", "a", 120),
-        _run("vllm-v1", "b", 100, lower_bound=None),
-        _run("svf", "a", 110),
-        _run("svf", "b", 99, lower_bound=None),
-    ]
-    found = _compared(*runs)
-    assert found.bound is None
-    assert "is below" not in str(found.answer)
+    # (119 - 90) / 119 of svf; no bound is about a schedule that may keep tokens.
+    assert [row[5] for row in rows[:2]] == ["[0.0, 24.4] %", "[0.0, ?] %"]
 
 
 def test_the_seeds_are_averaged() -> None:
@@ -108,13 +95,15 @@ def test_the_seeds_are_averaged() -> None:
 
 
 def test_the_ranking_has_few_lines() -> None:
-    """The best ten of more, the bound below them, and how many there are besides."""
+    """The best ten, the first of each class, the bound, and how many there are besides."""
     runs = [_run(f"highs:ilp(x={k})", "a", 100 + k) for k in range(MOST_RANKED + 3)]
-    text = ranking_text(frame(*runs))
+    text = ranking_text(frame(*runs, _run("fcfs", "a", 900), _run("svf", "a", 800)))
     lines = text.splitlines()
     assert sum("highs" in line for line in lines) == MOST_RANKED
-    assert any(line.startswith("lower bound") and " 90 " in line for line in lines)
-    assert "3 methods more." in " ".join(lines)
+    # The first of a class stands there however bad it is.
+    assert sum(" svf " in line for line in lines) == 1
+    assert any("lower bound" in line and " 90 " in line for line in lines)
+    assert "4 methods more." in " ".join(lines)
     assert max(map(len, lines)) <= 100
 
 

@@ -116,6 +116,6 @@ def test_a_report_tells_where_its_rows_come_from() -> None:
     old = record(tel=9, git_commit="b" * 40)
     new = record(tel=9, **MADE, finished_utc="2026-02-03T00:00:00+00:00")
     files = texts(make_report(pd.concat([frame(old), frame(new)], ignore_index=True)))
-    assert "\n\nRows: 1; commit `abcdef012345`; 2026-02-03; " in files["README.md"]
+    assert " Rows: 1; commit `abcdef012345`; 2026-02-03; " in files["README.md"]
     head = files["index.html"].partition("</header>")[0]
     assert "Rows: 1; commit abcdef012345; 2026-02-03; A chip, 2 cores; Python 3.12.1; " in head

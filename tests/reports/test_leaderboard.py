@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pandas as pd
 import pytest
 
 from reports.build import make_report
+from reports.first import ranking_text, terminal_text
 from reports.parts import Report
 from reports.series import is_adversarial
 from reports.table import Table
@@ -43,29 +45,52 @@ def _policies(**changed: int) -> list[Any]:
     return [*runs, bound]
 
 
+CLAIRVOYANT, BLIND = "leaderboard-clairvoyant", "leaderboard-non-clairvoyant"
+
+
 def test_ranks_by_the_mean_gap_and_says_up_to_where() -> None:
-    """The gap to OPT where it is known, to UB and to LB where it is open."""
-    lines = _tables(_report(*_policies()))["leaderboard"]
+    """The gap to OPT where it is known, to UB and to LB where it is open; a board a class."""
+    tables = _tables(_report(*_policies()))
+    lines = tables[CLAIRVOYANT]
     # svf: 0, and (200 - 160) / 200 to (200 - 120) / 200; fcfs: 25 / 125, and 0 to 40 / 160.
-    assert lines["gap"].to_dict() == {
-        "svf": "[10.0, 20.0] %",
-        "fcfs": "[10.0, 22.5] %",
-        "alpha-beta": "[67.5, 72.5] %",
-    }
+    assert lines["gap"].to_dict() == {"svf": "[10.0, 20.0] %", "fcfs": "[10.0, 22.5] %"}
     # Equal lower ends: the lower upper end is first.
-    assert lines["rank"].tolist() == [1, 2, 3]
-    assert lines["optimal"].tolist() == [0.5, 0.0, 0.0]
-    # The greatest lower end: 200 / 160 = 1.25 on b, 125 / 100 on a; 400 / 100 on a.
-    assert lines["worst"].tolist() == ["[1.250, 1.667]", "1.250", "4.000"]
-    assert lines["instance"].tolist() == ["b", "a", "a"]
-    assert lines["knows"].tolist() == ["clairvoyant", "clairvoyant", "non-clairvoyant"]
+    assert lines["rank"].tolist() == [1, 2]
+    assert lines["optimal"].tolist() == [0.5, 0.0]
+    # The greatest lower end: 200 / 160 = 1.25 on b, 125 / 100 on a.
+    assert lines["worst"].tolist() == ["[1.250, 1.667]", "1.250"]
+    assert lines["instance"].tolist() == ["b", "a"]
+    # 300 / 400, and 240 / 400 to 280 / 400.
+    assert tables[BLIND]["gap"].to_dict() == {"alpha-beta": "[67.5, 72.5] %"}
+    assert tables[BLIND]["rank"].tolist() == [1]
+
+
+def test_families_weigh_alike() -> None:
+    """Three tiny instances without a gap, and one of another family with a half: 25 %, not 12.5."""
+    tiny = [
+        record(instance=name, family="tiny", method=method, tel=10, known_optimum=10)
+        for name in ("t1", "t2", "t3")
+        for method in ("svf", "fcfs")
+    ]
+    large = [
+        record(instance="u", method=method, tel=tel, known_optimum=100)
+        for method, tel in (("svf", 200), ("fcfs", 100))
+    ]
+    report = _report(*tiny, *large)
+    lines = _tables(report)[CLAIRVOYANT]
+    assert lines["gap"].to_dict() == {"fcfs": "0.0 %", "svf": "25.0 %"}
+    # Half of the families have all optima.
+    assert lines["optimal"].to_dict() == {"fcfs": 1.0, "svf": 0.5}
+    assert "mean over 4 instances in 2 families that weigh alike" in _part(report, CLAIRVOYANT).note
+    (line,) = [each for each in ranking_text(frame(*tiny, *large)).splitlines() if " svf " in each]
+    assert " 25.0 % " in line
 
 
 def test_a_run_without_a_schedule_counts_in_full() -> None:
     """One of two: a gap of 1 on a, and 0 to 40 / 160 on b."""
     runs = [each for each in _policies() if (each.method, each.instance) != ("fcfs", "a")]
     failed = record(instance="a", method="fcfs", status="no_solution", known_optimum=100)
-    lines = _tables(_report(*runs, failed))["leaderboard"]
+    lines = _tables(_report(*runs, failed))[CLAIRVOYANT]
     assert lines.loc["fcfs", "gap"] == "[50.0, 62.5] % (1 failed)"
     # On b the ratio is 1.000 at least; of a there is none.
     assert lines.loc["fcfs", "worst"] == "[1.000, ?]"
@@ -75,38 +100,52 @@ def test_a_run_without_a_schedule_counts_in_full() -> None:
 def test_without_a_bound_the_upper_end_is_unknown() -> None:
     """No LB of b: not even 100 % is claimed to be computed."""
     report = _report(*[each for each in _policies() if not each.method.startswith("bound")])
-    assert _tables(report)["leaderboard"].loc["svf", "gap"] == "[10.0, ?] %"
-    assert "an unknown share to OPT" in str(report.verdict[1])
+    assert _tables(report)[CLAIRVOYANT].loc["svf", "gap"] == "[10.0, ?] %"
+    assert "fcfs, svf leave at least 10.0 % (" in str(report.verdict[0])
 
 
 def test_only_shared_instances_rank() -> None:
-    """A policy that was run elsewhere stands on a board of those that were run there too."""
+    """A policy that was run elsewhere is named below with how many instances it has."""
     more = [record(instance="c", method=name, tel=50) for name in ("mc-sf", "svf")]
-    tables = _tables(_report(*_policies(), *more))
-    assert set(tables["leaderboard"].index) == {"svf", "fcfs", "alpha-beta"}
-    assert tables["leaderboard"]["instances"].tolist() == [2, 2, 2]
-    assert tables["leaderboard-2"]["rank"].to_dict() == {"mc-sf": 1, "svf": 1}
-    assert tables["leaderboard-2"]["instances"].tolist() == [1, 1]
+    report = _report(*_policies(), *more)
+    board = _part(report, CLAIRVOYANT)
+    assert set(board.frame["label"]) == {"svf", "fcfs"}
+    assert board.frame["instances"].tolist() == [2, 2]
+    assert board.note.endswith(" Not ranked, run on fewer instances: mc-sf (1).")
 
 
-def test_methods_outside_the_problem_never_rank() -> None:
-    """What keeps tokens stands apart, however good it is."""
+def test_what_keeps_tokens_is_marked_and_ranked_in_its_own_problem() -> None:
+    """Its reference is the best schedule of the easier problem; no bound of ours is about it."""
     kept = [
         record(instance=name, method="vllm-v1", tel=tel, known_optimum=known)
-        for name, tel, known in (("a", 80, 100), ("b", 150, None))
+        for name, tel, known in (("a", 80, 100), ("b", 200, None))
     ]
     report = _report(*_policies(), *kept)
-    tables = _tables(report)
-    assert "vllm-v1 *" not in tables["leaderboard"].index
-    # (80 - 100) / 80 and (150 - 160) / 150 to (150 - 120) / 150.
-    assert tables["outside"].loc["vllm-v1 *", "gap"] == "[-15.8, -2.5] %"
-    assert "rank" not in [column.key for column in _part(report, "outside").columns]
-    outside = str(report.verdict[3])
-    assert (
-        "outside the problem, vllm-v1 * is 15.8 % of its TEL below the best known schedules, 2.5 % "
-        "below the best bound (2" in outside
+    lines = _tables(report)[BLIND]
+    # On a it is its own best, since 80 < 100; on b (200 - 160) / 200.
+    assert lines["gap"].to_dict() == {"vllm-v1 *": "[10.0, ?] %", "alpha-beta": "[67.5, 72.5] %"}
+    assert lines["rank"].tolist() == [1, 2]
+    assert lines.loc["vllm-v1 *", "worst"] == "[1.250, ?]"
+    assert lines["optimal"].isna().tolist() == [True, False]
+    assert "OPT and LB are no bounds for it" in _part(report, BLIND).note
+    assert "Non-clairvoyant, 2 policies: vllm-v1 * leaves at least 10.0 %; alpha-beta" in str(
+        report.verdict[2]
     )
-    assert outside.endswith(" (2 instances; * keeps tokens over evictions, an easier problem).")
+    # What its schedules are compared with is theirs: no table has a gap of it to OPT.
+    assert "vllm-v1 *" not in _tables(report)["gaps"].index
+
+
+def test_nobody_reads_two_numbers_of_what_a_policy_leaves() -> None:
+    """Over several instances the mean gap is the one; on one the answer says the same."""
+    kept = [
+        record(instance=name, method="vllm-v1", tel=tel) for name, tel in (("a", 500), ("b", 200))
+    ]
+    rows = [*_policies(), *kept]
+    alone = [each for each in rows if each.instance == "b"]
+    for told in (ranking_text(frame(*rows)), terminal_text(frame(*rows))):
+        assert "vLLM's scheduler" not in told
+    both = " ".join(terminal_text(frame(*alone)).split())
+    assert re.findall(r"vllm-v1 \*\)? leaves at least ([\d.]+ %)", both) == ["20.0 %", "20.0 %"]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +157,7 @@ def test_bounds_have_a_board_of_their_own(method: str) -> None:
     bound = record(instance="b", method=method, tel=160, lower_bound=120, seconds=3.0)
     policies = [each for each in _policies() if not each.method.startswith("bound")]
     tables = _tables(_report(*policies, bound))
-    for slug in ("leaderboard", "gaps-open"):
+    for slug in (CLAIRVOYANT, "gaps-open"):
         assert method not in tables[slug].index
     assert "solvers" not in tables
     # (160 - 120) / 160.
@@ -131,52 +170,35 @@ def test_engines_have_a_board_of_their_own() -> None:
     engine = record(instance="b", method="cpsat", tel=150, lower_bound=140, seconds=9.0)
     tables = _tables(_report(*_policies(), engine))
     assert "cpsat" in tables["solvers"].index
-    assert "cpsat" not in tables["leaderboard"].index
+    assert "cpsat" not in tables[CLAIRVOYANT].index
 
 
 def test_the_verdict_is_computed() -> None:
     """A sentence a class and one on the worst; another row gives another winner."""
-    _, first, none, second, third = map(str, _report(*_policies()).verdict)
+    over = "(mean over 2 instances)."
+    first, none, second, third = map(str, _report(*_policies()).verdict)
     assert first == (
-        "Clairvoyant: svf is best of 2 online policies and leaves 10.0 % to the best known "
-        "schedules, at most 20.0 % to OPT (mean gap over 2 instances)."
+        "Clairvoyant, 2 policies: svf leaves 10.0 % to the best known schedules, at most 20.0 % to "
+        f"OPT {over}"
     )
     assert none == "No policy with predictions was run."
     assert second == (
-        "Non-clairvoyant: alpha-beta, the only online one, leaves 67.5 % to the best known "
-        "schedules, at most 72.5 % to OPT (mean gap over 2 instances)."
+        "Non-clairvoyant, 1 policy: alpha-beta leaves 67.5 % to the best known schedules, at most "
+        f"72.5 % to OPT {over}"
     )
-    assert third == (
-        "The worst ratio to OPT seen is 4.000 (alpha-beta on a); the worst of svf, first of the "
-        "leaderboard, is [1.250, 1.667] (on b)."
-    )
+    assert third == "The worst ratio to OPT seen is 4.000 (alpha-beta on a)."
     changed = _policies(svf_a=150)
     changed[-1] = record(instance="b", method="bound:bound-lp", tel=200, lower_bound=160)
-    _, first, _, second, third = map(str, _report(*changed).verdict)
     # Open no more: 0 and 25 / 125.
-    assert first == (
-        "Clairvoyant: fcfs is best of 2 online policies and leaves 10.0 % to OPT (mean gap over 2 "
-        "instances)."
-    )
-    assert "leaves 67.5 % to OPT (mean gap over 2 instances)" in second
-    assert "the worst of fcfs, first of the leaderboard, is 1.250 (on a)" in third
-
-
-def test_the_verdict_compares_what_is_told_on_the_same_instances() -> None:
-    """Intervals were run on a only: there alpha-beta leaves 300 / 400, not its mean over both."""
-    told = record(instance="a", method="a-min with interval", tel=160, known_optimum=100)
-    _, _, second, third, _ = map(str, _report(*_policies(), told).verdict)
-    assert "alpha-beta, the only online one, leaves 67.5 % to the best known" in third
-    assert second == (
-        "With predictions: a-min with interval(1,1000), the only online one, leaves 37.5 % "
-        "to OPT (mean gap over 1 instance), where alpha-beta leaves 75.0 % to OPT."
+    assert str(_report(*changed).verdict[0]) == (
+        f"Clairvoyant, 2 policies: fcfs leaves 10.0 % to OPT {over}"
     )
 
 
 def test_the_verdict_without_some_kinds_of_policies() -> None:
     """What was not run is said; of solvers alone, what they solve, the one of most first."""
     told = [str(each) for each in _report(record(tel=100)).verdict]
-    assert told[0].startswith("Clairvoyant: svf, the only online one")
+    assert told[0].startswith("Clairvoyant, 1 policy: svf leaves")
     assert told[2] == "No non-clairvoyant policy was run."
     proved = {"tel": 100, "lower_bound": 100, "status": "optimal", "bound_source": "CP-SAT"}
     runs = (
@@ -204,9 +226,9 @@ def _with_a_trap() -> list[Any]:
 
 
 def test_an_adversarial_instance_counts_in_no_rank() -> None:
-    """The board, the sentences and the answer are those without it; a table of its own has it."""
+    """Board and sentences are those without it; a table of its own has it."""
     alone, beside = _report(*_policies()), _report(*_with_a_trap())
-    before, after = (_tables(each)["leaderboard"] for each in (alone, beside))
+    before, after = (_tables(each)[CLAIRVOYANT] for each in (alone, beside))
     pd.testing.assert_frame_equal(before, after)
     assert beside.verdict == alone.verdict
     lines = _tables(beside)["adversarial"]
@@ -220,7 +242,7 @@ def test_an_adversarial_instance_counts_in_no_rank() -> None:
 def test_of_adversarial_instances_alone_there_is_a_rank() -> None:
     """A sweep over traps is asked for what they show."""
     tables = _tables(_report(*[each for each in _with_a_trap() if each.instance == "t"]))
-    assert tables["leaderboard"].index.tolist() == ["fcfs", "alpha-beta", "svf"]
+    assert tables[CLAIRVOYANT].index.tolist() == ["fcfs", "svf"]
     assert "adversarial" not in tables
 
 

@@ -7,9 +7,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from instances.time_unit import ROUNDS
 from kvopt.methods.witness import engine_witness
 from kvopt.running.record import Record
 from reports.build import find_contradictions
+from reports.pages.instance import _facts
 from reports.references import references
 from reports.rows import prepare
 from tests.reports.synthetic import digest, frame, record
@@ -225,3 +227,28 @@ def test_the_latest_of_equal_runs_counts() -> None:
         )
     )
     assert rows.loc[rows["superseded"], "tel"].tolist() == [12]
+
+
+def test_what_integers_prove_stands_apart_from_what_a_solver_reports() -> None:
+    """The best bound is CP-SAT's word, 95; the sizes prove 80; the registry's certificate 90."""
+    rows = prepare(
+        frame(
+            record(method="cpsat:cpsat", tel=100, lower_bound=95, bound_source="CP-SAT"),
+            record(method="bound:bound-volume", tel=100, lower_bound=80, bound_source="volumes"),
+        )
+    )
+    (line,) = references(rows).to_dict("records")
+    assert (line["lower"], line["lower_kind"], line["certified"]) == (95, "solver-reported", 80)
+    told = {"certified_bound": 90, "certified_by": "certificate: sweep"}
+    (line,) = references(rows, {digest("a"): told}).to_dict("records")
+    assert (line["certified"], line["certified_by"]) == (90, "certificate: sweep (registry)")
+    facts = {
+        label: cell.text
+        for label, cell in _facts(
+            {**{str(k): v for k, v in line.items()}, "batch_time": ""}, ROUNDS
+        )
+    }
+    assert facts["solver-reported LB, rounds"] == "95"
+    assert facts["certified LB, rounds"] == "90"
+    alone = references(rows[rows["method"].ne("cpsat:cpsat")]).iloc[0]
+    assert (alone["lower"], alone["lower_kind"]) == (80, "certified")

@@ -42,9 +42,10 @@ def test_the_first_screen_says_who_is_best_and_what_is_open(
 ) -> None:
     """One line a class, then the open instances with their gaps, and of what rows that is."""
     lines = made.first.splitlines()
-    # Offline, online, with predictions, without.
+    # Offline, online, with predictions, without, and without any that keeps tokens.
     best = [line for line in lines if line.startswith(("| clairvoyant", "| with", "| non-"))]
-    assert len(best) == 4
+    assert len(best) == 5
+    assert "`vllm-v1 *`" in best[3]
     assert "`local-search`" in best[0]
     still = [line for line in lines if "](library/instances/" in line]
     assert {line.split("`")[1] for line in still} == {"am2_07", "uniform_100"}

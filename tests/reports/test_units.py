@@ -95,7 +95,7 @@ def test_a_unit_s_tables_are_what_they_are_without_the_others(
     """Walks over all tables and figures: each is that of a store with its unit alone."""
     renamed = _renamed(alone, mark)
     assert len(renamed) >= 15
-    assert {"leaderboard", "outside", "solvers", "bounds-board", "gap-map", "gap-ecdf"} <= {
+    assert {"leaderboard-clairvoyant", "solvers", "bounds-board", "gap-map", "gap-ecdf"} <= {
         slug.removesuffix(mark) for slug in renamed
     }
     for slug, part in renamed.items():
@@ -109,16 +109,18 @@ def test_no_part_is_about_more_than_its_unit(together: dict[str, Table | Figure]
     assert sorted(together) == sorted([*expected, *LISTED, *COUNTED])
     titles = [part.title for part in together.values()]
     assert len(set(titles)) == len(titles)
-    assert together["leaderboard-seconds-2"].title == f"Leaderboard (arrivals in seconds, {SLOW})"
+    assert together["leaderboard-clairvoyant-seconds-2"].title == (
+        f"Leaderboard: clairvoyant (arrivals in seconds, {SLOW})"
+    )
 
 
 def test_the_leaderboard_command_keeps_them_apart() -> None:
     """The same boards as text, and a sentence for each unit."""
     told = " ".join(terminal_text(frame(*ROUNDS, *FASTER)).split())
-    assert "Outside the problem, marked * (arrivals in seconds)" in told
+    assert "Leaderboard: non-clairvoyant (arrivals in seconds)" in told
     assert "Bounds (arrivals in seconds)" in told
-    assert f"In seconds under {FAST}: Clairvoyant: mc-sf is best of 3 online policies" in told
-    assert "In rounds: Clairvoyant: svf is best" in told
+    assert f"In seconds under {FAST}: Clairvoyant, 3 policies: mc-sf leaves" in told
+    assert "In rounds: Clairvoyant, 3 policies: mc-sf leaves" in told
 
 
 def test_any_text_may_be_a_batch_time() -> None:

@@ -16,9 +16,12 @@ from instances import Instance, Request
 from schedules import Clock, Schedule, check_schedule, make_schedule
 from schedules.counts import running_and_waiting
 from schedules.picture import (
+    _GROUND,
     COLUMNS,
     MANY_AREAS,
+    THEME,
     _columns,
+    _range,
     _stacked,
     pair_picture,
     picture_of,
@@ -232,3 +235,20 @@ def test_two_schedules_share_their_axes() -> None:
     colours = [np.array(axes.collections[0].get_facecolor()).tolist() for axes in (above, below)]
     assert len(colours[0]) == len(colours[1]) == 5
     assert colours[0] == colours[1]
+
+
+def test_colours_are_the_same_on_a_dark_page(tmp_path: Path) -> None:
+    """Only ink and ground change; nothing of the picture is inverted."""
+    instance = instance_of(9, (0, 2, 3))
+    path = tmp_path / "a.svg"
+    save_picture(picture_of(instance, make_schedule(instance, [0], "x")), path)
+    text = path.read_text()
+    assert "filter" not in text.partition("</style>")[0]
+    assert THEME in text
+    assert "currentColor" in text
+    assert _GROUND not in text
+
+
+def test_a_band_of_one_value_names_it_once() -> None:
+    """36 and not 36 to 36."""
+    assert [_range(np.array(each)) for each in ([36, 36], [5, 1200])] == ["36", "5 to 1,200"]

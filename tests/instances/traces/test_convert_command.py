@@ -8,6 +8,7 @@ import pytest
 
 from instances import read_instance
 from instances.files import format_instance
+from instances.named import find_instance
 from instances.traces import TraceOptions
 from instances.traces.convert import main
 from instances.traces.formats import formats
@@ -27,6 +28,16 @@ def test_the_file_reads_as_the_trace(
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.splitlines() == report.lines
+
+
+@pytest.mark.parametrize("memory", [(), ("--memory", "43")])
+@pytest.mark.parametrize("name", ["am1_n5_seed0", "ladder/am1_n5_seed0"])
+def test_an_instance_is_written_by_name(
+    name: str, memory: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One of the ladder, which has no file; its own memory may be named."""
+    assert main([name, *memory]) == 0
+    assert capsys.readouterr().out == format_instance(read_instance(find_instance(name)))
 
 
 def test_all_options_arrive(capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,7 +74,10 @@ def test_the_listing_names_every_format(capsys: pytest.CaptureFixture[str]) -> N
         (["TRACE", "--memory", "9", "--window", "x", "1"], "expected seconds from 0 to"),
         (["TRACE", "--memory", "9", "--rate", "-1"], "--rate: expected a number above 0"),
         (["TRACE", "--memory", "9", "--format", "nope"], "unknown format 'nope'"),
-        (["none.csv", "--memory", "9"], "cannot be read"),
+        (["none.csv", "--memory", "9"], "found neither"),
+        (["am1_n5_sed0"], "did you mean am1_n5_seed0"),
+        (["am1_n5_seed0", "--memory", "44"], "am1_n5_seed0 is an instance file of 43 tokens"),
+        (["am1_n5_seed0", "--limit", "2"], "limit: goes with a trace"),
         (["DAMAGED", "--memory", "9", "--out", "OUT"], "row 3: arrived_at: expected a number"),
         (["TRACE", "--memory", "9", "--out", "TRACE"], "is the input"),
         (["TRACE", "--memory", "9", "--out", "/no/such/folder/x"], "no such folder"),

@@ -14,7 +14,8 @@ from formulations.lagrangian.budget import CertificateError
 from formulations.lagrangian.certificate_file import read_certificate
 from instances.named import FOLDER
 from kvopt.best_known import known_values, read_registry, verify
-from kvopt.best_known.entry import Certified
+from kvopt.best_known.claims import StoredRun, _is_team, _value
+from kvopt.best_known.entry import Certified, Reported, Upper
 from kvopt.best_known.files import format_registry
 from kvopt.best_known.merge import decide
 from kvopt.best_known.rebuild import read_all
@@ -331,3 +332,23 @@ def test_a_registry_that_lacks_an_instance_fails(
     assert proved.check() == 1
     told = capsys.readouterr().err
     assert all(f"{name}: the registry lacks this instance" in told for name in ("four", "pair"))
+
+
+def test_a_bound_of_a_team_names_none_of_its_engines() -> None:
+    """Local search ended last in the run of ``auto``; what its bound is by says the source."""
+    registry = read_registry()
+    assert registry is not None
+    lowers = [each for entry in registry.instances for each in (entry.lower, entry.certified)]
+    bounds = [each for each in lowers if isinstance(each, Certified | Reported)]
+    teams = [each for each in bounds if each.method in ("auto", "highs", "cpsat")]
+    assert teams
+    assert {each.solver for each in teams} == {""}
+    told: dict[str, Any] = {"key": "k", "method": "auto", "seed": 0, "status": "feasible", "tel": 9}
+    told |= {"instance_sha256": "", "time_limit": 9.0, "memory_limit": None, "threads": 1}
+    told |= {"detail": ""}
+    told |= {"lower_bound": 8, "found_by": "", "bound_source": "search", "seconds": 1.0}
+    told |= {"solver": "local search", "git_commit": "", "finished_utc": "2026-11-28T"}
+    run = TypeAdapter(StoredRun).validate_python(told)
+    assert _value(Reported, run, 8, None, source="search").solver == ""
+    assert _value(Upper, run, 9, None, found_by="local search").solver == "local search"
+    assert not _is_team("search")
