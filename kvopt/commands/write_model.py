@@ -51,7 +51,7 @@ def write_model(
         raise NotWrittenError(f"{options.write_model}: not written: {error.strerror}") from None
     record = finished.record
     size = f"{record.model_columns} columns, {record.model_rows} rows"
-    return f"wrote {options.write_model}: {method.formulation}, {size}", finished.notes
+    return f"wrote {options.write_model}: {method.formulation}, {size}", list(finished.notes)
 
 
 def _written(task: Task, path: Path) -> Finished:

@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 from itertools import product
 
-from kvopt.methods.options import MethodError
+from kvopt.methods.syntax import MethodError
 
 #: Most methods that one text stands for.
 MOST_METHODS = 1000

@@ -225,7 +225,7 @@ def test_a_file_that_is_no_text_or_not_there_gets_one_line(tmp_path: Path) -> No
 def test_numbers_may_name_their_gpu(tmp_path: Path) -> None:
     """Behind them; a file's too, whatever its path has, and none that has one already."""
     path = tmp_path / "rounds on x.csv"
-    _rounds(path, ("prefill", "decode", "kv", "seconds"), 0)
+    _rounds(path, ("prefill", "decode", "kv", "seconds"), 0, {})
     for text in (f"fitted({path}) on H100-80", "unit on h100_80", "computed(gpu=h100-80)"):
         model = read_batch_time(text)
         assert (model.gpu, parse_batch_time(model.name).gpu) == ("h100-80", "h100-80")
