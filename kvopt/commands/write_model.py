@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +23,7 @@ class NotWrittenError(Exception):
 
 def write_model(
     instance: Instance, method: Method, deadline: float, options: Options
-) -> tuple[str, list[str]]:
+) -> tuple[str, Sequence[str]]:
     """Write the model of a method's formulation; return one line on it, and what to heed.
 
     Raises

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,6 +29,8 @@ from formulations.valid.volumes import volume_bound
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from instances.families import families
+from kvopt.best_known.files import read_certificate_file
+from support.inputs import LARGEST_CERTIFICATE
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instances
 
@@ -164,3 +169,34 @@ def test_arrivals_in_seconds_have_no_certificate() -> None:
     instance = Instance("s", 5, (Request(0, 0.5, 1, 1),), time_unit="second")
     with pytest.raises(CertificateError, match="arrivals in rounds"):
         evaluate(instance, Certificate("volumes", 1))
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"memory": ["x"] * 10**6}, "memory.0: Input should be a valid integer"),
+        ({"groups": [{str(k): 0 for k in range(10**5)}]}, "expected at most 30 keys in one object"),
+        ({"value": 10**5000}, "value: Input should be less than 9223372036854775808"),
+        ({"multipliers": [-(2**63)]}, "multipliers.0: Input should be greater than"),
+    ],
+    ids=["wrong elements", "unknown keys", "many digits", "many bits"],
+)
+def test_what_is_wrong_often_is_told_once(change: dict[str, Any], complaint: str) -> None:
+    """The first fault, without a note of each other one: a million of these took a gigabyte."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(CertificateError, match=complaint) as refused:
+            read_certificate({"kind": "prices", "value": 1} | change)
+        assert tracemalloc.get_traced_memory()[1] < 30_000_000
+    finally:
+        tracemalloc.stop()
+    assert len(str(refused.value)) < 200
+
+
+def test_a_certificate_of_many_bytes_is_not_read(tmp_path: Path) -> None:
+    """A file beyond what any proof has is refused by its size."""
+    file = tmp_path / "certificate.json"
+    with file.open("wb") as sparse:
+        sparse.truncate(LARGEST_CERTIFICATE + 1)
+    with pytest.raises(CertificateError, match="expected at most 16,777,216 bytes"):
+        read_certificate_file(file, AM1)

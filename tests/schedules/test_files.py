@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from kvopt.running.events import ScheduleFound
 from kvopt.running.state import RunState
 from schedules import Schedule, ScheduleFileError, make_schedule, read_schedule, write_schedule
 from schedules.check import check_schedule
-from schedules.files import schedule_document, schedule_schema
+from schedules.files import parse_schedule, schedule_document, schedule_schema
 
 PAIR = Instance(name="pair", memory=8, requests=(Request(0, 0, 2, 3), Request(1, 0, 1, 2)))
 FULL = make_schedule(
@@ -207,3 +208,22 @@ def test_wrong_attempts_are_one_line() -> None:
         make_schedule(PAIR, [0, 5], "mine", attempts=[[], [(0, -3)]])
     assert "pydantic" not in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("field", ["starts", "attempts", "kept"])
+def test_a_list_is_read_up_to_its_first_fault(field: str) -> None:
+    """Of 100,000 wrong elements one is told, and no others are noted on the way."""
+    document = schedule_document(FULL) | {field: ["x"] * 100_000}
+    tracemalloc.start()
+    try:
+        with pytest.raises(ScheduleFileError, match=f'field {field}.0: expected .* found "x"'):
+            parse_schedule(document)
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_integer_that_python_does_not_print_is_told() -> None:
+    """From Python, not from a file, which is refused before."""
+    with pytest.raises(ScheduleFileError, match="found about 2\\*\\*16609"):
+        parse_schedule(schedule_document(FULL) | {"tel": -(10**5000)})
