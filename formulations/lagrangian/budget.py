@@ -24,7 +24,7 @@ Counts = Annotated[tuple[Count, ...], Field(fail_fast=True)]
 FREE_STEPS, STEPS_OF_A_REQUEST, STEPS_OF_A_CHARACTER = 500_000_000, 200_000, 1_500_000
 MOST_STEPS = 25_000_000_000
 #: Numbers of 64 bits that it may hold at a time, likewise.
-FREE_NUMBERS, NUMBERS_OF_A_REQUEST, NUMBERS_OF_A_CHARACTER = 8_000_000, 1_000, 10_000
+FREE_NUMBERS, NUMBERS_OF_A_REQUEST, NUMBERS_OF_A_CHARACTER = 3_000_000, 1_000, 10_000
 MOST_NUMBERS = 1 << 26
 #: Steps of a call of NumPy, and of an operation on Python's own integers.
 CALL, OPERATION = 1_000, 50
