@@ -137,7 +137,9 @@ def rate_sweep(
     }
     most = {} if slo is None else _most_goodputs(tasks, slo)
     table = _table(ran.rows, bounds, apart, sustained, good, most)
-    table = _with_rates(table, ran.rows["instance_sha256"], drawn)
+    table = _with_rates(
+        table, zip(ran.rows["instance"], ran.rows["instance_sha256"], strict=True), drawn
+    )
     answers = _answers(ran.rows, bounds, kept, drawn, binding)
     wrong = [*alarms(list(ran.shown.values())), *_exceeded(ran.rows, bounds, kept)]
     wrong += _too_good(ran.rows, good, most)
@@ -178,17 +180,14 @@ def _answers(
 
 
 def _with_rates(
-    table: pd.DataFrame, hashes: Iterable[str], drawn: Mapping[float, Instance]
+    table: pd.DataFrame, instances: Iterable[tuple[str, str]], drawn: Mapping[float, Instance]
 ) -> pd.DataFrame:
     """Return a table with the rate of each row before all, in the order of the rates.
 
-    By the hashes: a stored run may have another name, and one request is the same at all rates.
+    Names show six digits of a rate, and one request has one hash at all rates; both tell them apart.
     """
-    of_hash: dict[str, list[float]] = {}
-    for rate, instance in drawn.items():
-        of_hash.setdefault(instance.sha256, []).append(rate)
-    table.insert(0, "rate", [of_hash[sha] for sha in hashes])
-    table = table.explode("rate", ignore_index=True).astype({"rate": float})
+    rates = {(each.name, each.sha256): rate for rate, each in drawn.items()}
+    table.insert(0, "rate", [rates[each] for each in instances])
     return table.sort_values("rate", kind="stable", ignore_index=True)
 
 

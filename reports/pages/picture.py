@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from instances import Instance
 from instances.files import parse_instance
+from kvopt.store import StoreError
 from reports.figures.slim import size_of, slimmed
 from reports.table import written
 from schedules import Schedule, check_schedule, read_schedule
@@ -122,6 +123,8 @@ def draw_pictures(
             made.append(Picture(_KNOWN, _NOTE, svg_of(picture_of(instance, best)), ".best-known"))
         if best is not None:
             made += _pairs(store, instance, best, policies, line)
+    except StoreError:
+        raise
     except Exception as error:
         made.append(no_picture(f"Not drawn: {one_line(fault(error), 200)}"))
     return made

@@ -284,7 +284,7 @@ def test_the_command_computes_and_draws(capsys: pytest.CaptureFixture[str], tmp_
         (["--plot", "x.svg"], "--plot: expected a statement"),
         (["C Theorem 3", "--plot", "x.svg"], "has no check"),
         (["C Theorem 5, Corollary 2", "--plot", "x.svg"], "shows no schedule"),
-        (["J1 Theorem 4.2", "--plot", "x.txt"], "expected a name ending in .png or .svg"),
+        (["J1 Theorem 4.2", "--plot", "x.txt"], "expected a name with .svg or .png or .pdf"),
     ],
 )
 def test_bad_usage_is_one_line(

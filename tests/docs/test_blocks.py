@@ -24,7 +24,7 @@ _VARIES = re.compile(
     r"|(?<=\()[\w-]+(?=, [\d.]+ s\))",
     re.MULTILINE,
 )
-LANGUAGES = {"", "cpp", "json", "mermaid", "python", "sh", "text", "toml"}
+LANGUAGES = {"", "bibtex", "cpp", "json", "mermaid", "python", "sh", "text", "toml"}
 
 
 #: Pages whose blocks are quick, as are those of the README that show what is printed.

@@ -92,8 +92,9 @@ def test_it_ends_with_a_ranking_and_the_answer(
     methods = "svf,mc-sf,vllm-v1,bound:bound-volume"
     assert evaluate(small, "--methods", methods, "--report", tmp_path / "report") == 0
     out = capfd.readouterr().out
-    board = out.partition("method ")[2].partition("Gaps are")[0].splitlines()
-    assert [line.split()[0] for line in board[2:]] == ["vllm-v1", "mc-sf", "svf", "lower"]
+    board = out.partition("class ")[2].partition("Rank: ")[0]
+    places = [board.index(each) for each in ("vllm-v1 *", "mc-sf", "svf", "lower bound")]
+    assert places == sorted(places)
     page = (tmp_path / "report" / "README.md").read_text(encoding="utf-8").replace("`", "")
     (answer,) = [line for line in page.splitlines() if "'s scheduler (" in line]
     assert answer in " ".join(out.split())
@@ -119,7 +120,7 @@ def test_a_report_that_fails_leaves_the_ranking(
     named = ["--methods", "svf", "--report", tmp_path / "report", "--export", rows]
     assert evaluate(small, *named) == 2
     told = capfd.readouterr()
-    assert "gap to best" in told.out
+    assert "Rank: within the class" in told.out
     assert told.out.splitlines()[-1].split() == ["written", str(rows)]
     assert told.err.splitlines()[-1].endswith("could not be written: RuntimeError: no backend")
 

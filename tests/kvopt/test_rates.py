@@ -215,7 +215,7 @@ def test_stored_runs_of_another_name_count(tmp_path: Path) -> None:
 
 
 def test_one_request_is_the_same_at_every_rate(tmp_path: Path) -> None:
-    """It arrives at 0, so it is run once and told for each rate, in their order."""
+    """It arrives at 0 at each rate; the lines stand in the order of the rates."""
     one = replace(SIX, requests=SIX.requests[:1])
     wishes = Wishes(batch_time=read_batch_time(BATCH))
     table, *_ = rate_sweep(

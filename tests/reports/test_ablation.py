@@ -316,7 +316,7 @@ def test_from_the_sweep_to_the_page(
     ("entry", "told"),
     [
         ("switches of search:nothing", "unknown formulation 'nothing'"),
-        ("switches of search", "expected NAME or NAME"),
+        ("switches of search", "expected a name"),
         ("switches of cpsat:cpsat-strong(equals=no)", "'equals'; did you mean equal"),
     ],
 )

@@ -343,7 +343,14 @@ def test_a_bound_of_a_team_names_none_of_its_engines() -> None:
     teams = [each for each in bounds if each.method in ("auto", "highs", "cpsat")]
     assert teams
     assert {each.solver for each in teams} == {""}
-    told: dict[str, Any] = {"key": "k", "method": "auto", "seed": 0, "status": "feasible", "tel": 9}
+    told: dict[str, Any] = {
+        "key": "k",
+        "instance": "a",
+        "method": "auto",
+        "seed": 0,
+        "status": "feasible",
+        "tel": 9,
+    }
     told |= {"instance_sha256": "", "time_limit": 9.0, "memory_limit": None, "threads": 1}
     told |= {"detail": ""}
     told |= {"lower_bound": 8, "found_by": "", "bound_source": "search", "seconds": 1.0}
