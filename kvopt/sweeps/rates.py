@@ -184,7 +184,7 @@ def _with_rates(
 ) -> pd.DataFrame:
     """Return a table with the rate of each row before all, in the order of the rates.
 
-    Names show six digits of a rate, and one request has one hash at all rates; both tell them apart.
+    By both: names show six digits of a rate, and one request has one hash at all rates.
     """
     rates = {(each.name, each.sha256): rate for rate, each in drawn.items()}
     table.insert(0, "rate", [rates[each] for each in instances])

@@ -231,8 +231,7 @@ def test_a_tel_that_happens_to_be_opt_is_not_optimal(two_seeds: pd.DataFrame) ->
     table = gaps_to_optimum(runs).frame
     assert table["optimal"].tolist() == [0.0]
     averaged = per_instance(runs[runs["seed"] == 0])
-    table = known_optima(averaged, frozenset(two_seeds["id"])).frame
-    assert (table["mean"].tolist(), table["optimal"].tolist()) == ([1.0], [0])
+    assert known_optima(averaged, frozenset(two_seeds["id"])).frame.empty
 
 
 def test_the_summary_and_the_schedule_file(solve: Command, tmp_path: Path) -> None:

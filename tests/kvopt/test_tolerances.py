@@ -329,7 +329,6 @@ def test_a_solver_that_takes_no_integer_program_is_refused() -> None:
     """Pyomo lists its own heuristics, which call other solvers, among them."""
     told = pyomo_solver.unavailable("multistart")
     assert told == "solver 'multistart' is not one of integer programs"
-    assert pyomo_solver.unavailable("appsi_highs") == ""
 
 
 def test_every_known_solver_has_a_gap_of_zero() -> None:
