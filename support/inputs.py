@@ -21,8 +21,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO
 
-#: Most bytes of a file that is read as a whole; fifteen million requests have so many.
-LARGEST = 10**9
+#: Most bytes of a file that is read as a whole; three million requests have so many.
+LARGEST = 250_000_000
 #: Most bytes of the JSON of a certificate; those of the library have up to 180,000.
 LARGEST_CERTIFICATE = 1 << 24
 

@@ -84,6 +84,7 @@ def neighbours(path: Path, outputs: Collection[str] = ()) -> Neighbours:
                 may_run = bool(state.st_mode & stat.S_IXUSR)
                 lines.append(f"{os.path.relpath(file, home)} {may_run} {found[0]}")
                 names |= found[1]
+        lines += [f"{os.path.relpath(link, home)} -> {to}" for link, to in walk.links]
         for name in names - modules:
             homes = _homes(name)
             waiting += [each for each in homes if _installed(each) is None]
@@ -101,10 +102,13 @@ class _Walk:
     count: int = 0
     bytes: int = 0
     seen: set[tuple[int, int]] = field(default_factory=set)
+    #: Links to folders, whose files may have been counted where they lie.
+    links: list[tuple[str, str]] = field(default_factory=list)
 
     def files(self, home: Path) -> Iterator[tuple[Path, os.stat_result]]:
         """Yield the files below a folder, each with its state; links are followed."""
         waiting = [home]
+        self.seen.add(_identity(home.stat()))
         while waiting:
             folder = waiting.pop()
             try:
@@ -138,12 +142,18 @@ class _Walk:
         if stat.S_ISDIR(state.st_mode):
             inside = (os.path.join(entry.path, each) for each in ("pyvenv.cfg", REPORT_MARKER))
             of_suite = name in PACKAGES and Path(entry.path).parent == ROOT
-            known = (state.st_dev, state.st_ino) in self.seen
-            self.seen.add((state.st_dev, state.st_ino))
+            known = _identity(state) in self.seen
+            self.seen.add(_identity(state))
+            if entry.is_symlink():
+                self.links.append((entry.path, os.path.realpath(entry.path)))
             skipped = of_suite or known or any(map(os.path.exists, inside))
         else:
             skipped = name.endswith(_LOGS) and not state.st_mode & stat.S_IXUSR
         return None if skipped or entry.path in self.outputs else state
+
+
+def _identity(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
 
 
 def _state(found: os.stat_result) -> tuple[int, ...]:

@@ -79,3 +79,21 @@ def test_the_program_sees_what_is_forged(check: Check) -> None:
     forged["groups"][0]["members"][1] = forged["groups"][0]["members"][0]
     with pytest.raises(AssertionError):
         check(instance, forged)
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"memory": [-1000]},
+        {"memory": [0.5]},
+        {"denominator": -1, "memory": [0, 100]},
+        {"groups": [{"most": 1, "members": [[0, 0, 3], [-1, 0, 3]], "prices": [1]}]},
+        {"groups": [{"most": 0, "members": [[0, 0, 1], [1, 0, 1]], "prices": [1]}]},
+        {"groups": [{"most": 1, "members": [[0, 0, 1], [1, 0, 1]], "prices": [-1]}]},
+    ],
+)
+def test_the_program_takes_no_number_below_0(forged: dict[str, Any], check: Check) -> None:
+    """Nobody holds a token at time 0, so a multiplier below 0 there would prove any value."""
+    instance, _ = _proofs()["tiny_equal_pair"]
+    with pytest.raises(AssertionError):
+        check(instance, {"kind": "prices", "value": 1000} | forged)

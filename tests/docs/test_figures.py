@@ -351,12 +351,7 @@ STATED = {
         # Numbers of theorems.
         "Theorems 4.7 (3 in place of 4) and 4.13",
     ),
-    "docs/certificates.md": (
-        "have at most 63 bits",
-        "at most 16 MB",
-        "about half a minute",
-        "about a second",
-    ),
+    "docs/certificates.md": ("integers of at most 63 bits", "steps at most, some minutes"),
     "docs/policies.md": ("as on a GPU of 80 GB",),
     "docs/proofs/area.md": ("Prop. 3.1 of Kong",),
     "docs/proofs/index.md": ("`python -m tests.attack` draws 10,000 small ones",),

@@ -134,6 +134,19 @@ def test_a_row_of_a_folder_that_changes_meanwhile_is_not_taken(
         assert "run.sh: its sources have changed during the sweep" in told.err
 
 
+def test_a_link_to_a_folder_counts_by_where_it_leads(folder: Path) -> None:
+    """Both folders are in the digest themselves; which of them is the current one is, too."""
+    (folder / "mine.py").write_text("def solve(instance): ...\n")
+    for name in ("v1", "v2"):
+        _filled(folder / name, "order.txt")
+    found = set()
+    for name in ("v1", "v2"):
+        (folder / "current").unlink(missing_ok=True)
+        (folder / "current").symlink_to(name)
+        found.add(neighbours(folder / "mine.py").digest)
+    assert len(found) == 2
+
+
 def test_too_much_is_never_taken_and_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each call has another digest, and a line says why; a loop of links is no more than itself."""
     (folder / "mine.py").write_text("def solve(instance): ...\n")
