@@ -372,7 +372,7 @@ class Result:
         """Return the line with the answer, and which of its policies were not run."""
         if self.answer is None:
             return [("answer", missing(self.unrun))] if self.unrun else []
-        told = f"{', '.join(self.unrun)}, within the limit; see --time-limit"
+        told = f"{', '.join(self.unrun)}, for the answer, to the end; see --time-limit"
         return [("answer", str(self.answer)), *([("not run", told)] if self.unrun else [])]
 
     @property

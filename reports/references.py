@@ -153,7 +153,7 @@ def _line(case: _Case) -> dict[str, Any]:
         "upper_key": key,
         "found_key": case.upper_key,
         "lower": lower.value if lower and not wrong else None,
-        "lower_by": lower.by if lower else "",
+        "lower_by": _lower_by(lower, certified),
         "lower_kind": _kind(lower, certified) if lower and not wrong else "",
         "certified": certified.value if certified and not wrong else None,
         "certified_by": certified.by if certified else "",
@@ -163,6 +163,13 @@ def _line(case: _Case) -> dict[str, Any]:
         "reason": verdict.reason,
         "shared": verdict.shared,
     }
+
+
+def _lower_by(lower: Statement | None, certified: Statement | None) -> str:
+    """Return what a bound is by: its certificate, where one proves as much as a solver reports."""
+    if lower is None:
+        return ""
+    return certified.by if certified and _kind(lower, certified) == CERTIFIED else lower.by
 
 
 def _kind(lower: Statement, certified: Statement | None) -> str:

@@ -85,7 +85,7 @@ def whose(model: BatchTime, default: bool) -> str:
         return ""
     how = "the default, --batch-time names another" if default else model.name
     held = f"would hold {model.served.memory.tokens:,} tokens"
-    return f"batch time of {model.served} ({how}), which {held}; M is the instance's own (--memory)"
+    return f"batch time of {model.served} ({how}), which {held}"
 
 
 def refuse_silent_default(report: TraceReport | None, wished: BatchTime | None) -> str:

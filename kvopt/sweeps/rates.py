@@ -299,7 +299,10 @@ def _table(
             ),
         }
     )
-    table["sustained"] = pd.Series(sustained, dtype="boolean").reindex(table.index)
+    # Where no request waits, the backlog is what runs: no burst, whatever the halves hold.
+    idle = rows["peak_waiting"].eq(0).astype("boolean")
+    told = pd.Series(sustained, dtype="boolean").reindex(table.index)
+    table["sustained"] = told | idle.mask(told.isna())
     if good:
         table["goodput"] = pd.Series(good, dtype="float64").reindex(table.index)
         table["bound_goodput"] = rows["instance_sha256"].map(dict(most))

@@ -196,7 +196,7 @@ def test_the_default_batch_time_is_told(capsys: pytest.CaptureFixture[str], four
     out = capsys.readouterr().out
     assert out.splitlines()[0] == (
         "batch time of Llama-2-70B on 2 A100 (the default, --batch-time names another), which "
-        "would hold 61,035 tokens; M is the instance's own (--memory)"
+        "would hold 61,035 tokens"
     )
     assert f"batch time {DEFAULT}: Vidur's profiles" in out
     assert "(Llama-2-70B on 2 A100)" in str(kvopt.run(FOUR, "svf"))
