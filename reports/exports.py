@@ -13,7 +13,7 @@ from reports.table import Column, Table
 
 #: Lines above which a table breaks over pages.
 _LONG = 45
-_NEEDS = "% \\usepackage[T1]{fontenc}, \\usepackage{booktabs}"
+_NEEDS = "% \\usepackage[T1]{fontenc}, \\usepackage{booktabs}, \\usepackage{graphicx}"
 #: What LaTeX would read as something else, or a font of eight bits lacks.  A bracket or a star
 #: behind the end of a line would belong to it.
 _ESCAPES = {
@@ -64,7 +64,11 @@ def latex_table(table: Table) -> str:
         caption=(latex(table.note), latex(table.title)),
         label=f"tab:{table.slug}",
     )
-    return f"{_NEEDS}{', longtable' if long else ''}\n{text}"
+    # As wide as the text at most; what breaks over pages stands in no box.
+    box = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+    boxed = text.replace(r"\begin{tabular}", f"{box}\n\\begin{{tabular}}")
+    boxed = boxed.replace(r"\end{tabular}", "\\end{tabular}}")
+    return f"{_NEEDS}{', longtable' if long else ''}\n{boxed}"
 
 
 def latex(text: str) -> str:
