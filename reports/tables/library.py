@@ -34,7 +34,7 @@ COLUMNS = (
     Column("upper", "UB", "count"),
     Column("certified", "certified LB", "count"),
     Column("lower", "LB", "count"),
-    Column("kind", "LB is"),
+    Column("kind", "LB is", "name"),
     Column("gap", "gap", "share"),
     Column("bar", "bar", sort="gap"),
     Column("class", "class"),
