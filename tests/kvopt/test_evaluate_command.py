@@ -505,10 +505,10 @@ def test_the_leaderboard_is_that_of_the_report(
     flat = " ".join(shown.split())
     for sentence in sentences:
         assert sentence.replace("`", "") in flat
-    for title in ("Leaderboard", "Bounds"):
-        assert f"\n{title}\n" in shown
+    for title in ("Leaderboard: clairvoyant", "Bounds"):
+        assert f"\n{title}\n" in f"\n{shown}"
         assert f"\n## {title}\n" in page
-    board = page.partition("## Leaderboard")[2].partition("\n## ")[0]
+    board = page.partition("## Leaderboard: clairvoyant")[2].partition("\n## ")[0]
     cells = [
         [cell.strip(" `") for cell in line.split("|")[1:-1]]
         for line in board.splitlines()
