@@ -17,11 +17,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from support.text import cut_middle
+
 #: Names and values, in their order; a value that is given by its position has an empty name.
 Arguments = tuple[tuple[str, str], ...]
 _T = TypeVar("_T")
 
 FILE = "file:"
+#: Characters of a text that a message repeats.
+_LONGEST = 120
 #: How a method is written, for messages.
 FORM = (
     "NAME[:FORMULATION][(option=value,...)][ with PREDICTION(...)], where NAME may be file:PATH "
@@ -135,8 +139,9 @@ class _Parser:
 
     def error(self, what: str) -> MethodError:
         """Return the complaint that something else was expected here."""
-        found = self.left()[:40] or "nothing"
-        return MethodError(f"{self._text!r}: expected {what}, found {found!r}; a method is {FORM}")
+        found = repr(self.left()[:40]) if self.left() else "nothing"
+        text = cut_middle(self._text, _LONGEST)
+        return MethodError(f"{text!r}: expected {what}, found {found}; a method is {FORM}")
 
     def sign(self, sign: str) -> bool:
         """Take a sign, if it comes next."""

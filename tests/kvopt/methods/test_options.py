@@ -52,7 +52,7 @@ def test_numbers_are_options_too() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("cpsat(", "expected a comma or \\), found 'nothing'"),
+        ("cpsat(", "expected a comma or \\), found nothing"),
         ("", "expected a name"),
         ("cpsat(separation=no)x", "expected the end, found 'x'"),
         ("nothing", "unknown formulation 'nothing'"),
