@@ -20,8 +20,8 @@ Integer = Annotated[int, Field(strict=True, gt=-1 << 63, lt=1 << 63)]
 Counts = Annotated[tuple[Count, ...], Field(fail_fast=True)]
 
 #: Steps that every evaluation may take, that each request of the instance and each character of
-#: the certificate pay for, and that none may exceed.  A step takes one to three nanoseconds, with wide bases up
-#: to twelve.
+#: the certificate pay for, and that none may exceed.  A step takes one to three nanoseconds, or,
+#: with wide bases, up to twelve.
 FREE_STEPS, STEPS_OF_A_REQUEST, STEPS_OF_A_CHARACTER = 500_000_000, 200_000, 1_500_000
 MOST_STEPS = 25_000_000_000
 #: Numbers of 64 bits that it may hold at a time, likewise.
