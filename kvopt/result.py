@@ -310,9 +310,8 @@ class Result:
 
         # Titled as the summary has it: a file of one's own goes by its own name.
         schedule = replace(self._some_schedule("to draw"), method=self._named)
-        told = self.batch_time and not self._no_request_waits
-        if told and self.left is not None and self.best_bound is not None:
-            # The title says how much is left, as the summary does.
+        if self.batch_time and self.left is not None and self.best_bound is not None:
+            # The title has the bound of the summary.
             schedule = replace(schedule, lower_bound=self.best_bound.value)
         figure = picture_of(self.instance, schedule)
         if path is not None:

@@ -114,9 +114,9 @@ def refuse_silent_default(report: TraceReport | None, wished: BatchTime | None) 
     told = f"{report.file}: measured with {report.model}"
     if wished is None:
         raise InSecondsError(
-            f"{told}, and the default batch time is that of {served}: name one (--batch-time, "
-            f'"fitted(FILE.csv)" of measured rounds or "linear(...)", docs/real_time.md), or '
-            f"{DEFAULT} to have that of {served} all the same"
+            f"{told}, and the default batch time is that of {served}: name GPU and model (--gpu, "
+            f'--model), a batch time (--batch-time, "fitted(FILE.csv)" of measured rounds or '
+            f'"linear(...)", docs/real_time.md), or {DEFAULT} to have that of {served} all the same'
         )
     return f"{told}, the batch time is that of {served}"
 

@@ -85,3 +85,13 @@ def test_the_answer_at_each_rate_says_both(tmp_path: Path) -> None:
     )
     assert "leaves between 24.1 and " in str(answers[50.0])
     assert "; 100 % of the waiting is while 2 requests run" in str(answers[50.0])
+
+
+def test_the_picture_has_the_bound_of_the_summary() -> None:
+    """Also where no request waits: 0.1 s better than what the schedule itself has."""
+    alone = Instance("alone", 9, (Request(0, 0, 2, 3),), time_unit="second")
+    result = kvopt.run(alone, "svf", batch_time=BATCH)
+    assert result.best_bound is not None
+    value = result.best_bound.value - 10**8
+    known = replace(result, best_bound=replace(result.best_bound, value=value))
+    assert f"lower bound {value / 10**9:.3f} s" in known.plot().get_title(loc="left")
