@@ -269,7 +269,7 @@ def test_a_table_of_patterns_counts_with_its_entries() -> None:
     long = Instance("long", 3000, (Request(0, 0, 0, 3000),))
     states = {"knots": [1, 1000], "tokens": [0, 3000], "left": [0, 3000], "table": [1] * 8}
     document = {"kind": "sweep", "value": 1, "states": states}
-    with pytest.raises(CertificateError, match="takes more"):
+    with pytest.raises(CertificateError, match="holds more"):
         evaluate(long, read_certificate(document))
 
 
