@@ -14,7 +14,7 @@ import pandas as pd
 
 from kvopt.methods.knowledge import CLASSES, knowledge
 from reports.per_instance import family_mean, worst_instances
-from reports.spread import family_spread
+from reports.spread import spreads
 from support.text import counted
 
 
@@ -98,7 +98,7 @@ def standings(frame: pd.DataFrame) -> pd.DataFrame:
     lines = worst_instances(frame, ["label"])[[*kept, "instances", "unsolved"]]
     lines = lines.assign(
         **{each: family_mean(frame, each) for each in ("gap_low", "gap_high", "seconds")},
-        spread=family_spread(frame),
+        spread=spreads(frame, "label"),
         optimal=family_mean(frame, "optimal").where(frame.groupby("label")["known"].any()),
     ).reset_index()
     # What shows no ratio names no instance.

@@ -19,7 +19,7 @@ from kvopt.waiting import no_request_waits
 from reports.boards import mean_over, ranked
 from reports.interval import share_text
 from reports.per_instance import family_mean
-from reports.spread import family_spread, spread_note
+from reports.spread import spread_note, spreads
 from reports.table import Column, Table, time_column
 from reports.units import Unit
 from support.text import counted
@@ -107,7 +107,7 @@ def compared(unit: Unit) -> Compared | None:
     lines = shared.groupby("label")[["method", "knows", "engine"]].first()
     lines = lines.assign(
         **{each: family_mean(shared, each) for each in ("gap_low", "gap_high", "seconds")},
-        spread=family_spread(shared),
+        spread=spreads(shared, "label"),
     )
     if len(ids) == 1:
         lines["tel"] = shared.set_index("label")["tel"]

@@ -2,56 +2,58 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-from itertools import repeat
-
 import numpy as np
 import pandas as pd
 
 _NOTE = " ± is the standard deviation of that mean over the seeds."
+#: The seed in the name of an instance that a family has drawn.
+_SEED = r"_seed\d+"
 
 
-def spread(by_seed: Iterable[tuple[float, ...]], families: Iterable[str] = repeat("")) -> float:
+def spread(lines: pd.DataFrame) -> float:
     """Return the sample standard deviation, over the seeds, of a mean over instances.
+
+    A seed is one of the method, or of the family that draws its instances, where as many instances
+    are drawn in each way.
 
     Parameters
     ----------
-    by_seed
-        The values of each instance in the order of its seeds.  Instances with fewer seeds than
-        others are left out: a seed's mean is over the same instances as the next one's.
-    families
-        The family of each instance; families weigh alike.
+    lines
+        A line an instance, with columns instance, family and by_seed, the values in the order of
+        the method's seeds.  Families weigh alike.  Instances with fewer seeds than others are left
+        out: a seed's mean is over the same instances as the next one's.
 
     Returns
     -------
     float
         Not a number with one seed.
     """
-    rows = list(zip(by_seed, families, strict=False))
-    most = max((len(row) for row, _ in rows), default=0)
-    if most < 2:
+    ordered = lines.sort_values("instance")
+    ways = ordered["instance"].str.replace(_SEED, "", regex=True)
+    drawn = ordered.groupby(["family", ways])["by_seed"].agg(lambda each: sum(each, ()))
+    rows = drawn if drawn.map(len).nunique() == 1 else ordered.set_index("family")["by_seed"]
+    counts = rows.map(len)
+    kept = rows[counts.eq(counts.max())]
+    if counts.max() < 2:
         return float("nan")
-    kept = [(row, family) for row, family in rows if len(row) == most]
-    sizes = Counter(family for _, family in kept)
-    table = np.array([row for row, _ in kept], dtype=float)
-    means = np.average(table, axis=0, weights=[1 / sizes[family] for _, family in kept])
+    sizes = kept.groupby("family").transform("size")
+    means = np.average(np.array(kept.tolist(), dtype=float), axis=0, weights=1 / sizes)
     return float(means.std(ddof=1))
 
 
-def family_spread(frame: pd.DataFrame) -> pd.Series:
-    """Return of each ``label`` the spread of the mean gap in which families weigh alike."""
-    groups = frame.groupby("label")[["by_seed", "family"]]
-    return pd.Series(
-        {label: spread(lines["by_seed"], lines["family"]) for label, lines in groups}, dtype=float
-    )
+def spreads(lines: pd.DataFrame, keys: str | list[str]) -> pd.Series:
+    """Return the spread of each group of lines."""
+    groups = lines.groupby(keys)[["instance", "family", "by_seed"]]
+    return pd.Series([spread(each) for _, each in groups], groups.size().index, dtype=float)
 
 
 def spread_of_runs(runs: pd.DataFrame, keys: list[str]) -> pd.Series:
     """Return the spread of the mean gap to the best known schedule of each group of runs."""
-    drawn = runs[runs.groupby([*keys, "id"])["seed"].transform("nunique").gt(1)]
-    by_seed = drawn.sort_values("seed").groupby([*keys, "id"])["gap_low"].agg(tuple)
-    return by_seed.groupby(keys).agg(spread).astype(float)
+    lines = runs.sort_values("seed").groupby([*keys, "id"], as_index=False)
+    named = lines.agg(
+        by_seed=("gap_low", tuple), instance=("instance", "first"), of=("family", "first")
+    )
+    return spreads(named.assign(family=named.pop("of")), keys)
 
 
 def spread_note(spreads: pd.Series) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 from kvopt.methods.grammar import MethodError, read_prediction
 from kvopt.methods.knowledge import method_of_row
 from kvopt.methods.options import read_numbers
-from reports.spread import spread
+from reports.spread import spread_of_runs
 
 #: Values from which on there is a curve.
 LEAST_VALUES = 3
@@ -75,9 +75,8 @@ def _points(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the points of a curve over the instances that all of its values were run on."""
     values = runs["value"].nunique()
     shared = runs[runs.groupby("id")["value"].transform("nunique").eq(values)]
-    by_seed = shared.sort_values("seed").groupby(["value", "id"])["gap_low"].agg(tuple)
-    means = by_seed.map(lambda gaps: sum(gaps) / len(gaps)).astype(float).groupby("value").mean()
-    spreads = by_seed.groupby("value").agg(spread).astype(float)
+    means = shared.groupby(["value", "id"])["gap_low"].mean().astype(float).groupby("value").mean()
+    spreads = spread_of_runs(shared, ["value"])
     return pd.DataFrame({"gap": means, "spread": spreads}).reset_index()
 
 

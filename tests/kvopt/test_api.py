@@ -527,7 +527,7 @@ def test_the_snippet_of_the_docs(tmp_path: Path) -> None:
     assert _LIMIT.search(snippet)
     code = f"{_LIMIT.sub('time_limit=2', snippet)}\nprint(result.status)\n"
     assert in_python(code, folder=tmp_path).splitlines()[-1] == "feasible"
-    assert {path.name for path in tmp_path.iterdir()} == {"memory.png", "schedule.json"}
+    assert {path.name for path in tmp_path.iterdir()} == {"memory.pdf", "schedule.json"}
 
 
 @pytest.mark.slow("walks")

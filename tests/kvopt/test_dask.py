@@ -54,7 +54,9 @@ def executor(cluster: DaskCluster) -> DaskExecutor:
 
 def gated_tasks(folder: Path, count: int) -> list[Task]:
     """Return tasks that are under way until there is a file ``gate``."""
-    path = folder / "gated.py"
+    # What Dask and the gate write is beside the file's folder, all of which counts.
+    (folder / "own").mkdir()
+    path = folder / "own" / "gated.py"
     path.write_text(_GATED.replace("GATE", repr(str(folder / "gate"))), encoding="utf-8")
     return [replace(task, time_limit=60.0) for task in tasks(f"file:{path}", count=count)]
 
@@ -249,7 +251,8 @@ def test_worker_without_kvopt_is_passed_over(
 def test_run_that_kills_every_worker(tmp_path: Path) -> None:
     """A run that takes worker after worker with it becomes a row, and the sweep goes on."""
     with dask_cluster(tmp_path, workers=1) as cluster:
-        path = tmp_path / "killer.py"
+        (tmp_path / "own").mkdir()
+        path = tmp_path / "own" / "killer.py"
         # Its parent is the reaper of the run, whose parent is the worker.
         path.write_text(
             "import os, psutil\ndef solve(instance):\n"

@@ -105,11 +105,31 @@ def test_a_report_has_them_beside_its_tables(tmp_path: Path) -> None:
     assert not list((tmp_path / "tables").glob("*.tex"))
 
 
+def _drawn(values: dict[str, tuple[float, ...]]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "instance": list(values),
+            "family": [name[0] for name in values],
+            "by_seed": values.values(),
+        }
+    )
+
+
 def test_the_spread_is_that_of_means_over_the_same_instances() -> None:
     """Means 0.2 and 0.4 of two seeds: their deviation is 0.1 * sqrt(2); the third lacks a seed."""
-    assert spread([(0.1, 0.2), (0.3, 0.6), (0.9,)]) == pytest.approx(0.1 * 2**0.5)
-    assert pd.isna(spread([(0.1,), (0.3,)]))
-    assert pd.isna(spread([]))
+    seeds = {"a": (0.1, 0.2), "b": (0.3, 0.6), "c": (0.9,)}
+    assert spread(_drawn(seeds)) == pytest.approx(0.1 * 2**0.5)
+    assert pd.isna(spread(_drawn({"a": (0.1,), "b": (0.3,)})))
+    # Three of one family weigh as much as one of another: (0.1 + 0.3) / 2 and (0.2 + 0.6) / 2.
+    alike = {"a1": (0.1, 0.2), "a2": (0.1, 0.2), "a3": (0.1, 0.2), "b": (0.3, 0.6)}
+    assert spread(_drawn(alike)) == pytest.approx(0.1 * 2**0.5)
+
+
+def test_a_familys_seeds_have_a_spread() -> None:
+    """Means 0.2 and 0.4 of the draws 0 and 1; with one that has a single draw there is none."""
+    drawn = {"u_seed0": (0.1,), "u_seed1": (0.2,), "u_m_seed0": (0.3,), "u_m_seed1": (0.6,)}
+    assert spread(_drawn(drawn)) == pytest.approx(0.1 * 2**0.5)
+    assert pd.isna(spread(_drawn(drawn | {"handover": (0.9,)})))
 
 
 def _swept(method: str, *tels: int, family: str = "uniform", **changed: object) -> list[object]:
