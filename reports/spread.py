@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 import pandas as pd
 
@@ -30,7 +32,7 @@ def spread(lines: pd.DataFrame) -> float:
     """
     ordered = lines.sort_values("instance")
     ways = ordered["instance"].str.replace(_SEED, "", regex=True)
-    drawn = ordered.groupby(["family", ways])["by_seed"].agg(lambda each: sum(each, ()))
+    drawn = ordered.groupby(["family", ways])["by_seed"].agg(lambda each: tuple(chain(*each)))
     rows = drawn if drawn.map(len).nunique() == 1 else ordered.set_index("family")["by_seed"]
     counts = rows.map(len)
     kept = rows[counts.eq(counts.max())]

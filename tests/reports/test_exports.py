@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -105,7 +106,7 @@ def test_a_report_has_them_beside_its_tables(tmp_path: Path) -> None:
     assert not list((tmp_path / "tables").glob("*.tex"))
 
 
-def _drawn(values: dict[str, tuple[float, ...]]) -> pd.DataFrame:
+def _drawn(values: Mapping[str, tuple[float, ...]]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "instance": list(values),
