@@ -32,7 +32,8 @@ def spread(lines: pd.DataFrame) -> float:
     """
     ordered = lines.sort_values("instance")
     ways = ordered["instance"].str.replace(_SEED, "", regex=True)
-    drawn = ordered.groupby(["family", ways])["by_seed"].agg(lambda each: tuple(chain(*each)))
+    drawn = ordered.groupby(["family", ways])["by_seed"].agg(list)
+    drawn = drawn.map(lambda each: tuple(chain(*each)))
     rows = drawn if drawn.map(len).nunique() == 1 else ordered.set_index("family")["by_seed"]
     counts = rows.map(len)
     kept = rows[counts.eq(counts.max())]
