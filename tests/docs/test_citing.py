@@ -21,7 +21,7 @@ def test_citation_bibtex_and_package_agree() -> None:
     assert entry["title"].replace("{", "").replace("}", "") == cited["title"].strip('"')
     assert entry["version"] == cited["version"] == project["version"]
     assert f"version {project['version']}," in entry["note"]
-    assert cited["date-released"].startswith(entry["year"])
+    assert ("date-released" in cited) == (".dev" not in project["version"])
     keywords = re.findall(r"^  - (\w.*)$", text.partition("keywords:")[2], re.MULTILINE)
     assert keywords == project["keywords"]
     assert not re.search(r"10\.\w+/|https?://", text + _text("docs/citing.md"))

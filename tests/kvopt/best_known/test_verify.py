@@ -19,7 +19,7 @@ from kvopt.best_known.entry import Certified, Reported, Upper
 from kvopt.best_known.files import format_registry
 from kvopt.best_known.merge import decide
 from kvopt.best_known.rebuild import read_all
-from kvopt.best_known.verify import faults, stale_proofs
+from kvopt.best_known.verify import faults
 from tests.kvopt.best_known.registry import (
     FOUR,
     LIBRARY,
@@ -30,7 +30,6 @@ from tests.kvopt.best_known.registry import (
     evaluations,
     proof_by,
 )
-from tests.pins import as_pinned
 from tests.tiers import spread
 
 
@@ -312,14 +311,6 @@ def test_every_committed_optimum_is_certified() -> None:
         for entry in registry.instances
         if entry.opt and not isinstance(entry.lower, Certified)
     ]
-
-
-@as_pinned("highspy", "numba", "ortools", "pyomo", "scipy")
-def test_no_committed_proof_is_stale() -> None:
-    """``python -m kvopt.best_known.prove --stale`` runs again what an edit has made stale."""
-    registry = read_registry()
-    assert registry is not None
-    assert [(entry.instance, proof.method) for entry, proof in stale_proofs(registry)] == []
 
 
 def test_a_registry_that_lacks_an_instance_fails(
