@@ -163,8 +163,10 @@ def test_windows_of_many_requests_are_closed(monkeypatch: pytest.MonkeyPatch) ->
     many = Instance("many", FIVE.memory, tuple(replace(r, id=i) for i, r in enumerate(requests)))
     events = _events(monkeypatch, many, 5.0)
     sent = list(bounds_of(events))
-    assert sent[0].value < sent[-1].value <= optimum
-    for each in (*sent[:-1:4], sent[-1]):
+    # The last ones may meet more bases than a certificate's length pays for.
+    proved = [each for each in sent if each.certificate is not None]
+    assert proved[0].value < proved[-1].value <= sent[-1].value <= optimum
+    for each in (*proved[:-1:4], proved[-1]):
         assert evaluate(many, read_certificate(each.certificate)) == each.value
     starts = [event.starts for event in events if isinstance(event, ScheduleFound)]
     assert starts
