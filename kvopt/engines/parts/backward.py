@@ -76,6 +76,8 @@ TURN, GAIN = 0.05, 0.015
 FEW, FEW_FROM, FEW_SHARE = 20, 0.5, 0.3
 #: Steps of its reader for each base: as many as the certificate's length pays for are certified.
 STEPS_OF_A_BASE = 1_000
+#: Numbers that it holds for each base where it holds all of them, but for those of the kinds.
+NUMBERS_OF_A_BASE = 4
 #: Share of the memory that may be used, for the levels of the sweep.
 MEMORY_SHARE = 0.5
 
@@ -182,7 +184,12 @@ def report_multipliers(
 
 def _paid_bases(instance: Instance, certificate: dict[str, Any]) -> int:
     """Return how many bases the reader of a certificate may meet."""
-    return Budget(len(instance), certificate).steps // STEPS_OF_A_BASE
+    budget = Budget(len(instance), certificate)
+    steps = budget.steps // STEPS_OF_A_BASE
+    if "multipliers" not in certificate or "strict" in certificate:
+        return steps
+    # The reader holds all of them, with how many of each kind complete.
+    return min(steps, budget.numbers // (NUMBERS_OF_A_BASE + len(certificate["multipliers"]) // 4))
 
 
 @dataclass(frozen=True)
