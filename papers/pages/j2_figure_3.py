@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from instances.batch_time import NANOSECONDS
-from papers.curves import plain_table
+from papers.curves import latency_table
 from papers.latency import Figure, named
 from papers.page import Finding, Kind, Page, Part, either
 from papers.pages.j2_table_1 import KINDS, LABELS, RATES, SETTINGS
@@ -208,14 +208,7 @@ def _low(calibrated: bool) -> tuple[Finding, ...]:
 
 def table(rows: pd.DataFrame) -> Table:
     """Return the mean latency by n and method."""
-    points = {LABELS[name]: _points(rows, name).groupby("n")["latency"].mean() for name in LABELS}
-    frame = pd.DataFrame(points).reset_index()
-    runs = rows[rows["method"] == named(_SF)].groupby(rows["n"].astype(float)).size()
-    frame["runs"] = frame["n"].map(runs)
-    note = "Mean latency in seconds; a method without a number looped for ever."
-    return plain_table(
-        "latencies", "Mean latencies", note, list(frame), frame, {"count": ["n", "runs"]}
-    )
+    return latency_table(rows, LABELS)
 
 
 def figure(rows: pd.DataFrame) -> str:
