@@ -10,7 +10,6 @@ import pytest
 from pydantic import ValidationError
 
 from papers.__main__ import main
-from papers.ledger import __main__ as pages
 from papers.ledger.again import agrees
 from papers.ledger.model import (
     LETTERS,
@@ -227,13 +226,6 @@ def test_a_schedule_that_fits_is_no_refused_one() -> None:
     """What should exceed the memory and does not is an error of the check."""
     with pytest.raises(ValueError, match="expected more tokens than M"):
         refused(together(4, (1, 1), (1, 1)), (0, 0), "both")
-
-
-def test_pages_and_errata_are_what_the_rows_give() -> None:
-    """As ``python -m papers.ledger --check`` says."""
-    assert pages.main(["--check"]) == 0
-    for path, text in pages.texts().items():
-        assert path.read_text(encoding="utf-8") == text
 
 
 def test_errata_have_the_verdicts_of_the_rows() -> None:

@@ -47,7 +47,7 @@ from papers.span import (
     span_text,
 )
 from reports import freshness
-from reports.nightly.rows import RowsError, rows_text, typed
+from reports.nightly.rows import RowsError, typed
 from tests.reports.synthetic import digest, frame, record
 
 
@@ -400,12 +400,6 @@ def test_what_does_not_come_out_has_a_reason(page: Page) -> None:
             assert fine or each.ours is None or told, each.finding.claim
 
 
-@pytest.mark.slow("walks")
-def test_the_committed_pages_are_what_the_rows_give(capsys: pytest.CaptureFixture[str]) -> None:
-    """And README.md; figures are there."""
-    assert command.main(["--check"]) == 0, capsys.readouterr().out
-
-
 def test_planned_runs_are_those_of_a_sweep() -> None:
     """Seeds count for methods that draw only."""
     suite = pages()["c-distributions"].read_suite()
@@ -566,13 +560,6 @@ def test_a_page_says_how_many_rows_are_stale(place: Path, monkeypatch: pytest.Mo
     assert command.main([]) == 0
     assert "\nStale: 4 of 4 rows, " in page.read_text()
     assert "\nStale: 4 of 4 rows, " in index.read_text()
-
-
-def test_rows_are_read_as_they_were_written(place: Path) -> None:
-    """Byte for byte."""
-    assert command.main(["mine", "--store", str(place / "store.csv")]) == 0
-    file = place / "pages" / "rows" / "mine.csv"
-    assert rows_text(read_rows(file)) == file.read_text()
 
 
 def test_few_runs_decide_nothing(place: Path) -> None:
