@@ -28,12 +28,12 @@ _KINDS = {
 _INDEX = """\
 # What the papers found, and what is reproduced here
 
-{rows}
 This folder is a package of its own, `kvopt-papers`, which needs kvopt and is not in its wheel.  It
 has three parts: a page for each experiment of the [papers](../docs/papers.md), with the paper's
 figures beside ours; the [ledger](ledger/README.md) of all that the papers state, from which the
 [errata](../docs/errata.md) are made; and [exact worst cases](worst_cases/README.md) of policies.
 
+{rows}
 A page has a verdict on every finding.  Verdicts are computed.  Our figure is an interval: a
 certified interval, a count, or the mean of independent repeats with {confidence:.0f} %
 confidence; the page states the range in which the finding holds.  The finding is **reproduced** if
