@@ -565,7 +565,7 @@ def test_a_page_says_how_many_rows_are_stale(place: Path, monkeypatch: pytest.Mo
 def test_few_runs_decide_nothing(place: Path) -> None:
     """One of four planned runs is less than half, two are not; the page says so."""
     assert command.main(["mine", "--store", str(place / "store.csv")]) == 0
-    page = command.pages()["mine"]
+    page = vars(command)["pages"]()["mine"]
     made = read_rows(command.rows_file(page))
     svf = made[made["method"].eq("svf") & made["section"].eq("one")].assign(tel=9)
     for runs, verdict in ((2, "not reproduced"), (1, "undecided")):
