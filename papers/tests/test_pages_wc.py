@@ -19,7 +19,6 @@ from papers.pages import (
     c_fig_2,
     c_fig_3,
     c_fig_5_7,
-    j_alpha_beta,
     w_fig_8,
     w_phase_1,
     w_table_4,
@@ -237,24 +236,3 @@ def test_a_bound_of_the_better_policy() -> None:
         name = "two_point_seed0_lower10"
         rows = rows_of((name, "a-switch", ratio), (name, "h-sf", 1.0), section="two-point")
         assert claim.judged(rows).verdict == verdict
-
-
-def test_latencies_in_rounds_over_mc_sf() -> None:
-    """Ten requests of TEL 100 and 150; printed are the quotients of the means in seconds."""
-    runs = [("c0", "mc-sf", 100.0), ("c0", "alpha-beta(alpha=0.2,beta=0.1)", 150.0)]
-    rows = rows_of(*runs, section="table").assign(status="feasible", detail="")
-    frame = j_alpha_beta.table(rows).frame
-    assert frame["over MC-SF"].tolist() == pytest.approx([1.0, 1.5])
-    assert frame["printed"].tolist() == pytest.approx([1.0, 50.395 / 32.112])
-    assert frame["mean latency"].tolist() == [10, 15]
-
-
-@pytest.mark.parametrize(("slow", "verdict"), [(112.0, "reproduced"), (104.0, "not reproduced")])
-def test_how_much_one_beta_is_above_another(slow: float, verdict: str) -> None:
-    """On one of two draws β = 0.01 takes 12 % longer, so 6 % on average; 4 % are too little."""
-    name = "alpha-beta(alpha=0.1,beta={})".format
-    runs = [(f"c{k}", name(beta), 100.0) for k in range(2) for beta in (0.05, 0.3, 0.5)]
-    runs += [("c0", name(0.01), slow), ("c1", name(0.01), 100.0)]
-    claim = finding(j_alpha_beta.PAGE, "β matters at α = 0.1")
-    assert claim.judged(rows_of(*runs, section="sweeps")).verdict == verdict
-    assert claim.judged(rows_of(*runs[:-2], section="sweeps")).verdict == "not run"
