@@ -14,7 +14,6 @@ from papers.latency import latency_ratio, named
 from papers.ledger.chen import geometric, hindsight, stated_ratio
 from papers.page import Finding, Page
 from papers.pages import (
-    c_distributions,
     c_fig_1,
     c_fig_2,
     c_fig_3,
@@ -212,27 +211,3 @@ def test_seconds_that_grow(power: float, verdict: str) -> None:
     claim = finding(w_phase_1.PAGE, "dynamic program: seconds")
     assert claim.judged(pd.concat(frames, ignore_index=True)).verdict == verdict
     assert claim.judged(pd.concat(frames[:3], ignore_index=True)).verdict == "not run"
-
-
-@pytest.mark.parametrize(("last", "verdict"), [(5.8, "reproduced"), (8.0, "not reproduced")])
-def test_growth_beside_that_of_the_logarithm(last: float, verdict: str) -> None:
-    """From 2 at u = 10 to 5.8 at 800 is by 2.9, ln 800 over ln 10 is 2.903."""
-    runs = repeated("geometric_seed{seed}_upper10", "a-min", "h-sf", 2.0)
-    runs += repeated("geometric_seed{seed}_upper800", "a-min", "h-sf", last)
-    rows = rows_of(*runs, section="upper-bound", family="geometric")
-    claim = finding(c_distributions.PAGE, "A_min grows like log u")
-    assert claim.judged(rows).verdict == verdict
-    assert claim.judged(rows[:4]).verdict == "not run"
-    table = c_distributions.table(rows).frame
-    assert table["instances"].tolist() == ["geometric_upper10", "geometric_upper800"]
-    assert table["A_min"].tolist() == pytest.approx([2.0, last])
-    assert table["draws"].tolist() == [2, 2]
-
-
-def test_a_bound_of_the_better_policy() -> None:
-    """α = 10/50: 1.125 of A_ℓ is below 1.4 of A_min; u/M = 0.05 is allowed beside it."""
-    claim = finding(c_distributions.PAGE, "switch keeps")
-    for ratio, verdict in ((1.17, "reproduced"), (1.18, "not reproduced")):
-        name = "two_point_seed0_lower10"
-        rows = rows_of((name, "a-switch", ratio), (name, "h-sf", 1.0), section="two-point")
-        assert claim.judged(rows).verdict == verdict
