@@ -47,7 +47,7 @@ _PROGRAM = "python -m papers"
 @option("--all", "everything", is_flag=True, help="compute every statement again, a line each")
 @option("--plot", metavar="FILE", help="draw the schedules that show a statement, .png or .svg")
 @option("--store", metavar="FILE | URL", help="rows of PAGE: a store, or .csv or .parquet")
-@option("--suite", metavar="FILE", help="with --out: run in place of the page's own")
+@option("--suite", type=Path, metavar="FILE", help="with --out: run in place of the page's own")
 @option("--out", type=Path, metavar="DIR", help="where the page of the store's rows goes")
 @CHECK_OPTION
 @QUIET_OPTION
@@ -123,7 +123,7 @@ def _elsewhere(options: Options) -> int:
     for name in options.names:
         page = pages()[name]
         if options.suite is not None:
-            page = replace(page, suite=str(Path(options.suite).resolve()))
+            page = replace(page, suite=options.suite)
         rows = suite_rows(page.read_suite(), options.store)
         _write(options.out, page, rows)
         write_text(options.out / f"{name}.md", page_text(page, rows, page.judged(rows)))

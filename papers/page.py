@@ -143,10 +143,10 @@ class Page:
         What, in the paper, here.
     tolerances
         What a finding allows beside what is printed, and why so much.
-    suite
-        File in ``SUITES`` that makes the rows.
     figure
         Returns an SVG of all rows of the page; its caption is ``caption``.
+    suite
+        A file of one's own in place of the page's, which is ``suites/SLUG.toml``.
     """
 
     slug: str
@@ -154,15 +154,15 @@ class Page:
     source: str
     experiment: str
     settings: tuple[tuple[str, str, str], ...]
-    suite: str
     parts: tuple[Part, ...]
     figure: Callable[[pd.DataFrame], str] | None = None
     caption: str = ""
     tolerances: tuple[tuple[str, str], ...] = ()
+    suite: Path | None = None
 
     def read_suite(self) -> Suite:
         """Return the suite that makes the rows."""
-        return read_suite(SUITES / self.suite)
+        return read_suite(self.suite or SUITES / f"{self.slug}.toml")
 
     def judged(self, rows: pd.DataFrame) -> list[list[Judged]]:
         """Return what the rows say of the findings of each part."""

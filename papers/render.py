@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 import pandas as pd
 
@@ -53,7 +52,7 @@ a finding allows a tolerance on both sides, the page says why so much; with half
 no count is a test of a paper.
 
 ```sh
-python evaluate.py papers/suites/j2-table1.toml --store papers.sqlite   # repeats no stored run
+python evaluate.py papers/suites/j2-table-1.toml --store papers.sqlite  # repeats no stored run
 python -m papers j2-table-1 --store papers.sqlite       # takes its rows, writes the pages
 python -m papers --check                                # are the pages what the rows give?
 python -m papers "J1 Theorem 5.3"                       # computes a statement again
@@ -133,8 +132,7 @@ def rows_told(rows: pd.DataFrame, stale: int) -> str:
 
 
 def _suite_text(page: Page) -> str:
-    own = Path(page.suite).is_absolute()
-    return code(Path(page.suite).name) if own else f"[`{page.suite}`](suites/{page.suite})"
+    return code(str(page.suite)) if page.suite else f"[`{page.slug}.toml`](suites/{page.slug}.toml)"
 
 
 def _part_text(part: Part, planned: int, rows: pd.DataFrame, judged: Sequence[Judged]) -> str:
@@ -223,9 +221,9 @@ def index_text(
         two_sided=two_sided,
     )
     lines = [
-        [f"[{page.title}]({page.slug}.md)", _suite_text(page), kind]
+        [f"[{page.title}]({page.slug}.md)", kind]
         + [str(number[verdict]) if kind in COUNTED else "–" for verdict in VERDICTS]
         for page, judged in found
         for kind, number in (counts(page, judged) or {page.parts[0].kind: Counter()}).items()
     ]
-    return head + pipe_table(["page", "suite", "kind", *VERDICTS], lines)
+    return head + pipe_table(["page", "kind", *VERDICTS], lines)

@@ -186,7 +186,6 @@ PAGE = Page(
         ("1 % for an excellent fit", "R² says nothing of an error; 1 % is our judgement"),
         ("1.2 for growth like log u", "a fifth above the quotient of the printed fit"),
     ),
-    suite="c-fig1-fig3.toml",
     figure=figure,
     caption="Means over three draws; the fit and the largest quotient lie on each other.",
     parts=(

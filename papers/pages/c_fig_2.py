@@ -134,7 +134,6 @@ PAGE = Page(
         ("0.2 % around 0.382", "three digits are printed"),
         ("u/M beside each bound", "bounds are stated up to O(1/M)"),
     ),
-    suite="c-fig1-fig3.toml",
     figure=figure,
     caption="Lines are stated, points measured, one for each α and share of long outputs.",
     parts=(

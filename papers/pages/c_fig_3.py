@@ -150,7 +150,6 @@ PAGE = Page(
         ),
         ("0.1 % for equal formulas", "rounding of long sums in floating point"),
     ),
-    suite="c-fig1-fig3.toml",
     figure=figure,
     caption="Lines are Lemma 2's quotient, points our draws.",
     parts=(

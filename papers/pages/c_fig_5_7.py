@@ -207,7 +207,6 @@ PAGE = Page(
         ("a factor of 2 for far above", "our judgement; the figure is near 7"),
         ("0.4 to 0.6 for nearly halved", "our judgement"),
     ),
-    suite="c-predictions.toml",
     figure=figure,
     caption="Means over draws.  C's figures print no numbers, so there is no curve of its own.",
     parts=(

@@ -140,7 +140,6 @@ PAGE = Page(
             "our judgement: T is four to sixteen times as long",
         ),
     ),
-    suite="j1-regret.toml",
     figure=figure,
     caption="Means over the draws.",
     parts=(

@@ -179,13 +179,12 @@ def figure(rows: pd.DataFrame) -> str:
 def page(
     slug: str,
     title: str,
-    suite: str,
     n: str,
     about: str,
     sections: tuple[str, ...],
     kind: Kind = "reproduction",
 ) -> Page:
-    """Return the page of the experiment with draws of a suite."""
+    """Return the page of the experiment with the draws of its suite."""
     return Page(
         slug=slug,
         title=title,
@@ -215,7 +214,6 @@ def page(
             ),
             ("a fifth of the printed share", "twice the binomial deviation of 200 draws"),
         ),
-        suite=suite,
         figure=figure,
         caption="A line is what is known of one draw: from TEL over the best schedule known (the "
         "point) to TEL over the best bound.",
@@ -238,7 +236,6 @@ def page(
 PAGE = page(
     "j2-figure-2",
     "J2 figure 2: MC-SF against the optimum",
-    "j2-fig2.toml",
     "the same",
     "Ten draws of each model are in the library: for them schedules and bounds of long runs count, "
     "too ([best-known values](../docs/best_known.md)).  Where `auto` was run on the first draws "

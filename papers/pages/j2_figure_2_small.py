@@ -5,7 +5,6 @@ from papers.pages.j2_figure_2 import page
 PAGE = page(
     "j2-figure-2-small",
     "J2 figure 2 with eight requests a draw",
-    "j2-fig2-small.toml",
     "n = 8; in model 2 uniform on 1..T, so that λ is 0.13 to 0.2",
     "Smaller than in the paper, so that `search` proves every optimum.  CP-SAT alone on its "
     "model, which shares neither code nor argument, has the same wherever it was run.  With fewer "

@@ -268,7 +268,6 @@ PAGE = Page(
         ("a quarter around a printed slope", "the paper reads its slopes off a figure"),
         ("8 in place of 8.00 and alike", "the printed quotient of two slopes"),
     ),
-    suite="j2-fig3.toml",
     figure=figure,
     caption="Mean over the runs of each n.",
     parts=tuple(_part(demand, how, kind) for how, kind in KINDS.items() for demand in RATES),

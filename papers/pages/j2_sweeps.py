@@ -295,7 +295,6 @@ PAGE = Page(
         ("5 % for significantly worse", "no number is printed: our judgement"),
         ("a tenth around the smallest α", "two steps of 0.01, the paper's own step"),
     ),
-    suite="j2-sweeps.toml",
     figure=figure,
     caption="Left α, right β; means over the runs, a triangle where one had not ended in its time.",
     parts=tuple(

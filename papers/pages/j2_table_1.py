@@ -275,7 +275,6 @@ PAGE = Page(
             "and of ours",
         ),
     ),
-    suite="j2-table1.toml",
     figure=figure,
     caption="Points are our runs, bars the paper's least to largest run with its mean.",
     parts=(

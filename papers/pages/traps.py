@@ -133,7 +133,6 @@ PAGE = Page(
         ("compared with", "the optimum, or H-SF", "smallest volume first, or H-SF"),
         ("unit", "rounds", "rounds"),
     ),
-    suite="traps.toml",
     figure=figure,
     caption="Ratios to a schedule that passed the checker: the ratio to the optimum is no smaller.",
     parts=(

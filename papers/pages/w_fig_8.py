@@ -159,7 +159,6 @@ PAGE = Page(
     tolerances=(
         ("2 % for nearly the same, 5 % for significantly", "curves without numbers: our judgement"),
     ),
-    suite="w-fig8-fig10.toml",
     figure=figure,
     caption="Means over draws.  W's figures print no numbers, so there is no curve of its own.",
     parts=(

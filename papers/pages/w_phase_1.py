@@ -100,7 +100,6 @@ PAGE = Page(
         ("memory", "", "100 tokens"),
         ("exact batches", "the dynamic program", "a program over sizes and prompts, too"),
     ),
-    suite="w-phase1.toml",
     figure=figure,
     caption="Seconds of whole runs, means over the draws.",
     parts=(

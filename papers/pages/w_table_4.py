@@ -167,7 +167,6 @@ PAGE = Page(
         ),
         ("1 % around a printed quotient", "quotients of the same draws vary less"),
     ),
-    suite="w-table4.toml",
     figure=figure,
     caption="Points are our draws, bars their certified lower bounds, diamonds what is printed.",
     parts=(

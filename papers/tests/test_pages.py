@@ -28,7 +28,7 @@ from papers.latency import (
     over_best,
     worst_over_best,
 )
-from papers.page import Finding, Judged, Page, Part, pages
+from papers.page import SUITES, Finding, Judged, Page, Part, pages
 from papers.pages import j1_theorem_5_3, j2_figure_2, j2_figure_3, j2_sweeps, j2_table_1
 from papers.render import counts, index_text, page_text
 from papers.rows import COLUMNS, joined, planned_runs, read_rows, suite_rows
@@ -402,8 +402,8 @@ def test_what_does_not_come_out_has_a_reason(page: Page) -> None:
 
 def test_planned_runs_are_those_of_a_sweep() -> None:
     """Seeds count for methods that draw only."""
-    suite = pages()["c-distributions"].read_suite()
-    for section in suite.sections[:1]:
+    suite = pages()["traps"].read_suite()
+    for section in suite.sections[1:]:
         assert planned_runs(suite, [section.name]) == len(plan([section]))
 
 
@@ -431,12 +431,12 @@ def _figure(made: pd.DataFrame) -> Span | None:
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of pages with one page, its suite and an export with all of its runs but one."""
     (tmp_path / "mine.toml").write_text(SUITE)
-    holds, suite = at_most(5), str(tmp_path / "mine.toml")
+    holds, suite = at_most(5), tmp_path / "mine.toml"
     finding = Finding(
         "a claim", "5", _figure, holds, digits=0, reasons={"not reproduced": "a reason"}
     )
     part = Part("A part", "reproduction", "About.", ("one",), (finding,))
-    page = Page("mine", "Mine", "Source.", "Experiment.", (("a", "b", "c"),), suite, (part,))
+    page = Page("mine", "Mine", "Source.", "Experiment.", (("a", "b", "c"),), (part,), suite=suite)
     monkeypatch.setattr(command, "pages", lambda: {"mine": page})
     monkeypatch.setattr(command, "FOLDER", tmp_path / "pages")
     monkeypatch.setattr(command, "require_checkout", lambda _: None)
@@ -581,7 +581,7 @@ def test_what_was_fitted_is_not_counted() -> None:
     fitted = Finding("a", "1", lambda _: exactly(1), at_most(2), fitted=True)
     judged = Finding("b", "1", lambda _: exactly(1), at_most(2))
     part = Part("P", "calibration", "About.", ("policies",), (fitted, judged))
-    page = Page("x", "X", "S.", "E.", (("a", "b", "c"),), "j1-regret.toml", (part,))
+    page = Page("x", "X", "S.", "E.", (("a", "b", "c"),), (part,), suite=SUITES / "traps.toml")
     made = rows(rounds("a", "mc-sf", 3)).assign(section="policy")
     assert counts(page, page.judged(made)) == {"calibration": {"reproduced": 1}}
     text = page_text(page, made, page.judged(made))
