@@ -631,7 +631,7 @@ def test_other_settings_do_not_count() -> None:
     (line,) = [
         each for each in index_text([(page, judged)], rows, 0).splitlines() if page.slug in each
     ]
-    assert [cell.strip() for cell in line.split("|")[4:8]] == ["–"] * 4
+    assert [cell.strip() for cell in line.split("|")[3:7]] == ["–"] * 4
 
 
 def test_a_page_says_when_its_rows_were_run() -> None:
