@@ -1,6 +1,6 @@
 """Exact worst cases of policies, as rows that a search over all small instances has found.
 
-``python -m claims.worst_cases`` makes the rows; the family ``worst-case`` of the library is the
+``python -m papers.worst_cases`` makes the rows; the family ``worst-case`` of the library is the
 worst of each policy, once where all requests arrive at 0 and once where they do not.
 """
 

@@ -38,7 +38,7 @@ _ABOVE = (
     ("kvopt", "../index.html"),
     ("Leaderboard", "../leaderboard/index.html"),
     ("Library", "../library/index.html"),
-    ("Claims", "../source/claims/index.html"),
+    ("Papers", "../source/papers/index.html"),
 )
 _FIRST = """\
 ## Who is best, and what is open
@@ -50,7 +50,7 @@ _FIRST = """\
 **Open:** {state}
 
 All of it, sortable and drawn: [leaderboard](leaderboard/index.html), [library](library/index.html).
-What the papers state: [claims](../claims/README.md).  How the figures are made, and of which runs:
+What the papers state: [papers](../papers/README.md).  How the figures are made, and of which runs:
 [METHOD](../reports/METHOD.md), [nightly tables](../reports/nightly/README.md).
 
 {rows}

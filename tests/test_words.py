@@ -47,7 +47,6 @@ _PAGES = [
     *(ROOT / "docs").rglob("*.md"),
     *(ROOT / "kvopt").rglob("*.md"),
     *(ROOT / "reports").rglob("*.md"),
-    *(ROOT / "claims").rglob("*.md"),
     *(ROOT / "reports" / "templates").iterdir(),
 ]
 _SOURCES = [
@@ -59,7 +58,6 @@ _SOURCES = [
         "heuristics",
         "kvopt",
         "reports",
-        "claims",
     )
     for path in sorted((ROOT / folder).rglob("*.py"))
 ]
@@ -67,7 +65,7 @@ _SOURCES = [
 _CODE = re.compile(r"```.*?```|`[^`]*`|\[\w+\.py\]\([^)]*\)|\]\([^)]*\)", re.DOTALL)
 
 
-def _wrong(text: str, name: str = "", instead: dict[str, str] = INSTEAD) -> list[str]:
+def wrong_words(text: str, name: str = "", instead: dict[str, str] = INSTEAD) -> list[str]:
     """Return the words of a text that the field has others for."""
     flat = " ".join(text.split())
     return [
@@ -100,9 +98,9 @@ def test_pages_use_the_fields_terms(path: Path) -> None:
     """README, CHANGELOG, docs, METHOD, committed pages and the templates of pages."""
     text = path.read_text(encoding="utf-8")
     name = str(path.relative_to(ROOT))
-    assert _wrong(text, name) == []
+    assert wrong_words(text, name) == []
     if path.suffix == ".md":
-        assert _wrong(_CODE.sub(" ", text), name, IN_PROSE) == []
+        assert wrong_words(_CODE.sub(" ", text), name, IN_PROSE) == []
 
 
 def test_printed_texts_use_the_fields_terms() -> None:
@@ -111,7 +109,7 @@ def test_printed_texts_use_the_fields_terms() -> None:
     for path in _SOURCES:
         name = str(path.relative_to(ROOT))
         texts = " | ".join(_texts(path.read_text(encoding="utf-8")))
-        if wrong := _wrong(texts, name):
+        if wrong := wrong_words(texts, name):
             found[name] = wrong
     assert found == {}
 
@@ -181,22 +179,22 @@ def test_the_glossary_has_the_fields_terms() -> None:
 def test_help_uses_the_fields_terms(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The help of every command."""
     assert subcommand(name)(["--help"]) == 0
-    assert _wrong(capsys.readouterr().out) == []
+    assert wrong_words(capsys.readouterr().out) == []
 
 
 def test_the_listing_uses_the_fields_terms() -> None:
     """Solvers, formulations, policies and their options."""
-    assert _wrong(listing()) == []
+    assert wrong_words(listing()) == []
 
 
 def test_other_words_are_found() -> None:
     """Across lines and in any case; a part of a word, a name in code and a docstring are none."""
-    assert _wrong("The Window\ngroups are told.") == [
+    assert wrong_words("The Window\ngroups are told.") == [
         "Window groups: clique and cover inequalities",
         "told: clairvoyant, with predictions, non-clairvoyant; knows, shows",
     ]
-    assert _wrong("planes, untold, bound-patterns", instead=IN_PROSE) == []
-    assert _wrong("prices of a pattern", instead=IN_PROSE) == [
+    assert wrong_words("planes, untold, bound-patterns", instead=IN_PROSE) == []
+    assert wrong_words("prices of a pattern", instead=IN_PROSE) == [
         "prices: Lagrangian multiplier",
         "pattern: configuration",
     ]

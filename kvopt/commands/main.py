@@ -48,8 +48,7 @@ _SUBCOMMANDS = {
         "kvopt.commands.submit",
         "schedules from outside against the best values known, and into them",
     ),
-    "site": ("kvopt.commands.site", "documentation, leaderboard, library and claims as pages"),
-    "claims": ("claims.ledger.command", "what the papers state, and each verdict computed again"),
+    "site": ("kvopt.commands.site", "documentation, leaderboard and library as pages"),
 }
 #: Those whose options can be imported without what runs them, and where these are.
 _APART = {

@@ -1,4 +1,4 @@
-"""``kvopt site``: documentation, leaderboard, library and claims as one folder of pages."""
+"""``kvopt site``: documentation, leaderboard and library as one folder of pages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ EXIT_FAILED = 1
 @QUIET_OPTION
 @count_option("--pictures", MOST_PICTURES, "most pictures of schedules")
 def main(options: Options) -> int:
-    """Build documentation, leaderboard, library, claims and nightly tables as one site.
+    """Build documentation, leaderboard, library and nightly tables as one site.
 
     It needs no network and no server: open DIR/index.html.
     """

@@ -12,8 +12,8 @@ from tests.docs.pages import PAGES, ROOT, anchors, blocks, code_spans, is_test, 
 from tests.test_architecture import exists
 
 _FILE = re.compile(r"[\w.-]+(?:/[\w.*-]+)*\.(?:py|md|toml|json|bib|css|yml|cff|svg|lock|txt)")
-_FOLDER = re.compile(rf"(?:{'|'.join(PACKAGES)}|docs|tests)(?:/[\w-]+)*/")
-_MODULE = re.compile(rf"(?:{'|'.join(PACKAGES)})(?:\.\w+)+")
+_FOLDER = re.compile(rf"(?:{'|'.join(PACKAGES)}|docs|papers|tests)(?:/[\w-]+)*/")
+_MODULE = re.compile(rf"(?:{'|'.join(PACKAGES)}|papers)(?:\.\w+)+")
 #: Files that commands write, as the pages say.
 _MADE = re.compile(r"results/|build/|nightly\.sqlite|schedule\.json|requirements\.lock")
 
@@ -58,7 +58,7 @@ def _schemas() -> str:
 @pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_tests_exist(page: Path) -> None:
     """Every ``tests/...::test_...`` that a page names."""
-    named = re.findall(r"tests/[\w/]+\.py::\w+", page.read_text(encoding="utf-8"))
+    named = re.findall(r"(?:papers/)?tests/[\w/]+\.py::\w+", page.read_text(encoding="utf-8"))
     assert [each for each in named if not is_test(each)] == []
 
 

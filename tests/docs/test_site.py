@@ -54,7 +54,7 @@ def test_every_page_is_there(site: Path) -> None:
 @pytest.mark.slow("walks")
 def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
     """Files and anchors, on the pages of the repository's own Markdown too."""
-    assert (site / "source/claims/ledger/index.html").is_file()
+    assert (site / "source/papers/ledger/index.html").is_file()
     assert broken(site) == []
 
 
@@ -129,7 +129,7 @@ def test_it_is_searched_and_read_on_a_phone_from_files(whole: Path) -> None:
         page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme="dark")
         faults: list[str] = []
         page.on("pageerror", lambda error: faults.append(str(error)))
-        for name in ("leaderboard", "library", "source/claims", "source/reports/nightly", "."):
+        for name in ("leaderboard", "library", "source/papers", "source/reports/nightly", "."):
             page.goto((whole / name / "index.html").as_uri())
             assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, name
         page.locator("label[for=__search]").first.click()

@@ -51,30 +51,6 @@ def test_every_suite_is_whole(name: str) -> None:
             assert load(source).fault == ""
 
 
-@pytest.mark.parametrize(
-    ("suite", "claims", "instead"),
-    [
-        # The worst case over mixes of lengths (C Cor. 1), not one law.
-        ("paper-c-distributions", ("figure 1", "fig. 1", "0.2555"), "it is not here"),
-        # Its lengths end at 883, so [1, 1000] holds them; those of the family reach 4,096.
-        ("paper-c-predictions", ("ten bins of",), "4,096"),
-        # Nothing is cleared with the lengths of the family.
-        ("paper-j-alpha-beta", ("and the smallest alpha",), "not reproduced"),
-        # The instance as printed tends to a ratio of 3.
-        ("paper-traps", ("Growth of the ratio",), "tends to a ratio of 3"),
-    ],
-)
-def test_no_suite_claims_what_it_does_not_show(
-    suite: str, claims: tuple[str, ...], instead: str
-) -> None:
-    """Summaries, and the table of the README, say where a suite is not the paper's experiment."""
-    summary = " ".join(read_suite(suite).summary.split())
-    readme = (Path(__file__).parents[2] / "kvopt" / "suites" / "README.md").read_text("utf-8")
-    (row,) = (line for line in readme.splitlines() if line.startswith(f"| `{suite}`"))
-    assert instead in summary
-    assert not [claim for claim in claims if claim in summary or claim in row]
-
-
 @pytest.mark.parametrize("name", suites())
 def test_every_prediction_of_a_suite_holds_the_outputs(name: str) -> None:
     """No run is refused because a common interval does not hold an output."""
@@ -86,12 +62,6 @@ def test_every_prediction_of_a_suite_holds_the_outputs(name: str) -> None:
             assert instance is not None
             for call in told:
                 predict(instance, call.prediction, call.prediction_values, 0)
-
-
-def test_a_trap_that_grows() -> None:
-    """W Theorem 8.2 is run with M^1.25 requests, too, since as printed its ratio does not grow."""
-    names = [source.name for source in read_suite("paper-traps").sections[0].sources]
-    assert len([name for name in names if name.endswith("growth=1.25")]) == 5
 
 
 def test_every_suite_is_described() -> None:

@@ -57,7 +57,7 @@ def test_the_first_screen_says_who_is_best_and_what_is_open(
 
 def test_the_pages_link_each_other(made: Results, tmp_path: Path) -> None:
     """From the leaderboard to the library's pages, and from all back; the rest is MkDocs'."""
-    fill(tmp_path, {"index.html": "", "source/claims/index.html": "", **made.files})
+    fill(tmp_path, {"index.html": "", "source/papers/index.html": "", **made.files})
     assert broken(tmp_path) == []
     board = made.files["leaderboard/index.html"]
     assert 'href="../library/instances/' in board

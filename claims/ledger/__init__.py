@@ -1,1 +1,0 @@
-"""The claims ledger: every numbered statement of the papers, with a verdict that can be re-run."""

@@ -1,0 +1,67 @@
+"""What pages show of their rows: tables, and mean latencies against the number of requests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from papers.latency import latencies
+from reports.figures.style import styles
+from reports.table import Column, Kind, Table
+
+#: The keys of a table's columns of each kind.
+Kinds = Mapping[Kind, Sequence[str]]
+
+
+def plain_table(
+    slug: str,
+    title: str,
+    note: str,
+    keys: list[Any],
+    lines: Sequence[Sequence[object]] | pd.DataFrame,
+    kinds: Kinds,
+    other: Kind = "number",
+) -> Table:
+    """Return a table whose columns are titled by their keys; ``other`` is the kind of the rest."""
+    kind_of = {key: kind for kind, those in kinds.items() for key in those}
+    columns = tuple(Column(key, key, kind_of.get(key, other)) for key in keys)
+    return Table(slug, title, note, columns, pd.DataFrame(lines, columns=keys))
+
+
+def by_size(rows: pd.DataFrame, method: str) -> pd.Series:
+    """Return the mean over instances of a method's mean latency (seconds), by n."""
+    latency = latencies(rows, method)
+    size = rows.groupby("instance_sha256")["n"].first().reindex(latency.index).astype(int)
+    found: pd.Series = latency.groupby(size).mean()
+    return found
+
+
+def latency_table(rows: pd.DataFrame, labels: Mapping[str, str]) -> Table:
+    """Return mean latencies (seconds), a line for each n and a column for each method."""
+    columns = {label: by_size(rows, method) for method, label in labels.items()}
+    frame = pd.DataFrame(columns).rename_axis("n").reset_index()
+    runs = rows.groupby("n")["instance_sha256"].nunique()
+    frame["instances"] = frame["n"].map(runs)
+    note = "Seconds, mean over the instances; the paper prints its curves without numbers."
+    counts: Kinds = {"count": ["n", "instances"]}
+    return plain_table("latencies", "Mean latency", note, list(frame), frame, counts, "seconds")
+
+
+def draw_points(axes: Axes, x: pd.Series, y: pd.Series, colour: str, label: str) -> None:
+    """Draw what was measured, a point a draw, beside the curves that are stated."""
+    axes.plot(x, y, "o", ms=4, alpha=0.7, color=colour, label=label)
+
+
+def draw_curves(axes: Axes, rows: pd.DataFrame, labels: Mapping[str, str]) -> None:
+    """Draw every method's mean latency against n, with a legend below."""
+    for (method, label), look in zip(
+        labels.items(), styles(list(labels.values())).values(), strict=True
+    ):
+        curve = by_size(rows, method)
+        axes.plot(curve.index, curve, marker="o", ms=3, label=label, **look)
+    axes.set_xlabel("requests")
+    axes.set_ylim(bottom=0)
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.16))

@@ -1,0 +1,1 @@
+"""The ledger: every numbered statement of the papers, with a verdict that can be re-run."""

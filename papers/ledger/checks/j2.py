@@ -1,0 +1,247 @@
+"""Checks of the statements of J2 (jaillet2025_v2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from math import ceil, isqrt
+from random import Random
+
+import kvopt
+from formulations.valid.volumes import volume_bound
+from heuristics.guarantee import largest_share
+from heuristics.reference.mc_sf import mc_sf
+from instances import Instance, Request
+from instances.families import late_burst
+from papers.ledger.checks.j1 import behind_the_long, burst_first, proposition_4_1
+from papers.ledger.shown import Shown, arriving, by_policy, by_starts, together
+
+#: s, o, n, M of identical requests.
+Case = tuple[int, int, int, int]
+
+
+def equations_1_to_4() -> Shown:
+    """Solve two instances by the program and by an exact search."""
+    lines, agree = [], True
+    for name in ("tiny_handover", "example_3_1"):
+        by_program, by_search = (kvopt.solve(name, each) for each in ("highs:ilp", "search:counts"))
+        agree &= by_program.status == by_search.status == "optimal"
+        agree &= by_program.tel == by_search.tel
+        lines.append(f"{name}: {by_program.tel} by the program, {by_search.tel} by search")
+    return Shown(agree, tuple(lines))
+
+
+def theorem_4_1() -> Shown:
+    """Compare what any start leaves of the burst with schedules, and MC-SF with both."""
+    lines, holds = [], True
+    for memory in (64, 256, 1024, 4096):
+        least = behind_the_long(isqrt(memory) // 2 - 1, 1, memory // 2, memory)
+        most = max(_little(memory, begin) for begin in (0, memory))
+        holds &= by_policy("mc-sf", late_burst.generate(memory=memory)).tel >= least
+        holds &= 2 * most <= 5 * memory and (28 * least) ** 2 >= memory * most**2
+        lines.append(
+            f"M = {memory}: any start costs {least / most:.2f} times OPT, √M/28 is "
+            f"{memory**0.5 / 28:.2f}"
+        )
+    return Shown(holds, tuple(lines))
+
+
+def _little(memory: int, begin: int) -> int:
+    """Return the TEL of a schedule of the adversary's answer to a start at ``begin``."""
+    instance = late_burst.respond(lambda _: begin, memory)
+    release = int(instance.arrivals[-1])
+    if release < memory - 1:
+        return burst_first(instance).tel
+    return by_starts(instance, [0] + [release] * (memory // 2), "the long one first").tel
+
+
+def algorithm_1() -> Shown:
+    """Run simulator and pseudocode on random instances with arrivals."""
+    chance, equal = Random(1), 0
+    for _ in range(60):
+        memory = chance.randint(4, 14)
+        rows = []
+        for _ in range(chance.randint(2, 7)):
+            prompt = chance.randint(0, memory - 1)
+            rows.append((chance.randint(0, 5), prompt, chance.randint(1, memory - prompt)))
+        instance = arriving(memory, rows)
+        equal += by_policy("mc-sf", instance).schedule.starts == mc_sf(instance).starts
+    return Shown(equal == 60, (f"{equal} of 60 schedules are the pseudocode's",))
+
+
+def proposition_4_2() -> Shown:
+    """Count as for J1 Proposition 4.1."""
+    return proposition_4_1()
+
+
+def equal_prompts(draws: int, seed: int) -> Iterator[Instance]:
+    """Draw instances with equal prompts whose memory is at least twice the largest peak."""
+    chance = Random(seed)
+    for _ in range(draws):
+        prompt, longest = chance.randint(0, 6), chance.choice((2, 5, 20))
+        memory = chance.randint(2, 8) * (prompt + longest)
+        outputs = [chance.randint(1, longest) for _ in range(chance.choice((5, 40, 200)))]
+        yield together(memory, *((prompt, output) for output in outputs))
+
+
+def theorem_4_3_equal_prompts() -> Shown:
+    """Compare MC-SF with SVF and with 1 + 2/(1 − α) times the volume bound."""
+    worst, same = Fraction(0), True
+    for instance in equal_prompts(150, 2):
+        found = by_policy("mc-sf", instance).tel
+        same &= found == by_policy("svf", instance).tel
+        allowed = (1 + 2 / (1 - largest_share(instance))) * volume_bound(instance)
+        worst = max(worst, found / allowed)
+    lines = (
+        "MC-SF is SVF on all 150 draws" if same else "MC-SF is not SVF",
+        f"TEL over (1 + 2/(1 − α)) times the volume bound is at most {float(worst):.3f}",
+    )
+    return Shown(same and worst <= 1, lines)
+
+
+def theorem_4_3_equal_outputs() -> Shown:
+    """Compare MC-SF on identical requests with the steps of the proof."""
+    worst, steps = Fraction(0), True
+    for s, o, n, memory in identical(7):
+        instance = together(memory, *[(s, o)] * n)
+        found = by_policy("mc-sf", instance).tel
+        at_once = memory // (s + o)
+        batches = sum(o * ceil(Fraction(j, at_once)) for j in range(1, n + 1))
+        steps &= found <= batches
+        worst = max(worst, Fraction(found, volume_bound(instance)))
+    lines = (
+        "MC-SF is no worse than batches of floor(M/(s + o))" if steps else "a step fails",
+        f"TEL over the volume bound is at most {float(worst):.3f}, stated 4",
+    )
+    return Shown(steps and worst <= 4, lines)
+
+
+def identical(step: int) -> Iterator[Case]:
+    """Return cases that Theorem 4.3 allows: M at least twice the peak, n above floor(M/(s + o))."""
+    for s in range(0, 7, 2):
+        for o in (1, 2, 3, 5, 8):
+            for memory in range(2 * (s + o), 60, step):
+                for n in (memory // (s + o) + 1, 5 * (memory // (s + o))):
+                    yield s, o, n, memory
+
+
+def _ordered_volumes(instance: Instance) -> int:
+    """Return Σ n_o n_o' vol_o' over o' ≤ o (token-rounds)."""
+    volumes = [(r.output, r.volume) for r in instance.requests]
+    return sum(volume for own, _ in volumes for output, volume in volumes if output <= own)
+
+
+def lemma_4_4() -> Shown:
+    """Compare MC-SF with the stated bound, in fractions."""
+    return _worst(
+        equal_prompts(60, 3),
+        lambda instance: Fraction(
+            by_policy("mc-sf", instance).tel,
+            Fraction(1536 * _ordered_volumes(instance), instance.memory)
+            + 24 * int(sum(instance.outputs)),
+        ),
+        "TEL over the stated bound",
+    )
+
+
+def lemma_4_5() -> Shown:
+    """Compare how long MC-SF is at a class of outputs with the stated bound."""
+    worst, classes = Fraction(0), 0
+    for instance in equal_prompts(60, 5):
+        own: dict[int, list[tuple[int, Request]]] = {}
+        starts = by_policy("mc-sf", instance).schedule.starts
+        for start, request in zip(starts, instance.requests, strict=True):
+            own.setdefault(request.output.bit_length(), []).append((start, request))
+        for level, runs in own.items():
+            took = max(p + each.output for p, each in runs) - min(p for p, _ in runs)
+            volumes = sum(each.volume for _, each in runs)
+            stated = Fraction(192 * volumes, instance.memory) + 5 * (2**level - 1)
+            worst, classes = max(worst, took / stated), classes + 1
+    lines = (f"{classes} classes: at most {float(worst):.3f} of the stated length",)
+    return Shown(worst <= 1, lines)
+
+
+def lemma_4_7() -> Shown:
+    """Compare the stated bound with the volume bound, which is at most OPT."""
+    return _worst(
+        equal_prompts(100, 4),
+        lambda instance: (
+            (
+                Fraction(_ordered_volumes(instance), 6 * instance.memory)
+                + Fraction(int(sum(instance.outputs)), 6)
+            )
+            / volume_bound(instance)
+        ),
+        "the stated bound over the volume bound",
+    )
+
+
+def _worst(drawn: Iterator[Instance], ratio: Callable[[Instance], Fraction], words: str) -> Shown:
+    worst = max(map(ratio, drawn))
+    return Shown(worst <= 1, (f"{words} is at most {float(worst):.4f}",))
+
+
+def dual(s: int, o: int, n: int, memory: int) -> tuple[Fraction, list[Fraction], Fraction]:
+    """Return ȳ, the λ_t that are positive, and d, as (25) to (27) define them."""
+    width = 2 * s + o + 1
+    lost = Fraction((o - 1) * (3 * s + 2 * o + 2), 3 * width)
+    y = max(Fraction(0), Fraction(width * o * n, 2 * memory) - lost)
+    first, d = (2 * y + 2 * lost) / (width * o), Fraction(2, width * o)
+    return y, [first - d * k for k in range(int(first / d) + 1) if first > d * k], d
+
+
+def exact_value(case: Case) -> Fraction:
+    """Return the value (22) of that dual solution."""
+    _, o, n, memory = case
+    y, multipliers, _ = dual(*case)
+    return n * o + n * y - memory * sum(multipliers)
+
+
+def printed_value(case: Case) -> Fraction:
+    """Return the closed form that is printed for it."""
+    _, o, n, memory = case
+    y, multipliers, d = dual(*case)
+    first = multipliers[0] if multipliers else Fraction(0)
+    return n * o + n * y - memory * first**2 / (2 * d)
+
+
+def lemma_b_1() -> Shown:
+    """Test row (23) for every t, in fractions."""
+    cases, wrong = 0, 0
+    for s, o, n, memory in identical(3):
+        y, multipliers, _ = dual(s, o, n, memory)
+        cases += 1
+        for t in range(len(multipliers) + int(y) + o + 2):
+            running = zip(range(s + 1, s + o + 1), multipliers[t : t + o], strict=False)
+            wrong += y - sum(tokens * multiplier for tokens, multiplier in running) > t
+    return Shown(not wrong, (f"{cases} cases, {wrong} rows violated",))
+
+
+def dual_value_after_lemma_b_1() -> Shown:
+    """Compare the printed form with the value, and with a schedule."""
+    case = (0, 1, 3, 2)
+    found = by_policy("mc-sf", together(2, *[(0, 1)] * 3))
+    below = sum(exact_value(each) <= printed_value(each) for each in identical(3))
+    cases = sum(1 for _ in identical(3))
+    lines = (
+        f"s = 0, o = 1, n = 3, M = 2: value {float(exact_value(case))}, printed "
+        f"{float(printed_value(case))}, MC-SF {found.tel}",
+        f"the value is at most the printed form in {below} of {cases} cases",
+    )
+    return Shown(printed_value(case) <= found.tel, lines, (found,))
+
+
+def lemma_b_2() -> Shown:
+    """Evaluate the quotient, in fractions."""
+    found = _quotient((0, 2, 1, 23))
+    inside = max(map(_quotient, identical(3)))
+    lines = (
+        f"with n > m and M ≥ 2(s + o) at most {float(inside):.2f}, stated at most 4",
+        f"s = 0, o = 2, n = 1, M = 23, where n ≤ m: {float(found):.2f}",
+    )
+    return Shown(inside <= 4, lines)
+
+
+def _quotient(case: Case) -> Fraction:
+    s, o, n, memory = case
+    return (Fraction(5 * o * n, 8) + Fraction(o * (s + o) * n * n, memory)) / printed_value(case)

@@ -1,0 +1,147 @@
+"""The ledger as Markdown, and the page of the errata: pure functions of the rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from textwrap import fill
+
+from papers.ledger.model import VERDICTS, Erratum, Paper, Statement, errata, papers, statements
+from reports.markdown import pipe_table
+
+_INDEX = """\
+# The ledger of statements
+
+Every numbered statement, table and figure of the four [papers](../../docs/papers.md) that define
+the problem, what K states of requests that all arrive at 0, and what the abstracts of A and F
+state, with a verdict and how it is known.  A statement is **confirmed** or **refuted** by a proof
+or by a computation in integers or fractions; a refuted one has a smallest counterexample, and the
+checker says of every schedule in it whether it fits.  An experiment is **not reproduced** where
+figures on the stated settings differ, and **not comparable** where the paper does not state what
+they depend on.  **Not run** is what has not been computed here, **open** what is not decided by
+what has: no number of instances confirms a statement about all.
+
+```sh
+python -m papers J1                  # the statements of a paper
+python -m papers "J1 Theorem 5.3"    # computes one again, --plot FILE draws its schedules
+python -m papers --all               # computes all again
+python -m papers.ledger --check      # are the pages and the errata what the rows give?
+```
+
+"""
+
+_ERRATA = """\
+# Errata of the papers
+
+Defects in the published texts that we found while implementing them.  Each item says where it is,
+what is printed, what is right or why it fails, the smallest instance known that shows it, and the
+test that does.  Papers are cited as on [their page](papers.md).  Items are numbered for good: a
+number is never given twice, and an item that turns out wrong is struck, not removed.
+
+E items are errors of the text.  N items are notes on what a stated guarantee needs.  To cite one:
+"kvopt errata, item E1", with the version of [how to cite](citing.md).
+
+Instances are lists of (a, s, o), or of (s, o) where all arrive at round 0.  Schedules follow
+[the convention](problem.md).
+
+This page is made from the [ledger of statements](../papers/ledger/README.md), whose verdicts and
+counterexamples it has: `python -m papers.ledger`.  E1 to E16 all hold by a second program, which
+imports nothing of kvopt: [errata_alone.py](../papers/tests/errata_alone.py).
+"""
+_WIDTH = 104
+
+
+def _counts() -> str:
+    """Return the number of statements by paper and verdict."""
+    rows = [
+        [f"[{paper.letter}]({paper.letter.lower()}.md)"]
+        + [str(paper.counts()[verdict]) for verdict in VERDICTS]
+        for paper in papers().values()
+    ]
+    every = Counter(each.verdict for each in statements().values())
+    rows.append(["all", *(str(every[verdict]) for verdict in VERDICTS)])
+    return pipe_table(["paper", *VERDICTS], rows)
+
+
+def index_text() -> str:
+    """Return the first page of the ledger."""
+    refuted = [
+        [name, each.states, _links(each.errata, "../../docs/")]
+        for name, each in statements().items()
+        if each.verdict == "refuted"
+    ]
+    table = pipe_table(["statement", "states", "erratum"], refuted)
+    return f"{_INDEX}{_counts()}\n## What is refuted\n\n{table}"
+
+
+def paper_text(paper: Paper) -> str:
+    """Return the page of a paper."""
+    checked = sum(1 for each in paper.statement if each.check)
+    head = (
+        f"# {paper.letter}: what it states, and what is known of it\n\n"
+        f"`{paper.key}`, arXiv {paper.arxiv}: {paper.version}.  Of {len(paper.statement)} rows "
+        f'{checked} have a check that `python -m papers "{paper.letter} ..."` computes again.\n\n'
+    )
+    rows = [
+        [each.id, _states(each), f"**{each.verdict}**", _known(paper, each)]
+        for each in paper.statement
+    ]
+    return head + pipe_table(["statement", "states", "verdict", "known by"], rows)
+
+
+def _states(each: Statement) -> str:
+    return f"{each.states} *Assumes*: {each.assumes}" if each.assumes else each.states
+
+
+def _known(paper: Paper, each: Statement) -> str:
+    parts = [each.counterexample, each.evidence]
+    if each.page:
+        parts.append(f"[Its page](../{each.page}.md).")
+    if each.errata:
+        parts.append(f"Errata {_links(each.errata, '../../docs/')}.")
+    parts += [f"`{test}`" for test in each.tests]
+    if each.check:
+        parts.append(f'`python -m papers "{paper.letter} {each.id}"`')
+    return " ".join(part for part in parts if part)
+
+
+def _links(numbers: Iterable[str], folder: str) -> str:
+    return ", ".join(f"[{number}]({folder}errata.md)" for number in numbers)
+
+
+def errata_text() -> str:
+    """Return the page of the errata."""
+    return "\n".join([_ERRATA, "\n".join(_item(each) for each in errata().values())])
+
+
+def _item(item: Erratum) -> str:
+    """Return an item: what is printed, why it fails, and the rows that it is about."""
+    about = {name: each for name, each in statements().items() if item.number in each.errata}
+    parts: list[tuple[str, str]] = []
+    text = item.text
+    if item.number.startswith("E") and "**Printed**" not in text:
+        said = " ".join(dict.fromkeys(each.states for each in about.values()))
+        text = "\n".join([*_bullets([("Printed", said)]), text])
+    shown = list(
+        dict.fromkeys(each.counterexample for each in about.values() if each.counterexample)
+    )
+    if shown and item.number.startswith("E"):
+        parts.append(("Smallest instance", " ".join(shown).replace("](../../", "](../")))
+    verdicts = "; ".join(f"{name} *{each.verdict}*" for name, each in about.items())
+    parts.append(("Verdict", f"{verdicts} ([ledger](../papers/ledger/README.md))"))
+    parts.append(("Test", ", ".join(f"`{test}`" for test in item.tests)))
+    if item.text.startswith("- "):
+        return "\n".join([f"## {item.number}. {item.title}\n", text, *_bullets(parts), ""])
+    plain = [_filled(f"**{word}**: {said}") for word, said in parts]
+    return "\n".join([f"## {item.number}. {item.title}\n", text, "", "\\\n".join(plain), ""])
+
+
+def _bullets(parts: Sequence[tuple[str, str]]) -> list[str]:
+    return [_filled(f"- **{word}**: {said}", "  ") for word, said in parts]
+
+
+def _filled(text: str, indent: str = "") -> str:
+    """Return a text in lines, which break at blanks alone."""
+    return fill(
+        text, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )

@@ -1,0 +1,183 @@
+"""C figure 3: the ratio of A_min for geometric outputs."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pandas as pd
+
+from papers.curves import draw_points, plain_table
+from papers.drawn import among, of_instances, ratios
+from papers.latency import Figure, latency_ratio
+from papers.ledger.chen import geometric, stated_ratio
+from papers.page import Finding, Page, Part, either
+from papers.span import Span, at_least, at_most, exactly, near
+from reports.figures.style import drawing, styles
+from reports.table import Table
+
+#: p of the rows; q = 1 − p.
+PS = (0.5, 0.2, 0.1, 0.05, 0.02)
+_UPPER = 800
+_CLOSE = 0.05
+_LEMMA_1 = (
+    "The curve is Lemma 2's quotient, which does not hold (errata E16): Lemma 1 miscounts "
+    "cancelled requests.  Where fewer are, long requests get in the way of short ones, which is "
+    "worse, and less work is thrown away, which is better.  For q near 1, n is 5 M only."
+)
+_FLAT = (
+    "Beyond some q our ratios stay about level or fall; M and n may be too small for such outputs."
+)
+_KINDS = {"geometric": (False, 1.7, "1.7"), "weighted": (True, 14 / 9, "1.56")}
+
+
+def theorem_8(p: float) -> float:
+    """Return the closed form for LG(p)."""
+    q = 1 - p
+    above = (1 + q) ** 2 * (1 + 3 * q + 6 * q**2 + 3 * q**3 + q**4)
+    return above / (1 + 2 * q + 11 * q**2 + 8 * q**3 + 11 * q**4 + 2 * q**5 + q**6)
+
+
+def stated(p: float, section: str) -> float:
+    """Return what the figure draws: Lemma 2's quotient."""
+    return stated_ratio(geometric(p, _UPPER, weighted=_KINDS[section][0]))
+
+
+def _closed_form(rows: pd.DataFrame) -> Span:
+    """Return the largest error of Theorem 8's closed form against the sums."""
+    del rows
+    errors = (abs(theorem_8(p) / stated(p, "weighted") - 1) for p in PS)
+    return exactly(100 * max(errors))
+
+
+def _at(p: float) -> Figure:
+    return among(latency_ratio("a-min", "h-sf"), p=p)
+
+
+def largest(rows: pd.DataFrame) -> Span | None:
+    """Return the largest mean ratio of A_min to H-SF over q."""
+    found = ratios(rows, "a-min", "h-sf")
+    by_p = found.groupby(of_instances(rows, "p", found)).mean()
+    return exactly(float(by_p.max())) if len(by_p) else None
+
+
+def least_step(rows: pd.DataFrame) -> Span | None:
+    """Return the least quotient of a mean ratio over that of the next smaller q."""
+    spans = [_at(p)(rows) for p in PS]
+    means = [span.value for span in spans if span is not None and span.value is not None]
+    if len(means) < len(PS):
+        return None
+    return exactly(min(after / before for before, after in pairwise(means)))
+
+
+def _findings(section: str) -> tuple[Finding, ...]:
+    _, bound, printed = _KINDS[section]
+    return (
+        *(
+            Finding(
+                claim=f"q = {1 - p:g}: A_min over H-SF, mean quotient",
+                paper=f"{stated(p, section):.3f}",
+                figure=_at(p),
+                holds=near(stated(p, section), _CLOSE),
+                reasons=either(_LEMMA_1),
+            )
+            for p in PS
+        ),
+        Finding(
+            claim="the ratio is bounded: the largest mean over q",
+            paper=f"{printed} at most",
+            figure=largest,
+            holds=at_most(bound),
+            reasons={"not reproduced": _LEMMA_1},
+        ),
+        Finding(
+            claim="the ratio increases with q: the least quotient of one q over the one before",
+            paper="above 1",
+            figure=least_step,
+            holds=at_least(1),
+            reasons={"not reproduced": _FLAT},
+        ),
+    )
+
+
+def table(rows: pd.DataFrame) -> Table:
+    """Return stated and measured ratios by q."""
+    section = str(rows["section"].iloc[0])
+    found = ratios(rows, "a-min", "h-sf")
+    keyed = of_instances(rows, "p", found)
+    lines = [
+        [1 - p, stated(p, section), *found[keyed == p].agg(["mean", "min", "max"])] for p in PS
+    ]
+    keys = ["q", "stated", "our mean", "least", "largest"]
+    return plain_table(section, "Ratios by q", "Ratios to H-SF, over the draws.", keys, lines, {})
+
+
+def figure(rows: pd.DataFrame) -> str:
+    """Draw both panels: the stated curve against q, and every measured ratio."""
+    looks = list(styles(["stated", "ours"]).values())
+    with drawing(9, 3.6) as made:
+        grid = made.figure.subplots(1, 2, sharey=True)
+        for axes, section, title in zip(grid, _KINDS, ("G(p)", "LG(p)"), strict=True):
+            curve = [1 - step / 50 for step in range(49, 0, -1)]
+            axes.plot(curve, [stated(1 - q, section) for q in curve], label="stated", **looks[0])
+            own = rows[rows["section"] == section]
+            found = ratios(own, "a-min", "h-sf")
+            measured = 1 - of_instances(own, "p", found)
+            draw_points(axes, measured, found, looks[1]["color"], "our A_min")
+            axes.set_title(title, loc="left")
+            axes.set_xlabel("q = 1 − p")
+        grid[0].set_ylabel("TEL over that of H-SF")
+        grid[0].legend()
+    return made.svg
+
+
+PAGE = Page(
+    slug="c-fig-3",
+    title="C figure 3: A_min on geometric outputs",
+    source="C (chen2025) sections 5.2 and 5.3, Theorem 8, figure 3; errata E16.",
+    experiment="Outputs follow G(p), or LG(p) that weighs each length by itself; the ratio of "
+    "A_min to H-SF as M and n grow is drawn against q = 1 − p.",
+    settings=(
+        ("what is drawn", "the formula; A_min is not run", "the formula, and runs"),
+        ("u", "→ ∞", f"{_UPPER} tokens"),
+        ("M and n", "→ ∞", "4,000 tokens; 20,000 or 40,000 requests"),
+        ("prompts", "none", "none"),
+        ("runs", "", "3 draws"),
+    ),
+    tolerances=(
+        (
+            "5 % around a stated limit",
+            "as on the page of figure 1; near the edge the page's own figures show by how much",
+        ),
+        ("0.1 % for equal formulas", "rounding of long sums in floating point"),
+    ),
+    figure=figure,
+    caption="Lines are Lemma 2's quotient, points our draws.",
+    parts=(
+        Part(
+            "G(p)",
+            "reproduction",
+            "Ties are drawn anew, as the paper says.",
+            ("geometric",),
+            _findings("geometric"),
+            (table,),
+        ),
+        Part(
+            "LG(p)",
+            "reproduction",
+            "Ties are drawn anew, as the paper says.",
+            ("weighted",),
+            (
+                *_findings("weighted"),
+                Finding(
+                    claim="Theorem 8's closed form is Lemma 2's quotient: its largest error",
+                    paper="0",
+                    figure=_closed_form,
+                    holds=at_most(0.1),
+                    digits=3,
+                    unit="%",
+                ),
+            ),
+            (table,),
+        ),
+    ),
+)

@@ -1,0 +1,239 @@
+"""C figures 5 to 7: mean latency with three kinds of predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from papers.curves import draw_curves, latency_table
+from papers.drawn import among
+from papers.latency import latency_ratio
+from papers.page import Finding, Page, Part, either
+from papers.pages.j2_table_1 import LAW
+from papers.span import Span, at_least, at_most, near
+from reports.figures.style import drawing
+from reports.table import Table
+
+MOST = 2000
+_H = "h-sf"
+PREDICTIONS = {
+    "interval(1,1000)": "[1, 1000]",
+    "bins(100)": "bins of 100",
+    "relative(0.1)": "x = 0.1",
+    "relative(0.95)": "x = 0.95",
+    "relative(0.99)": "x = 0.99",
+}
+_ONE, _BINS, *_RELATIVE = PREDICTIONS
+#: What "nearly identical", "close" and "well" are taken for; what "significantly"; what "nearly".
+_CLOSE, _CLEAR, _NEARLY = 0.1, 0.1, 0.2
+
+_NOT_AS_MUCH = (
+    "With [1, 1000] all requests look alike until they are cancelled, so their order is random at "
+    "first, and where what completes leaves room no request is cancelled and nothing is learned "
+    "(errata E16).  Beside A_max, at seven times H-SF, it looks "
+    "near."
+)
+_RELATIVE_BOUND = (
+    "With x near 1 the lower end is near 0 and orders nothing: 1 to 5 % of the output.  What "
+    "errata E16 says of one interval holds here, too."
+)
+_AT_THE_EDGE = "The mean is within 10 %, and some draws are not."
+_BY_UPPER = (
+    "By upper ends A_max is nearly shortest first for any x, as (1 + x)o grows with o, while lower "
+    "ends near 0 order little for A_min.  With the random order these come out, and A_max does not "
+    "perform well with x = 0.1: no reading has all of figure 7."
+)
+_HALF = (
+    "Here it falls to less than a third.  The worse A_max is with [1, 1000], where 16 requests "
+    "fit, the more bins bring; how the paper's latencies scale is not to be read from the text."
+)
+_RANDOM = (
+    "A_max draws its order at random, as its Algorithm 1 says for requests that are alike; precise "
+    "upper ends then save memory and order nothing."
+)
+_NO_NUMBER = "curves only"
+
+
+def _over(method: str, other: str, holds: Span, claim: str, reason: str = "") -> Finding:
+    return Finding(
+        claim=f"{claim}: mean quotient of latencies at {MOST:,} requests",
+        paper=_NO_NUMBER,
+        figure=among(latency_ratio(method, other), n=MOST),
+        holds=holds,
+        reasons=either(reason) if reason else {},
+    )
+
+
+def _a_min() -> tuple[Finding, ...]:
+    near_best = at_most(1 + _CLOSE)
+    names = {name: f"a-min with {name}" for name in PREDICTIONS}
+    wanted = (
+        (_ONE, "figure 5: A_min with [1, 1000] is nearly identical to H-SF", _NOT_AS_MUCH),
+        (_BINS, "figure 6: A_min with bins is close to H-SF", _AT_THE_EDGE),
+        (_RELATIVE[0], "figure 7: A_min with x = 0.1 performs well", _AT_THE_EDGE),
+        (_RELATIVE[1], "figure 7: A_min with x = 0.95 stays close to H-SF", _RELATIVE_BOUND),
+        (_RELATIVE[2], "figure 7: A_min with x = 0.99 stays close to H-SF", _RELATIVE_BOUND),
+    )
+    claim = "figure 6: bins are better for A_min than [1, 1000]"
+    return (
+        *(
+            _over(names[name], _H, near_best, f"{text} (within 10 %)", reason)
+            for name, text, reason in wanted
+        ),
+        _over(names[_BINS], names[_ONE], at_most(1), claim),
+    )
+
+
+def _a_max(name: str, reason: str) -> tuple[Finding, ...]:
+    one = f"a-max with {_ONE}"
+    names = {each: f"{name} with {each}" for each in PREDICTIONS}
+    return (
+        _over(one, _H, at_least(2), "figure 5: A_max with [1, 1000] is far above H-SF (twice)"),
+        _over(
+            names[_BINS],
+            one,
+            near(0.5, _NEARLY),
+            "figure 6: bins nearly halve A_max (0.4 to 0.6)",
+            _HALF,
+        ),
+        _over(
+            names[_RELATIVE[0]],
+            _H,
+            at_most(1 + _CLOSE),
+            "figure 7: A_max with x = 0.1 performs well (within 10 % of H-SF)",
+            reason,
+        ),
+        *(
+            _over(
+                names[each],
+                names[_RELATIVE[0]],
+                at_least(1 + _CLEAR),
+                f"figure 7: A_max with "
+                f"{PREDICTIONS[each]} is significantly worse (10 %) than with x = 0.1",
+                reason,
+            )
+            for each in _RELATIVE[1:]
+        ),
+        *(
+            _over(
+                names[each],
+                f"a-min with {each}",
+                at_least(1),
+                f"figure 7: A_max is worse than A_min with {PREDICTIONS[each]}",
+                reason,
+            )
+            for each in _RELATIVE[1:]
+        ),
+    )
+
+
+def _labels(prefix: str, label: str) -> dict[str, str]:
+    return {f"{prefix} with {name}": f"{label}, {told}" for name, told in PREDICTIONS.items()}
+
+
+_MIN_LABELS = {_H: "H-SF"} | _labels("a-min", "A_min")
+_MAX_LABELS = {_H: "H-SF"} | _labels("a-max", "A_max")
+_UPPER_LABELS = {
+    _H: "H-SF",
+    **{
+        f"a-max(order=upper) with {name}": f"A_max by upper ends, {told}"
+        for name, told in PREDICTIONS.items()
+        if name != _ONE
+    },
+}
+
+
+def _table(labels: dict[str, str]) -> tuple[Callable[[pd.DataFrame], Table], ...]:
+    def table(rows: pd.DataFrame) -> Table:
+        return latency_table(rows, labels)
+
+    return (table,)
+
+
+def figure(rows: pd.DataFrame) -> str:
+    """Draw a panel for each figure of the paper."""
+    panels = (
+        ("figure 5: [1, 1000]", [_ONE]),
+        ("figure 6: bins of 100", [_BINS]),
+        ("figure 7: relative", [_RELATIVE[0], _RELATIVE[2]]),
+    )
+    every = _MIN_LABELS | _MAX_LABELS | _UPPER_LABELS
+    with drawing(12, 5.4) as made:
+        grid = made.figure.subplots(1, len(panels))
+        for axes, (title, names) in zip(grid, panels, strict=True):
+            of = [name for name in every if any(name.endswith(each) for each in names)]
+            shown = {name: every[name] for name in (_H, *of)}
+            draw_curves(axes, rows, shown)
+            axes.set_title(title, loc="left")
+        grid[0].set_ylabel("mean latency (s)")
+    return made.svg
+
+
+PAGE = Page(
+    slug="c-fig-5-7",
+    title="C figures 5 to 7: mean latency with three kinds of predictions",
+    source="C (chen2025) section 6, figures 5 to 7.",
+    experiment="A simulated Llama-2-70B with two A100 serves up to 2,000 conversations by A_max "
+    "and A_min, that know an interval for each output: one for all, bins of 100, or [(1 − x)o, "
+    "(1 + x)o]; H-SF, that knows the outputs, stands beside them.",
+    settings=(
+        (
+            "requests",
+            "200, 400, .., 2,000 of LMSYS conversations",
+            "family `chat`: gamma laws with the published means, variances and ranges; 200, "
+            "1,000, 2,000",
+        ),
+        LAW,
+        ("arrivals", "all at 0", "the same"),
+        ("memory", "not stated", "16,492 tokens, as in J2 and W"),
+        (
+            "batch time",
+            "Vidur's linear regression, configuration not stated",
+            "`llama2-70b-2xa100`, fitted to Vidur's profiles",
+        ),
+        (
+            "x",
+            "0.1, 0.95, 0.99; the text says both that larger is better and worse",
+            "larger is less precise (errata E9)",
+        ),
+        ("runs", "not stated", "5 draws, one seed of the policies each"),
+    ),
+    tolerances=(
+        (
+            "10 % for nearly identical, close, well and significantly",
+            "curves without numbers, and words: our judgement",
+        ),
+        ("a factor of 2 for far above", "our judgement; the figure is near 7"),
+        ("0.4 to 0.6 for nearly halved", "our judgement"),
+    ),
+    figure=figure,
+    caption="Means over draws.  C's figures print no numbers, so there is no curve of its own.",
+    parts=(
+        Part(
+            "A_min",
+            "reproduction",
+            "Ties are drawn anew, as the paper says.",
+            ("seconds",),
+            _a_min(),
+            _table(_MIN_LABELS),
+        ),
+        Part(
+            "A_max in random order",
+            "reproduction",
+            "As Algorithm 1 says for one interval.",
+            ("seconds",),
+            _a_max("a-max", _RANDOM),
+            _table(_MAX_LABELS),
+        ),
+        Part(
+            "A_max by upper ends",
+            "other reading",
+            "The paper's algorithm is stated for one interval.  Where intervals differ, a largest "
+            "set takes the smallest upper ends first; with [1, 1000] it is the same as above.",
+            ("seconds",),
+            _a_max("a-max(order=upper)", _BY_UPPER),
+            _table(_UPPER_LABELS),
+        ),
+    ),
+)

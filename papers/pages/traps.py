@@ -1,0 +1,149 @@
+"""Instances on which a policy is provably bad: the ratio as M grows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from papers.curves import plain_table
+from papers.latency import Figure, named
+from papers.page import Finding, Page, Part
+from papers.span import Span, at_least, exactly, near
+from reports.figures.style import drawing, styles
+from reports.table import Table
+
+_BEST = "svf"
+#: Policy, family and growth of its number of requests in M, by the curve's name.
+_CURVES = {
+    "MC-SF, W Theorem 2.1": ("mc-sf", "mcsf-trap", ""),
+    "smallest s + o, W Theorem 8.2 as printed": ("mc-sf-total", "total-trap", "1.5"),
+    "the same with M^1.25 requests": ("mc-sf-total", "total-trap", "1.25"),
+}
+_PRINTED, _MENDED = list(_CURVES)[1:]
+_E6 = "Errata E6: as printed the ratio tends to 3; with M^1.25 requests it grows."
+_E19 = "Errata E19: the algebra of the printed quotient fails."
+
+
+def _tel(rows: pd.DataFrame, method: str) -> pd.Series:
+    """Return TEL by memory; seeds are averaged."""
+    own = rows[rows["method"] == named(method)]
+    found: pd.Series = own["tel"].astype(float).groupby(own["memory"].astype(int)).mean()
+    return found
+
+
+def ratios(rows: pd.DataFrame, curve: str) -> pd.Series:
+    """Return a policy's TEL over that of the smallest volume first, by memory."""
+    method, family, growth = _CURVES[curve]
+    own = rows[rows["family"] == family]
+    told = own["instance"].astype(str).str.extract(r"_growth([\d.]+)", expand=False)
+    own = own[told.fillna("1.5").eq(growth)] if growth else own
+    return (_tel(own, method) / _tel(own, _BEST)).dropna()
+
+
+def _of(curve: str, take: Callable[[pd.Series], float]) -> Figure:
+    def figure(rows: pd.DataFrame) -> Span | None:
+        found = ratios(rows, curve)
+        return exactly(float(take(found))) if len(found) > 1 else None
+
+    return figure
+
+
+def _example(method: str) -> Figure:
+    def figure(rows: pd.DataFrame) -> Span | None:
+        found = _tel(rows[rows["instance"] == "example_3_1"], method)
+        return exactly(float(found.iloc[0])) if len(found) else None
+
+    return figure
+
+
+def _over_stated(rows: pd.DataFrame) -> Span | None:
+    """Return the least of A_max's ratio to H-SF over the stated one, α = 2/u."""
+    upper = rows["instance"].astype(str).str.extract(r"_upper(\d+)", expand=False).astype(float)
+    own = rows.assign(memory=upper)[upper.notna()] if len(rows) else rows
+    found = (_tel(own, "a-max") / _tel(own, "h-sf")).dropna() if len(own) else pd.Series()
+    stated = [u / 2 * (1 + (u / 2) ** 0.5) / 2 for u in found.index]
+    return exactly(float((found / stated).min())) if len(found) else None
+
+
+_FINDINGS = (
+    Finding("W Example 3.1: MC-SF", "64", _example("mc-sf"), near(64, 0), digits=0),
+    Finding("W Example 3.1: Sorted-F", "45", _example("sorted-f-swap"), near(45, 0), digits=0),
+    Finding(
+        "W Theorem 2.1: MC-SF over smallest volume, at the largest M over that at M = 16",
+        "grows without end",
+        _of(next(iter(_CURVES)), lambda found: found.iloc[-1] / found.iloc[0]),
+        at_least(1.01),
+    ),
+    Finding(
+        "W Theorem 8.2 as printed: the ratio over 2/3·√M, the least over M",
+        "1 at least",
+        _of(_PRINTED, lambda found: min(found / (2 / 3 * found.index.to_numpy() ** 0.5))),
+        at_least(1),
+        reasons={"not reproduced": _E6},
+    ),
+    Finding(
+        "W Theorem 8.2 with M^1.25 requests: at the largest M over that at M = 16",
+        "grows without end",
+        _of(_MENDED, lambda found: found.iloc[-1] / found.iloc[0]),
+        at_least(1.01),
+    ),
+)
+_A_MAX = Finding(
+    "C Theorem 2: A_max over H-SF, over (1/α)(1 + 1/√α)/2, the least over u",
+    "1 at least",
+    _over_stated,
+    at_least(1),
+    reasons={"not reproduced": _E19},
+)
+
+
+def table(rows: pd.DataFrame) -> Table:
+    """Return TEL of each policy by instance (rounds)."""
+    frame = rows.pivot_table(index=["instance", "memory", "n"], columns="method", values="tel")
+    frame = frame.reset_index().rename_axis(None, axis=1).sort_values(["instance", "memory"])
+    return plain_table(
+        "tels", "TEL", "Rounds.", list(frame), frame, {"text": ["instance"]}, other="count"
+    )
+
+
+def figure(rows: pd.DataFrame) -> str:
+    """Draw each ratio against M."""
+    with drawing(7, 4) as made:
+        axes = made.figure.subplots()
+        for (name, look), marker in zip(styles(list(_CURVES)).items(), "osD", strict=True):
+            found = ratios(rows, name)
+            axes.plot(found.index, found, marker=marker, ms=4, label=name, **look)
+        axes.set_xscale("log")
+        axes.set_xlabel("M (tokens)")
+        axes.set_ylabel("TEL over smallest volume first")
+        axes.set_ylim(bottom=0)
+        axes.legend()
+    return made.svg
+
+
+PAGE = Page(
+    slug="traps",
+    title="Traps: instances on which a policy is provably bad",
+    source="W (wang2025) Theorems 2.1 and 8.2 and Example 3.1, C (chen2025) Theorem 2.",
+    experiment="Constructions on which a policy's ratio to the optimum grows with M, or with the "
+    "width of its predictions.",
+    settings=(
+        ("instances", "of the proofs", "the same, at several M"),
+        ("compared with", "the optimum, or H-SF", "smallest volume first, or H-SF"),
+        ("unit", "rounds", "rounds"),
+    ),
+    figure=figure,
+    caption="Ratios to a schedule that passed the checker: the ratio to the optimum is no smaller.",
+    parts=(
+        Part(
+            "Orders",
+            "reproduction",
+            "Every policy at its defaults.",
+            ("order",),
+            _FINDINGS,
+            (table,),
+        ),
+        Part("Wide predictions", "reproduction", "Five orders a point.", ("amax",), (_A_MAX,)),
+    ),
+)

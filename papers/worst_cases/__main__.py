@@ -1,0 +1,60 @@
+"""Command: exact worst ratios on small instances, ``python -m papers.worst_cases``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from instances.worst_cases import ROWS, read_rows, rows_text
+from papers.worst_cases.page import figures, page_text
+from papers.worst_cases.search import worst
+from support.checkout import require_checkout
+from support.command import CHECK_OPTION, QUIET_OPTION, Command, Options, option
+from support.committed import regenerate
+from support.jsonfile import write_text
+from support.usage import UsageError
+
+_PROGRAM = "python -m papers.worst_cases"
+FOLDER = Path(__file__).parent
+
+
+def _size(text: str) -> tuple[int, int, int]:
+    parts = text.split(",")
+    if len(parts) not in (2, 3) or not all(p.isdecimal() and 1 <= int(p) <= 9 for p in parts):
+        raise ValueError(f"expected n,M or n,M,LATEST of 1 to 9 each, found {text!r}")
+    n, memory, latest = map(int, [*parts, "0"][:3])
+    return n, memory, latest
+
+
+@click.command(_PROGRAM, cls=Command, examples=("--check", "--run 3,5"))
+@option(
+    "--run",
+    type=_size,
+    metavar="N,M[,LATEST]",
+    help="go through all instances of this size, which arrive at 0 or up to round LATEST",
+)
+@CHECK_OPTION
+@QUIET_OPTION
+def main(options: Options) -> int:
+    """Write the page of the exact worst ratios from the committed rows."""
+    if options.run and options.check:
+        raise UsageError("--run: not allowed with --check")
+    rows = read_rows()
+    if options.run:
+        require_checkout("--check writes nothing")
+        rows = [row for row in rows if row.size != options.run] + worst(*options.run)
+        write_text(ROWS, rows_text(rows))
+    if not options.check:
+        for slug, svg in figures(rows).items():
+            write_text(FOLDER / f"{slug}.svg", svg)
+    # A figure is only looked for: its text depends on the drawing library's version.
+    drawn = {path: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.svg")}
+    files = {FOLDER / "README.md": page_text(rows)} | drawn
+    present = [*FOLDER.glob("*.md"), *FOLDER.glob("*.svg")]
+    return regenerate(_PROGRAM, files, present, check=options.check)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

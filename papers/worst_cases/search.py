@@ -1,0 +1,117 @@
+"""All instances of a size: the optimum of each, and each policy's TEL.
+
+A size is a number of requests, a memory and a latest arrival; an instance is a multiset of
+requests (a, s, o) with s ≥ 0, o ≥ 1, s + o ≤ M, of which the first arrives at 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import combinations_with_replacement, permutations
+
+from heuristics.policy import AdvisedPolicy
+from heuristics.registry import policies
+from heuristics.simulator import run_policy
+from instances.worst_cases import Triple, Worst
+from papers.ledger.shown import arriving
+
+#: Policies that know the outputs, draw nothing, and differ from one another.
+POLICIES = (
+    "fcfs",
+    "mc-sf",
+    "mc-sf-first-fit",
+    "mc-sf-total",
+    "output-peak",
+    "sorted-f-dp",
+    "sorted-f-exact",
+    "sorted-f-swap",
+    "svf",
+    "svf-1bit",
+    "svf-first-fit",
+    "wait",
+)
+#: A policy that makes the same schedules, by the name of the other.
+SAME = {"h-sf": "mc-sf", "mc-benchmark": "fcfs"}
+#: Above every TEL of small instances: nothing that waits may start any more at this round.
+_NEVER = 10**9
+
+
+def left_out() -> dict[str, str]:
+    """Return why each other policy has no exact worst case here, by name."""
+    return {name: _reason(name) for name in policies() if name not in POLICIES}
+
+
+def _reason(name: str) -> str:
+    policy = policies()[name]
+    if name in SAME:
+        return f"makes the schedules of `{SAME[name]}`"
+    if isinstance(policy, AdvisedPolicy):
+        return "follows one of several optimal solutions of an LP relaxation"
+    if getattr(policy, "keeps_tokens", False):
+        return "keeps tokens over evictions, an easier problem with another optimum"
+    if policy.randomised:
+        return "draws: its TEL is a mean over seeds"
+    if not policy.clairvoyant:
+        return "does not know the outputs: its TEL depends on the predictions, or has no end"
+    return "not gone through yet"
+
+
+def multisets(n: int, memory: int, latest: int = 0) -> Iterator[tuple[Triple, ...]]:
+    """Return all instances of n requests, up to their order; the first arrives at 0."""
+    kinds = [
+        (a, s, o)
+        for a in range(latest + 1)
+        for s in range(memory)
+        for o in range(1, memory - s + 1)
+    ]
+    return (found for found in combinations_with_replacement(kinds, n) if found[0][0] == 0)
+
+
+def optimum(requests: Sequence[Triple], memory: int) -> int:
+    """Return the least TEL (rounds), by dynamic programming.
+
+    The state is the round, what waits, and the tokens that those that run will hold at each later
+    time.  At a round a request that has arrived starts, which costs its output, or the round
+    passes, which costs one for each that has arrived and waits.  Requests that start at one round
+    do so in the order of the list.  Where all have arrived the round does not matter; where none
+    runs then, one of those that wait may start now: to wait would shift all that follows.
+    """
+    last = max(arrival for arrival, _, _ in requests)
+
+    @cache
+    def least(now: int, waiting: tuple[Triple, ...], held: tuple[int, ...], first: int) -> int:
+        if not waiting:
+            return 0
+        arrived = sum(arrival <= now for arrival, _, _ in waiting)
+        later = min(now + 1, last)
+        passes = held or arrived < len(waiting)
+        found = [arrived + least(later, waiting, held[1:], 0)] if passes else []
+        for place in range(first, len(waiting)):
+            a, s, o = waiting[place]
+            if a > now or (place > first and waiting[place] == waiting[place - 1]):
+                continue
+            length = max(len(held), o)
+            after = [*held, *[0] * (length - len(held))]
+            after[:o] = [tokens + s + j for j, tokens in enumerate(after[:o], 1)]
+            if max(after) <= memory:
+                left = waiting[:place] + waiting[place + 1 :]
+                found.append(o + least(now, left, tuple(after), place))
+        return min(found, default=_NEVER)
+
+    return least(0, tuple(sorted(requests)), (), 0)
+
+
+def worst(n: int, memory: int, latest: int = 0) -> list[Worst]:
+    """Return the worst of each policy, over all orders of the requests; the first among equals."""
+    found: dict[str, Worst] = {}
+    for requests in multisets(n, memory, latest):
+        least = optimum(requests, memory)
+        for order in dict.fromkeys(permutations(requests)):
+            instance = arriving(memory, order)
+            for name in POLICIES:
+                tel = run_policy(policies()[name], instance).tel
+                best = found.get(name)
+                if best is None or tel * best.optimum > best.tel * least:
+                    found[name] = Worst(name, n, memory, latest, tel, least, order)
+    return list(found.values())
