@@ -13,8 +13,8 @@ from typing import Any
 
 import psutil
 
+from support.called import own_command
 from support.checkout import CHECKOUT, ROOT
-from support.masking import own_command
 
 
 def provenance(**of_run: Any) -> dict[str, Any]:

@@ -362,10 +362,7 @@ STATED = {
         "a line every five seconds",
         "Up to R = 10,000 (GLPK 1,000)",
     ),
-    "docs/sweeps.md": (
-        "spaces in a password are written %40 %3A %2F %20",
-        "more than 10,000 files or 1 GB",
-    ),
+    "docs/sweeps.md": ("more than 10,000 files or 1 GB",),
     "docs/traces.md": ("a line of more than 100,000 characters",),
 }
 
