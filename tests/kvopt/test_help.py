@@ -41,7 +41,6 @@ _MODULES = (
     "reports.nightly.__main__",
     "reports.pictures.__main__",
     "schedules.schema",
-    "tests.attack.__main__",
 )
 _MAINS = [import_module(name).main for name in _MODULES]
 _ALL: dict[str, Command] = {
