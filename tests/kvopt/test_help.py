@@ -41,6 +41,7 @@ _MODULES = (
     "reports.nightly.__main__",
     "reports.pictures.__main__",
     "schedules.schema",
+    "tools.attack.__main__",
 )
 _MAINS = [import_module(name).main for name in _MODULES]
 _ALL: dict[str, Command] = {
