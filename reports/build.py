@@ -24,7 +24,6 @@ from kvopt.store.location import store_files
 from reports import html, readme
 from reports.exports import exports
 from reports.figures.ecdf import ecdf_figure
-from reports.figures.growth import growth_figure
 from reports.figures.heat import HEAT_NOTE, heat_figure
 from reports.figures.over_time import over_time_figure
 from reports.figures.parameter import parameter_figure
@@ -43,7 +42,6 @@ from reports.rows import prepare
 from reports.table import Table
 from reports.tables import (
     gaps,
-    growth,
     known,
     machines,
     profiles,
@@ -174,7 +172,8 @@ def texts(report: Report) -> dict[str, str]:
     files = {"README.md": readme.overview(report), "index.html": html.index_page(report)}
     for part in report.parts:
         if isinstance(part, Table):
-            files[f"tables/{part.slug}.md"] = readme.table_page(part)
+            if readme.has_page(part):
+                files[f"tables/{part.slug}.md"] = readme.table_page(part)
         else:
             files[f"figures/{part.slug}.svg"] = part.svg
     for page in telling(report.pages, "pages of instances written as Markdown and HTML"):
@@ -219,7 +218,6 @@ def _made(unit: Unit, names: Mapping[str, str]) -> Iterator[Table | Figure | Non
     """Yield what takes means over a unit's runs, each made when its turn is."""
     scheduled, averaged, given = unit.scheduled, unit.averaged, unit.given
     constructed = frozenset(unit.rows.loc[unit.rows["known_optimum"].notna(), "id"])
-    series = growth.series_of(averaged)
     tel, seconds = profiles.tel_costs(unit.judged), profiles.time_costs(scheduled)
     yield from leaderboards(unit.judged)
     yield _figure("gap-map", "Mean gap at a glance", HEAT_NOTE, lambda: heat_figure(averaged))
@@ -233,11 +231,6 @@ def _made(unit: Unit, names: Mapping[str, str]) -> Iterator[Table | Figure | Non
     )
     yield ratios.competitive_ratios(averaged)
     yield known.known_optima(averaged, constructed)
-    yield _figure(
-        "trap-growth", "Ratio against M on the traps", _GROWTH, lambda: growth_figure(series)
-    )
-    yield growth.exponents(series)
-    yield growth.ratios_by_size(series)
     yield gaps.gaps_to_optimum(scheduled, engines=True)
     yield gaps.gaps_to_bounds(scheduled, engines=True)
     yield known.known_optima(averaged, constructed, engines=True)
@@ -269,10 +262,6 @@ _SWEPT = (
     "or more, over the instances that all of them were run on; a run without a schedule counts as "
     "100 %. A line is a family, or a policy where several have the parameter. Bars: standard "
     "deviation of the mean over the seeds."
-)
-_GROWTH = (
-    "The policies that each trap hurts most by name, all others grey. A point is TEL / OPT; where "
-    "OPT is open, a bar from TEL / UB to TEL / LB, in which it lies."
 )
 _TIME = (
     "Mean over the runs of each solver, a run without a schedule so far counting as 100 %. Left "

@@ -63,6 +63,9 @@ def origin(rows: pd.DataFrame, what: str = "Rows") -> Sentence:
         *_listed("; Python ", rows["python"]),
         *_listed("; ", (each for each in rows["solver"] if re.search(r"\d", each))),
     ]
+    named = int(rows["git_commit"].ne("").sum())
+    if 0 < named < len(rows):
+        parts.insert(0, f"; {len(rows) - named:,} without a commit")
     hours = float(rows["total_seconds"].fillna(0).sum()) / 3600
     return Sentence((f"{what}: {len(rows):,}", *parts, f"; {hours:.1f} hours in all."))
 

@@ -10,13 +10,10 @@ Performance profiles are those of Dolan & Moré (2002), the shifted geometric me
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-#: Different sizes below which no exponent is fitted: two always lie on a line.
-LEAST_SIZES = 3
 #: Shift of times, seconds: runs of an instant then do not decide the mean.  Mittelmann shifts by
 #: 10 s under limits of hours; the limits here are of seconds and minutes.
 SHIFT_SECONDS = 1.0
@@ -102,35 +99,6 @@ def profile(ratios: pd.DataFrame, taus: Sequence[float]) -> pd.DataFrame:
 def _widened(taus: Sequence[float]) -> np.ndarray:
     # A ratio is a rounded quotient: 1.1 may be computed as slightly more.
     return np.asarray(taus, dtype=float) * (1 + 1e-12)
-
-
-class Fit(NamedTuple):
-    """ratio ≈ c · size^exponent; ``r_squared`` is the share of the logarithms' variance."""
-
-    exponent: float
-    r_squared: float
-
-
-def fit_exponent(sizes: pd.Series, ratios: pd.Series) -> Fit | None:
-    """Return the slope of log(ratio) on log(size), None for fewer than three different sizes.
-
-    Parameters
-    ----------
-    sizes
-        Tokens or requests, positive.
-    ratios
-        Positive; missing ones are left out.
-    """
-    pairs = pd.DataFrame({"size": sizes.astype(float), "ratio": ratios.astype(float)}).dropna()
-    pairs = pairs[(pairs["size"] > 0) & (pairs["ratio"] > 0) & np.isfinite(pairs["ratio"])]
-    if pairs["size"].nunique() < LEAST_SIZES:
-        return None
-    x, y = np.log(pairs["size"].to_numpy()), np.log(pairs["ratio"].to_numpy())
-    slope, intercept = np.polyfit(x, y, 1)
-    total = float(((y - y.mean()) ** 2).sum())
-    left = float(((y - slope * x - intercept) ** 2).sum())
-    # A ratio that does not change at all is explained in full.
-    return Fit(float(slope), 1.0 if total < 1e-18 else 1.0 - left / total)
 
 
 def primal_steps(incumbents: pd.DataFrame, references: pd.Series) -> pd.DataFrame:

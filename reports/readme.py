@@ -8,7 +8,9 @@ from reports.markdown import code, table_text
 from reports.pages.instance import InstancePage
 from reports.parts import Figure, Report
 from reports.table import Table
+from reports.tables.runs import RUNS
 from reports.verdict import Sentence
+from support.text import counted
 
 #: Tables up to this many lines stand in the overview, all others in their own file only.
 _SHORT = 30
@@ -40,6 +42,9 @@ def overview(report: Report) -> str:
 def _part_text(part: Table | Figure) -> str:
     if not isinstance(part, Table):
         return figure_text(part)
+    if not has_page(part):
+        lines = counted(len(part.frame), "line")
+        return f"## {part.title}\n\n[{lines}](tables/{part.slug}.csv)\n"
     if len(part.frame) <= _SHORT:
         return f"## {part.title}\n\n{table_text(part, 'instances/')}"
     return f"## {part.title}\n\n[{len(part.frame):,} lines](tables/{part.slug}.md)\n"
@@ -66,6 +71,11 @@ def sentence_text(sentence: Sentence) -> str:
     return "".join(
         code(text, in_table=False) if is_name else text for text, is_name in sentence.marked
     )
+
+
+def has_page(table: Table) -> bool:
+    """Whether a table has a file of Markdown: single runs are CSV and HTML only."""
+    return not table.slug.startswith(RUNS)
 
 
 def table_page(table: Table) -> str:

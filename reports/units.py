@@ -14,8 +14,8 @@ from functools import cached_property
 import pandas as pd
 
 from instances.time_unit import ROUNDS, SECONDS, unit_of
+from reports.adversarial import is_adversarial
 from reports.per_instance import per_instance
-from reports.series import is_adversarial
 from reports.traces import Timed, timed
 
 #: What may stand in a title as it is; a batch time of rows may be any text.

@@ -48,8 +48,8 @@ _BANDS = 8
 _SIZE = (10.0, 6.2)
 _PAIR_SIZE = (10.0, 6.6)
 _DPI = 150
-#: Pixels of a picture's width in a notebook.
-_SHOWN_WIDTH = 900
+#: In a notebook, dots per inch.
+_SHOWN_DPI = 80
 #: Ink and ground, which an SVG takes from the page's scheme; on coloured areas ink stays as it is.
 _INK, _GROUND, _ON_AREA = "#262626", "#fefefe", "0.1"
 _HATCH = "////"
@@ -171,12 +171,12 @@ def show_picture(figure: Figure) -> None:
     display = sys.modules.get("IPython.display")
     if "ipykernel" not in sys.modules or display is None:
         return
-    display.display(display.Image(_image(figure, "png"), width=_SHOWN_WIDTH))
+    display.display(display.Image(_image(figure, "png", _SHOWN_DPI)))
 
 
-def _image(figure: Figure, kind: str) -> bytes:
+def _image(figure: Figure, kind: str, dpi: int = _DPI) -> bytes:
     with picture_style():
-        made = image(figure, kind, _DPI)
+        made = image(figure, kind, dpi)
     if kind != "svg":
         return made
     head, opened, body = made.decode().partition("<svg")

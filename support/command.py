@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from support.called import called
 from support.committed import regenerate
 from support.machine import MachineError, lacking
-from support.masking import called
 from support.progress import showing
 from support.streams import steadily
 from support.text import did_you_mean
@@ -26,8 +26,6 @@ EXIT_INTERRUPTED = 130
 EXIT_MACHINE = 7
 #: Columns of a help, where the terminal has as many.
 _WIDTH = 100
-#: Signs of a URL or of a connection string among the arguments.
-_LIKE_SECRET = re.compile(r"://|@|passw", re.IGNORECASE)
 #: What is no value of the option before it, but an option.
 _LIKE_OPTION = re.compile(r"-[-A-Za-z]")
 
@@ -107,14 +105,10 @@ class Command(click.Command):
         return Options(program=ctx.command_path, caller=ctx.obj, **ctx.params)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments, and quote of what is left over nothing that may be a password."""
-        given = list(args)
+        """Read the arguments; none may be left over."""
         left = super().parse_args(ctx, args)
         if left and not ctx.resilient_parsing:
-            # A password may have been cut at a blank, and stand in any word.
-            secret = any(_LIKE_SECRET.search(each) for each in given)
-            words = " ".join("***" if secret else each for each in left)
-            raise UsageError(f"unrecognized arguments: {words}")
+            raise UsageError(f"unrecognized arguments: {' '.join(left)}")
         return left
 
     def invoke(self, ctx: click.Context) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 
-from support.masking import mask_text
 from support.text import one_line
 
 
@@ -14,8 +13,8 @@ class UsageError(Exception):
 
 
 def complain(program: str, reason: object) -> None:
-    """Print one line on standard error, without passwords."""
-    print(f"{program}: {one_line(mask_text(str(reason)))}", file=sys.stderr)
+    """Print one line on standard error."""
+    print(f"{program}: {one_line(reason)}", file=sys.stderr)
 
 
 def read_positive(text: str, largest: float) -> float:

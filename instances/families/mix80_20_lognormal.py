@@ -3,7 +3,7 @@
 Source: wang2025 sec. 7, which shuffles 1,600 chat requests and 400 summaries; lengths as in the
 families ``chat-lognormal`` and ``summarize``.  Exactly round(n / 5) requests are summaries.  The
 paper's mix has prompts of mean 542.75 and median 18, and outputs of mean 127.50; here these are
-538.5, 18 and 126.8.  This law was called ``mix80-20`` before.
+538.5, 18 and 126.8.
 """
 
 from instances.families.fitted import CHAT_LOGNORMAL, LONGEST, mixed_rows, service

@@ -52,8 +52,8 @@ from kvopt.sweeps.plan import plan
 from kvopt.sweeps.progress import Display, counts
 from kvopt.terminal import summary
 from reports.folder import check_place
+from support.called import own_command
 from support.command import Command, Options
-from support.masking import own_command
 from support.outputs import OutputError, write_outputs
 from support.text import counted
 from support.usage import complain

@@ -58,8 +58,6 @@ _SWEEP = together(
         default="local",
         help="processes here, or Dask workers (default: local)",
     ),
-    # Its name before, which scripts rely on.
-    option("--engine", type=click.Choice(EXECUTORS), hidden=True),
     option("--scheduler", metavar="ADDRESS", help="of Dask, as in tcp://host:8786"),
     option("--rerun", is_flag=True, help="run again what is stored"),
     option("--rerun-failed", is_flag=True, help="run again what gave no schedule"),
@@ -82,7 +80,6 @@ def judge_options(options: Options) -> None:
     UsageError
         With one line.
     """
-    options.executor = options.engine or options.executor
     refuse_both(options, "--rerun", "--rerun-failed")
     if options.scheduler and options.executor != "dask":
         raise UsageError("--scheduler goes with --executor dask")

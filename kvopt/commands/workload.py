@@ -23,7 +23,6 @@ from kvopt.store.location import store_files
 from kvopt.sweeps.inputs import Wishes
 from support.command import Options, refuse_suffixes
 from support.jsonfile import write_bytes, write_text
-from support.masking import mask_text
 from support.outputs import check_apart, check_outputs, write_outputs, written_paths
 from support.text import find_name
 from support.usage import UsageError, complain
@@ -79,9 +78,9 @@ def tell_unread(options: Options, methods: Iterable[Method], wishes: Wishes) -> 
 
 
 def tell(lines: Iterable[str]) -> None:
-    """Print lines on standard error, without what may be a password."""
+    """Print lines on standard error."""
     for line in lines:
-        print(mask_text(line), file=sys.stderr)
+        print(line, file=sys.stderr)
 
 
 def whose_lines(timed: Iterable[tuple[BatchTime, int]], default: bool) -> list[str]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
+from traceback import walk_tb
 
 from kvopt.running.certified import certify
 from kvopt.running.limits import kill_at, limit_of
 from kvopt.running.row import faulty, finished
 from kvopt.running.supervise import Listener, Snapshot, supervise
 from kvopt.running.task import Finished, Task
-from kvopt.running.telling import where_and_what
 from support.machine import LACKS, MachineError, lacking
 
 
@@ -53,7 +54,9 @@ def execute(
         if why := lacking(error):
             raise MachineError(why) from None
         # A fault of ours is no reason to lose the other runs either.
-        return faulty(task, f"kvopt itself failed: {where_and_what(error)}", "error", started)
+        *_, (frame, line) = walk_tb(error.__traceback__)
+        what = f"{Path(frame.f_code.co_filename).name}:{line}: {type(error).__name__}: {error}"
+        return faulty(task, f"kvopt itself failed: {what}", "error", started)
 
 
 def _execute(task: Task, stop: threading.Event, listen: Listener, started: float) -> Finished:

@@ -13,8 +13,9 @@ from typing import Any
 
 import psutil
 
+from kvopt.places import PACKAGES
+from support.called import own_command
 from support.checkout import CHECKOUT, ROOT
-from support.masking import own_command
 
 
 def provenance(**of_run: Any) -> dict[str, Any]:
@@ -49,22 +50,25 @@ def _version(package: str) -> str | None:
 
 @cache
 def _git_commit() -> str | None:
-    """Return the commit of the checkout, not that of a repository in which it happens to lie."""
+    """Return the commit that the checkout's packages are of; None where one has been changed.
+
+    That of a repository in which the checkout happens to lie is none of it.
+    """
     if not CHECKOUT:
         return None
     try:
-        result = subprocess.run(
-            ["git", "rev-parse", "--show-toplevel", "HEAD"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=2,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
+        top, commit = _git("rev-parse", "--show-toplevel", "HEAD").splitlines()
+        changed = _git("--no-optional-locks", "status", "--porcelain", "--", *PACKAGES)
+    except (OSError, subprocess.SubprocessError, ValueError):
         return None
-    top, _, commit = result.stdout.strip().rpartition("\n")
-    return commit if Path(top) == ROOT else None
+    return commit if Path(top) == ROOT and not changed else None
+
+
+def _git(*command: str) -> str:
+    ran = subprocess.run(
+        ["git", *command], cwd=ROOT, capture_output=True, text=True, timeout=10, check=True
+    )
+    return ran.stdout
 
 
 @cache

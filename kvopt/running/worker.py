@@ -34,9 +34,9 @@ from kvopt.running.events import Event, Relaxation, Report, event_line
 from kvopt.running.limits import LEAST_SHARE, share
 from kvopt.running.preparing import prepare
 from kvopt.running.task import Task
-from kvopt.running.telling import where_and_what
 from support.compiling import CLOCK
 from support.machine import LACKS, lacking
+from support.text import one_line
 
 
 def main() -> None:
@@ -129,7 +129,10 @@ def _telling_failures(report: Report) -> Iterator[None]:
     except (Exception, SystemExit) as error:
         traceback.print_exc()
         why = lacking(error)
-        report.failure(f"{LACKS}{why}" if why else where_and_what(error), "error")
+        *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+        where = f"{Path(frame.f_code.co_filename).name}:{line}"
+        told = f"{LACKS}{why}" if why else f"{where}: {type(error).__name__}: {error}"
+        report.failure(one_line(told), "error")
 
 
 def _leave(report: Report) -> NoReturn:

@@ -87,12 +87,11 @@ def read_rows(location: str | Path) -> pd.DataFrame:
     """
     import pandas as pd  # half a second, which a sweep need not wait for
 
-    suffix = Path(location).suffix.lower()
-    if suffix not in SUFFIXES:
+    if not _is_file(location):
         with closing(Store(location, readonly=True)) as store:
             return store.rows()
     try:
-        if suffix == ".parquet":
+        if Path(location).suffix.lower() == ".parquet":
             frame = pd.read_parquet(io.BytesIO(read_whole(location)))
         else:
             # As text: a method called NA is not a missing value, a name 007 not a number.
@@ -110,11 +109,16 @@ def read_rows(location: str | Path) -> pd.DataFrame:
 @contextmanager
 def documents(location: str | None) -> Iterator[Store | None]:
     """Open the store of rows, for their schedules; None without one, or for an exported file."""
-    if location is None or Path(location).suffix.lower() in SUFFIXES:
+    if location is None or _is_file(location):
         yield None
         return
     with closing(Store(location, readonly=True)) as store:
         yield store
+
+
+def _is_file(location: str | Path) -> bool:
+    """Return whether rows were exported there, which a database on a server never is."""
+    return "://" not in str(location) and Path(location).suffix.lower() in SUFFIXES
 
 
 def _whole(value: Any) -> int:

@@ -21,13 +21,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from kvopt.running.record import PROVED, Column, columns
 from kvopt.running.task import Finished
-from kvopt.store.location import StoreError, hide_secrets, read_location
+from kvopt.store.location import StoreError, read_location
 from kvopt.store.readonly import SECONDS_TO_WAIT, open_readonly
 from kvopt.store.tables import INSTANCES, PROOFS, RUNS, prepare
 from schedules.files import ScheduleFileError, parse_schedule
 from support.inputs import LARGEST as LARGEST_FILE
 from support.inputs import LARGEST_CERTIFICATE
-from support.masking import mask_url
 from support.text import one_line
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ class Store:
         self.readonly = readonly
         self._url = read_location(location)
         self._file = self._url.database if self._url.drivername == "sqlite" else None
-        self.name = self._file or mask_url(self._url.render_as_string(hide_password=True))
+        self.name = self._file or str(self._url)
         with self._telling("opened"), ExitStack() as undo:
             if readonly and self._file is not None:
                 self._engine = undo.enter_context(
@@ -240,7 +239,7 @@ class Store:
             *(ValueError, TypeError, OverflowError, RecursionError),
         ) as error:
             reason = getattr(error, "orig", None) or error
-            line = hide_secrets(" ".join(str(reason).split()), self._url)[:300]
+            line = " ".join(str(reason).split())[:300]
             # Extended codes have the plain one in their last byte.
             code = getattr(reason, "sqlite_errorcode", 0) & 0xFF
             kind = _LockedError if code == sqlite3.SQLITE_BUSY else StoreError

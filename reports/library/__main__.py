@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -17,11 +18,11 @@ from kvopt.store.location import store_files
 from reports.folder import check_place, write_files
 from reports.freshness import to_be_stated
 from reports.library.sentence import proofs, runs, stale_of, state
-from reports.markdown import code, column_table
+from reports.markdown import code, column_table, table_text
 from reports.options import MOST_PICTURES, count_option
 from reports.readme import sentence_text
 from reports.table import Cell
-from reports.tables.library import library_table
+from reports.tables.library import family_table, library_table
 from support.command import CHECK_OPTION, QUIET_OPTION, Command, Options, option
 from support.committed import regenerate
 from support.outputs import OutputError
@@ -39,8 +40,9 @@ _LINKS = {
     "upper": (_PROOFS, "schedule"),
     "certified": (_PROOFS, "certificate"),
 }
+_LINKED = "An instance links its file, UB the schedule and the certified LB its certificate."
 _END = (
-    "An instance links its file, UB the schedule and the certified LB its certificate. "
+    f"`{_PROGRAM} --html DIR` writes a table of all instances and a page each. "
     "[How values come in and are proved](../../docs/best_known.md). This page is a function of "
     f"[the registry]({_LIBRARY}/best_known.json): `{_PROGRAM}` writes it."
 )
@@ -49,14 +51,17 @@ _END = (
 def page_text(registry: Registry, stale: int) -> str:
     """Return the page as Markdown, which calls so many of the registry's proofs stale."""
     table = library_table(registry)
+    still = replace(table, frame=table.frame[table.frame["gap"] > 0])
     lines = [
         [_linked(cell, column.key, line) for cell, column in zip(row, table.columns, strict=True)]
-        for row, (_, line) in zip(table.rows(len(table.frame)), table.frame.iterrows(), strict=True)
+        for row, (_, line) in zip(still.rows(len(still.frame)), still.frame.iterrows(), strict=True)
     ]
-    text = column_table(table.columns, lines)
-    first = (runs(registry), stale_of(registry, stale), state(table))
-    head = "\n\n".join(map(sentence_text, first))
-    return f"# The library\n\n{head}\n\n{text}\n{table.note}\n\n{_END}\n"
+    parts = (
+        *map(sentence_text, (runs(registry), stale_of(registry, stale), state(table))),
+        f"## Open instances\n\n{column_table(table.columns, lines)}\n{table.note} {_LINKED}",
+        f"## Families\n\n{table_text(family_table(table), '')}\n{_END}",
+    )
+    return "\n\n".join(["# The library", *parts]) + "\n"
 
 
 def _linked(cell: Cell, key: str, line: pd.Series) -> str:

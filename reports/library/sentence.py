@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from kvopt.best_known.entry import Proof, Registry, Value
+from kvopt.best_known.entry import NO_METHODS, Proof, Registry, Value
 from reports.freshness import origin, staleness
 from reports.nightly.rows import typed
 from reports.table import Table
@@ -44,7 +44,7 @@ def runs(registry: Registry) -> Sentence:
         (entry.instance, each.method, each.seed, each.date, each.seconds): each
         for entry in registry.instances
         for each in (entry.upper, entry.lower, entry.certified, *entry.proofs)
-        if isinstance(each, Value) and each.git_commit
+        if isinstance(each, Value) and each.method not in NO_METHODS
     }
     told = [
         (each.git_commit, f"{each.date}T", each.seconds, each.solver) for each in found.values()
@@ -64,6 +64,6 @@ def stale_of(registry: Registry, stale: int) -> Sentence:
             f"{staleness(len(proofs(registry)), stale, 'proof')} Schedules and certificates are "
             "evaluated anew by ",
             Name("kvopt best-known --check"),
-            "; a bound that is solver-reported only is of its run's commit.",
+            "; a bound that is solver-reported only is of its run.",
         )
     )

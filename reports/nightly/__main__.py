@@ -12,7 +12,7 @@ import pandas as pd
 from kvopt.best_known import RegistryError, known_values
 from kvopt.methods.grammar import MethodError
 from kvopt.store import Store, StoreError
-from kvopt.store.location import store_files, told_location
+from kvopt.store.location import store_files
 from kvopt.suites import SuiteError, read_suite
 from kvopt.sweeps.plan import plan
 from reports.folder import MARKER, Kind, check_place, list_text, report_files, write_files
@@ -96,10 +96,9 @@ def _stored(location: str, name: str) -> pd.DataFrame:
     with closing(Store(location, readonly=True)) as store:
         frame = store.rows(list(sections))
     if len(frame) < len(sections):
-        told = told_location(location)
         raise RowsError(
-            f"{told}: {len(sections) - len(frame)} of {len(sections)} runs of {name} are not "
-            f"stored for the present sources: python evaluate.py {name} --store {told}"
+            f"{location}: {len(sections) - len(frame)} of {len(sections)} runs of {name} are not "
+            f"stored for the present sources: python evaluate.py {name} --store {location}"
         )
     return nightly_rows(frame, suite, sections)
 

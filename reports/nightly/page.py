@@ -10,7 +10,7 @@ from reports.markdown import table_text
 from reports.nightly.compare import Comparison
 from reports.nightly.rows import TIMING
 from reports.parts import Report
-from reports.readme import figure_text, table_page, verdict_text
+from reports.readme import figure_text, has_page, table_page, verdict_text
 from reports.table import Table
 from support.text import counted
 
@@ -70,7 +70,7 @@ def texts(
             first, shown = _first_screen(report)
             files |= shown
         for part in report.parts:
-            if isinstance(part, Table):
+            if isinstance(part, Table) and has_page(part):
                 files[f"{folder}/{part.slug}.md"] = table_page(part)
                 lines.append(f"- [{part.title}]({folder}/{part.slug}.md)")
         lines.append("")

@@ -68,6 +68,24 @@ def library_table(registry: Registry) -> Table:
     return Table("library", "The library", _NOTE, COLUMNS, library_frame(registry))
 
 
+def family_table(table: Table) -> Table:
+    """Return one line a family of the library's table."""
+    lines = table.frame.groupby("family", sort=True).agg(
+        instances=("n", "size"), least=("n", "min"), most=("n", "max"), gap=("gap", "max")
+    )
+    counts = pd.crosstab(table.frame["family"], table.frame["class"])
+    frame = lines.join(counts.reindex(columns=list(CLASSES), fill_value=0)).reset_index()
+    columns = (
+        Column("family", "family", "name"),
+        Column("instances", "instances", "count"),
+        Column("least", "least n", "count"),
+        Column("most", "largest n", "count"),
+        *(Column(each, each, "count") for each in CLASSES),
+        Column("gap", "largest gap", "share"),
+    )
+    return Table("families", "Families", "Instances by class, and the largest gap.", columns, frame)
+
+
 def difficulty(gap: float, seconds: float, kind: str) -> str:
     """Return the class of an instance by the run that proved its LB, of a kind, in seconds."""
     if gap > 0:

@@ -7,6 +7,8 @@ import pandas as pd
 from instances.time_unit import ROUNDS, TimeUnit
 from reports.table import Column, Table, time_column
 
+#: What the slugs of the tables of runs begin with.
+RUNS = "runs"
 #: Lines of the page's table of runs.
 MOST_RUNS = 1000
 _NOTE = (
@@ -19,7 +21,7 @@ def run_table(runs: pd.DataFrame, unit: TimeUnit) -> Table:
     """Return the first runs of a unit of time."""
     shown = runs.iloc[:MOST_RUNS]
     left_out = len(runs) - len(shown)
-    return Table("runs", "Runs", _NOTE, run_columns(unit), shown, left_out=left_out)
+    return Table(RUNS, "Runs", _NOTE, run_columns(unit), shown, left_out=left_out)
 
 
 def run_columns(unit: TimeUnit) -> tuple[Column, ...]:

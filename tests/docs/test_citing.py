@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_citation_bibtex_and_package_agree() -> None:
-    """Author, title, version and year; no DOI or address stands for one that there is not."""
+    """Author, title and version; no DOI or address stands for one that there is not."""
     cited = dict(re.findall(r"^(\S+): (.+)$", text := _text("CITATION.cff"), re.MULTILINE))
     author = re.search(r"authors:\n  - name: \"(.+)\"\n", text)
     assert author is not None

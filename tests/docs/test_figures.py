@@ -330,7 +330,7 @@ STATED = {
     "docs/certificates.md": ("integers of at most 63 bits", "steps at most, some minutes"),
     "docs/policies.md": ("as on a GPU of 80 GB",),
     "docs/proofs/area.md": ("Prop. 3.1 of Kong",),
-    "docs/proofs/index.md": ("`python -m tests.attack` draws 10,000 small ones",),
+    "docs/proofs/index.md": ("`python -m tools.attack` draws 10,000 small ones",),
     "docs/proofs/tolerances.md": ("R·δ ≤ 0.01", "L = 0.01 / δ", "the limit is R = 10,000"),
     "docs/real_time.md": ("as the engine does on a GPU of 80 GB",),
     "docs/solving.md": (
@@ -338,10 +338,7 @@ STATED = {
         "a line every five seconds",
         "Up to R = 10,000 (GLPK 1,000)",
     ),
-    "docs/sweeps.md": (
-        "spaces in a password are written %40 %3A %2F %20",
-        "more than 10,000 files or 1 GB",
-    ),
+    "docs/sweeps.md": ("more than 10,000 files or 1 GB",),
     "docs/traces.md": ("a line of more than 100,000 characters",),
 }
 

@@ -14,7 +14,6 @@ import kvopt.running.begun
 from instances import Instance, Request, write_instance
 from tests.commands import run_command
 from tests.forks import OF_RUNS
-from tests.kvopt.postgres_server import PostgresServer
 from tests.kvopt.sweep_tools import ended, start_solve
 
 #: What a small disk holds.
@@ -80,33 +79,6 @@ def hard(tmp_path: Path) -> Path:
     path = tmp_path / "hard.json"
     write_instance(HARD, path)
     return path
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    """A server for the tests of a file; they are skipped where none is installed."""
-    pytest.importorskip("psycopg")
-    try:
-        running = PostgresServer()
-    except FileNotFoundError as error:
-        pytest.skip(str(error))
-    yield running
-    running.remove()
-
-
-@pytest.fixture
-def database(server: PostgresServer) -> str:
-    """The URL of an empty database of the test's own."""
-    return server.new_database()
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where an empty store can be, on either kind."""
-    if request.param == "sqlite":
-        return str(tmp_path / "runs.sqlite")
-    url: str = request.getfixturevalue("database")
-    return url
 
 
 @pytest.fixture

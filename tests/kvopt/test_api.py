@@ -547,7 +547,7 @@ def test_the_notebook(tmp_path: Path) -> None:
     ).execute()
     assert _pictures(notebook) == 1
     assert _lasting(notebook) == printed
-    assert (ROOT / "docs" / "quickstart.ipynb").stat().st_size < 200_000
+    assert (ROOT / "docs" / "quickstart.ipynb").stat().st_size < 100_000
 
 
 def _lasting(notebook: Any) -> dict[int, list[str]]:

@@ -15,7 +15,6 @@ import kvopt.commands.memory
 import kvopt.commands.rates
 import kvopt.commands.solve
 import reports.build
-import schedules.check_command
 from kvopt.places import PACKAGES
 from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
 from support.command import Command
@@ -104,32 +103,6 @@ def test_integers_within_their_range() -> None:
     assert read_seed(str(2**31 - 1)) == 2**31 - 1
     assert read_integer("0" * 500 + "7", 0, 9) == 7
     assert read_gigabytes("1e6") == 1e6
-
-
-@pytest.mark.parametrize("command", ["solve", "check", "convert", "rates", "evaluate"])
-@pytest.mark.parametrize(
-    "given",
-    [
-        ["--stoer", "postgresql://me:hun", "ter2@host/db"],
-        ["--stoer=postgresql://me:hun", "ter2@host/db"],
-        ["--stoer", "host=h password=hun", "ter2", "more"],
-    ],
-)
-def test_what_is_left_over_tells_no_password(
-    command: str, given: list[str], refused: Refused
-) -> None:
-    """A mistyped option is named; what may be the end of a password is not."""
-    mains: dict[str, Callable[..., int]] = {
-        "solve": kvopt.commands.solve.main,
-        "check": schedules.check_command.main,
-        "convert": instances.traces.convert.main,
-        "rates": kvopt.commands.rates.main,
-        "evaluate": kvopt.commands.evaluate.main,
-    }
-    more = {"rates": ["--rates", "1"]}.get(command, [])
-    told = refused(mains[command], "x", "y", *more, *given)
-    assert "hun" not in told
-    assert "ter2" not in told
 
 
 def test_the_default_limit_is_written_once(capfd: pytest.CaptureFixture[str]) -> None:

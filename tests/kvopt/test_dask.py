@@ -192,11 +192,8 @@ def test_command_that_is_stopped_leaves_nothing(
         assert task.instance is not None
         write_instance(task.instance, tmp_path / f"{task.name}.json")
     arguments = ["--methods", method, "--store", str(tmp_path / "store")]
-    # Its name, and the one that it had before.
-    if on_workers:
-        arguments += ["--executor", "dask", "--scheduler", cluster.address]
-    else:
-        arguments += ["--engine", "dask", "--jobs", "2"]
+    arguments += ["--executor", "dask"]
+    arguments += ["--scheduler", cluster.address] if on_workers else ["--jobs", "2"]
     command = subprocess.Popen(
         [sys.executable, ROOT / "evaluate.py", *tmp_path.glob("*.json"), *arguments],
         stdout=subprocess.DEVNULL,

@@ -383,7 +383,6 @@ def test_names_are_only_names(
         (["smoke", "--rerun", "--rerun-failed"], "not allowed with"),
         (["smoke", "--scheduler", "tcp://127.0.0.1:1"], "--executor dask"),
         (["smoke", "--executor", "slurm"], "--executor: 'slurm' is not one of 'local', 'dask'"),
-        (["smoke", "--engine", "slurm"], "--engine: 'slurm' is not one of 'local', 'dask'"),
     ],
 )
 def test_bad_usage_is_one_line_and_exit_2(
@@ -395,18 +394,10 @@ def test_bad_usage_is_one_line_and_exit_2(
     assert reason in line
 
 
-@pytest.mark.parametrize("option", ["--executor", "--engine"])
-def test_the_executor_by_both_names(
-    evaluate: Run,
-    small: Path,
-    option: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+def test_the_executor_by_its_name(
+    evaluate: Run, small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Scripts that say ``--engine dask`` get what ``--executor dask`` gives, address and all.
-
-    Who reads the help need not learn the older name.
-    """
+    """Dask gets its address and the number of jobs."""
     asked: list[tuple[str | None, int]] = []
 
     def recorded(scheduler: str | None, jobs: int, _: object) -> LocalExecutor:
@@ -416,12 +407,10 @@ def test_the_executor_by_both_names(
     monkeypatch.setattr(kvopt.executors.dask, "DaskExecutor", recorded)
     address = "tcp://127.0.0.1:8786"
     several = ["--jobs", "2", "--methods", "fcfs"]
-    assert evaluate(small, *several, option, "dask", "--scheduler", address) == 0
-    assert evaluate(small, *several, option, "dask", "--rerun") == 0
-    assert evaluate(small, *several, option, "local", "--rerun") == 0
+    assert evaluate(small, *several, "--executor", "dask", "--scheduler", address) == 0
+    assert evaluate(small, *several, "--executor", "dask", "--rerun") == 0
+    assert evaluate(small, *several, "--executor", "local", "--rerun") == 0
     assert asked == [(address, 2), (None, 2)]
-    assert evaluate("--help") == 0
-    assert (f"{option} [local|dask]" in capfd.readouterr().out) == (option == "--executor")
 
 
 def test_dask_is_an_extra(

@@ -21,7 +21,7 @@ import heuristics.registry
 from kvopt.commands.completion import policy_names
 from kvopt.commands.leaderboard import leaderboard
 from kvopt.commands.main import COMMANDS, main, subcommand
-from support import masking
+from support.called import own_command
 from support.command import Command
 from tests.commands import run_command
 from tests.kvopt.sweep_tools import ROOT
@@ -38,7 +38,7 @@ _MODULES = (
     "reports.nightly.__main__",
     "reports.pictures.__main__",
     "schedules.schema",
-    "tests.attack.__main__",
+    "tools.attack.__main__",
 )
 _MAINS = [import_module(name).main for name in _MODULES]
 _ALL: dict[str, Command] = {
@@ -165,7 +165,7 @@ def test_a_call_leaves_nothing_behind(arguments: list[str]) -> None:
     def state() -> list[object]:
         streams = [sys.stdin, sys.stdout, sys.stderr]
         found = [*streams, *map(signal.getsignal, numbers), os.getcwd(), dict(os.environ)]
-        return [*found, sys.argv, masking.own_command(), sys.excepthook]
+        return [*found, sys.argv, own_command(), sys.excepthook]
 
     before = state()
     assert main(arguments) in (0, 2)

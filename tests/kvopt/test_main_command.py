@@ -20,7 +20,7 @@ from kvopt.commands.main import main
 from tests.commands import run_command
 
 ROOT = Path(__file__).resolve().parents[2]
-#: What was called before, beside the subcommand that does the same.
+#: Commands by the subcommand that does the same.
 BEFORE = {
     "solve": kvopt.commands.solve.main,
     "evaluate": kvopt.commands.evaluate.main,

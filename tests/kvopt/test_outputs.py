@@ -16,7 +16,7 @@ import kvopt.commands.rates
 import kvopt.commands.solve
 import reports.build
 from kvopt.store import Store
-from kvopt.store.location import store_files
+from kvopt.store.location import LocationError, store_files
 from tests.instances.traces.cases import BY_NAME
 from tests.kvopt.conftest import Refused
 from tests.kvopt.sweep_tools import summary_of, write_small
@@ -73,7 +73,9 @@ def test_methods_in_impossible_places(path: str, small: Path, refused: Refused) 
 
 
 @pytest.mark.parametrize("option", ["--report", "--export", "--out"])
-@pytest.mark.parametrize("url", ["postgresql://u:hunter2@h/db.csv", "x/postgresql://u:hunter2@h"])
+@pytest.mark.parametrize(
+    "url", ["postgresql://u:hunter2@h/db.csv", "x/postgresql://u:hunter2@h/b.csv"]
+)
 def test_outputs_are_no_servers(option: str, url: str, small: Path, refused: Refused) -> None:
     """A URL would become folders that bear its password in their names."""
     if option == "--out":
@@ -136,7 +138,8 @@ def test_the_files_of_a_store() -> None:
     ]
     assert store_files("sqlite:///a/runs.sqlite") == store_files("a/runs.sqlite")
     assert store_files("postgresql://user@host/database") == []
-    assert store_files("nonsense://[") == []
+    with pytest.raises(LocationError):
+        store_files("nonsense://[")
 
 
 #: What each command may be given to read and to write, by option; "" is its first argument.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pandas as pd
@@ -18,7 +20,7 @@ from reports.nightly.rows import COLUMNS
 from schedules.real_time.serving import METRICS
 from tests.kvopt.best_known.registry import FOUR
 from tests.kvopt.sweep_tools import in_python, store_runs, task_of
-from tests.kvopt.test_postgres import RUN, change_tables, named
+from tests.kvopt.test_store import RUN, named
 
 #: A column that is declared in one place: on top of the real ones, before anything looks at them.
 _ONE_MORE = """
@@ -40,7 +42,7 @@ from kvopt.store.export import export_rows, read_rows
 from reports.nightly.rows import COLUMNS, TIMING
 from reports.rows import prepare
 from schedules.real_time.serving import METRICS
-from tests.kvopt.test_postgres import RUN, named
+from tests.kvopt.test_store import RUN, named
 
 folder = Path(sys.argv[1])
 row = Wider(**{{**vars(RUN.record), "added": {value}}})
@@ -101,11 +103,13 @@ def test_a_column_that_is_missing(suffix: str, tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("readonly", [True, False])
 def test_a_store_of_another_version_is_refused(
-    change: str, told: str, readonly: bool, location: str
+    change: str, told: str, readonly: bool, tmp_path: Path
 ) -> None:
     """One line that names the column, from a reader and from a writer, and nothing is changed."""
+    location = tmp_path / "runs.sqlite"
     Store(location).close()
-    change_tables(location, change)
+    with closing(sqlite3.connect(location)) as connection:
+        connection.execute(change)
     for _ in range(2):
         with pytest.raises(StoreError, match=f"no store of this version of kvopt.* {told}"):
             Store(location, readonly=readonly)

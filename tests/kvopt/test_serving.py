@@ -105,12 +105,13 @@ def test_the_same_figures_everywhere(four: Path, tmp_path: Path) -> None:
     assert len(frame) == 1  # compare found what evaluate.py had stored
     files = texts(make_report(frame, store=runs))
     runs.close()
-    assert "| 1.170 |" in _squeezed(files["tables/runs-seconds.md"])
+    assert not any(name.startswith("tables/runs") for name in files)
+    assert "[1 line](tables/runs-seconds.csv)" in files["README.md"]
     # The one batch time of all stands in the heading, not in each line.
     assert "In seconds under `affine(base=100,token=10)`" in files["README.md"]
     assert "| 0.292 |" in _squeezed(files["tables/serving.md"])
     # No run in rounds, so nothing of them.
-    assert "tables/runs.md" not in files
+    assert "tables/runs.csv" not in files["README.md"]
     assert "requests that run and wait" in files["instances/four.md"]
     assert "- best schedule UB, seconds: 1.170" in files["instances/four.md"]
 

@@ -24,7 +24,7 @@ from reports.nightly import __main__ as nightly
 from support.command import Command
 from tests.commands import run_command
 from tests.kvopt.sweep_tools import ROOT, store_runs
-from tests.kvopt.test_postgres import RECORD, RUN, named
+from tests.kvopt.test_store import RECORD, RUN, named
 
 _NOBODY = 65534
 

@@ -16,7 +16,7 @@ from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, export_rows, read_rows
 from kvopt.sweeps.contradictions import RunSummary, alarms, run_summaries
 from tests.kvopt.sweep_tools import store_runs
-from tests.kvopt.test_postgres import SCHEDULE
+from tests.kvopt.test_store import SCHEDULE
 from tests.reports.synthetic import record
 
 RECORD = record(

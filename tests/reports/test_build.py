@@ -127,8 +127,6 @@ def test_all_parts_are_there(report: Report) -> None:
         "gap-ecdf",
         "ratios",
         "known-optima",
-        "trap-growth",
-        "growth",
         "gaps-solvers",
         "known-optima-solvers",
         "solvers-by-family",

@@ -35,6 +35,8 @@ def test_where_rows_come_from() -> None:
         "Python 3.12.1; HiGHS 1.15.1; 1.5 hours in all."
     )
     assert str(origin(frame(record(finished_utc="")))) == "Rows: 1; 0.0 hours in all."
+    partly = str(origin(frame(record(**MADE), record(seed=1))))
+    assert partly.startswith("Rows: 2; 1 without a commit; commit abcdef012345; ")
     many = frame(*(record(seed=seed, git_commit=f"{seed}" * 40) for seed in range(5)))
     assert " and 2 more; 2026-01-01; " in str(origin(many))
 

@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from reports.adversarial import is_adversarial
 from reports.build import make_report
 from reports.first import ranking_text, terminal_text
 from reports.parts import Report
-from reports.series import is_adversarial
 from reports.table import Table
 from tests.reports.synthetic import frame, record
 

@@ -16,7 +16,14 @@ from reports.library import __main__ as library
 from reports.library.__main__ import FOLDER, main, page_text
 from reports.library.sentence import runs
 from reports.library.site import library_pages
-from reports.tables.library import CLASSES, bar, difficulty, library_frame
+from reports.tables.library import (
+    CLASSES,
+    bar,
+    difficulty,
+    family_table,
+    library_frame,
+    library_table,
+)
 from tests.docs.followed import broken
 from tests.pins import as_pinned
 from tests.reports.folders import fill
@@ -70,8 +77,17 @@ def test_every_instance_is_there_the_open_ones_first(registry: Registry) -> None
 def test_every_link_leads_to_a_file(registry: Registry) -> None:
     """Instances, schedules and certificates."""
     links = re.findall(r"\]\(([^)]+)\)", page_text(registry, 0))
-    assert len(links) > 2 * len(registry.instances)
+    assert len(links) > 3 * sum(each.upper.value > each.lower.value for each in registry.instances)
     assert [link for link in links if not (FOLDER / link).resolve().is_file()] == []
+
+
+def test_every_instance_is_counted_in_its_family(registry: Registry) -> None:
+    """By class; the widest gap of a family is that of its worst instance."""
+    table = library_table(registry)
+    lines = family_table(table).frame.set_index("family")
+    assert lines["instances"].sum() == lines[list(CLASSES)].to_numpy().sum() == len(table.frame)
+    worst = table.frame.iloc[0]
+    assert lines.loc[worst["family"], "gap"] == worst["gap"] == lines["gap"].max()
 
 
 def test_the_sentence_is_computed(registry: Registry) -> None:

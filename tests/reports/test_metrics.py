@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from reports.metrics import (
     counted_seconds,
-    fit_exponent,
     integrate,
     mean_gap_over_time,
     performance_ratios,
@@ -107,28 +106,6 @@ def test_instances_on_which_all_failed_stay_in_the_profile() -> None:
     """Dolan and Moré count over all problems: one of two solved by nobody leaves 1/2."""
     ratios = performance_ratios(pd.DataFrame({"a": [1.0, np.nan]}))
     assert profile(ratios, (1.0, 10.0))["a"].tolist() == [0.5, 0.5]
-
-
-def test_exponent() -> None:
-    """Ratios 2, 4, 8 at M = 16, 256, 4096 are 2 · (M/16)^(1/4), without rest."""
-    fit = fit_exponent(pd.Series([16, 256, 4096]), pd.Series([2.0, 4.0, 8.0]))
-    assert fit is not None
-    assert fit.exponent == pytest.approx(0.25)
-    assert fit.r_squared == pytest.approx(1.0)
-
-
-def test_two_sizes_give_no_exponent() -> None:
-    """Two points always lie on a line; a third without a ratio is none."""
-    assert fit_exponent(pd.Series([16, 16, 81]), pd.Series([1.0, 2.0, 3.0])) is None
-    assert fit_exponent(pd.Series([16, 81, 256]), pd.Series([1.0, 2.0, None])) is None
-
-
-def test_constant_ratios_have_exponent_zero() -> None:
-    """A policy that is not trapped stays at 1."""
-    fit = fit_exponent(pd.Series([16, 81, 256]), pd.Series([1.0, 1.0, 1.0]))
-    assert fit is not None
-    assert fit.exponent == pytest.approx(0.0, abs=1e-12)
-    assert fit.r_squared == 1.0
 
 
 @settings(deadline=None, max_examples=50)

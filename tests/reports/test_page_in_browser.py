@@ -217,7 +217,6 @@ def test_a_figure_tells_what_is_under_the_pointer(browser: Browser, folder: Path
     ("section", "value"),
     [
         ("gap-ecdf", r"gap \d.*\s%(, as \d+ more)?; \d.*\s% at most that"),
-        ("trap-growth", r"TEL / OPT \d.*"),
         ("tel-profiles", r"τ = \d\.\d{3}(, as \d+ more)?; \d.*\s% at most that"),
     ],
 )

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pandas as pd
 import pytest
 
 from reports.build import make_report
-from reports.figures.growth import growth_figure
 from reports.parts import Report
-from reports.per_instance import per_instance
-from reports.series import with_series
 from reports.table import Table
-from reports.tables.growth import series_of
 from reports.tables.profiles import common_costs
 from reports.tables.serving import serving_table
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
@@ -95,49 +90,6 @@ def test_seeds_are_averaged_for_ratios() -> None:
     )
     (line,) = _table(report, "ratios").to_dict("records")
     assert line["worst"] == "1.200"
-
-
-def test_exponents_of_a_trap() -> None:
-    """Ratios 2, 4, 8 at M = 16, 256, 4096 give the exponent 1/4; engines have none."""
-    report = _report(
-        *[
-            record(
-                instance=f"mcsf_trap_{memory}",
-                family="mcsf-trap",
-                memory=memory,
-                n=memory,
-                tel=100 * ratio,
-                known_optimum=100,
-            )
-            for memory, ratio in ((16, 2), (256, 4), (4096, 8))
-        ]
-    )
-    (line,) = _table(report, "exponents").to_dict("records")
-    assert line["series"] == "mcsf_trap_M"
-    assert line["memory_low"] == pytest.approx(0.25)
-    assert line["memory_high"] == pytest.approx(0.25)
-    assert len(_table(report, "growth")) == 3
-
-
-def test_series_are_recognised_by_sizes_in_names() -> None:
-    """M or n in a name, or a trap's last number; numbered draws are no series."""
-    names = [
-        ("planted_12", "planted", 12, 60),
-        ("planted_30", "planted", 30, 240),
-        ("am1_00", "am1", 45, 40),
-        ("am1_01", "am1", 46, 41),
-        ("amax_trap_2_8", "amax-trap", 7, 16),
-        ("amax_trap_2_32", "amax-trap", 31, 64),
-        ("alone_16", "uniform", 3, 16),
-    ]
-    lines = pd.DataFrame(names, columns=["instance", "family", "n", "memory"])
-    found = with_series(lines.assign(id=lines["instance"]))
-    assert dict(zip(found["instance"], found["series"], strict=True)) == {
-        "planted_12": "planted_n",
-        "planted_30": "planted_n",
-        "amax_trap_2_8": "amax_trap_2_*",
-        "amax_trap_2_32": "amax_trap_2_*",
-    }
 
 
 def test_solver_table() -> None:
@@ -254,29 +206,6 @@ def test_failures_are_listed_with_their_reason() -> None:
         record(instance="b", status="no_solution"),
     )
     assert _table(report, "failures")["detail"].tolist() == ["memory exceeded at 3"]
-
-
-def test_growth_is_drawn_as_points_and_intervals() -> None:
-    """Nothing connects two sizes: of every line in the picture there are two ends at most."""
-    sizes = [("a", 16, 200, 100), ("b", 64, 300, 100), ("c", 256, 500, 90)]
-    rows = [
-        record(
-            instance=f"mcsf_trap_{memory}",
-            family="mcsf-trap",
-            memory=memory,
-            method=method,
-            tel=tel + more,
-            lower_bound=lower,
-        )
-        for _, memory, tel, lower in sizes
-        for method, more in (("svf", 0), ("fcfs", 50), ("mc-sf", 90), ("h-sf", 20), ("wait", 9))
-    ]
-    drawn = growth_figure(series_of(per_instance(measured_of(*rows))))
-    assert drawn is not None
-    inside = re.findall(r'<path d="([^"]*)" clip-path', drawn.svg)
-    # Each of 15 runs has a bar at least, named or grey.
-    assert len(inside) >= 15
-    assert max(path.count("L") for path in inside) == 1
 
 
 def test_policies_are_ranked_and_engines_stand_apart() -> None:

@@ -16,11 +16,11 @@ from instances import Instance
 from instances.files import instance_document
 from kvopt.methods.options import read_formulation
 from kvopt.running.compiled import compile_first
-from tests.attack.choices import SOLVERS, draw_formulation, draw_policy
-from tests.attack.judge import judge
-from tests.attack.shapes import draw_instance
 from tests.child import Child, ChildError
 from tests.engine_batch import WITH_KERNELS, engine_task, one_at_a_time, read_events
+from tools.attack.choices import SOLVERS, draw_formulation, draw_policy
+from tools.attack.judge import judge
+from tools.attack.shapes import draw_instance
 
 _ROOT = Path(__file__).resolve().parents[2]
 #: Engine runs and policy runs of an instance.
@@ -43,7 +43,7 @@ class Crew:
 
     def __init__(self, engine: tuple[str, ...] = ENGINE) -> None:
         compile_first(WITH_KERNELS)
-        self.plain = Child("-m", "tests.attack.plain")
+        self.plain = Child("-m", "tools.attack.plain")
         self.engines = {solver: Child(*engine) for solver in SOLVERS.values()}
 
     def close(self) -> None:

@@ -1,8 +1,7 @@
 """Every reader on damaged files: a documented exit code and one line, never a traceback.
 
-In the test run some dozens of files for each reader.  ``pytest tests/benchmarks/test_bench_fuzz.py
---benchmark-enable --benchmark-only`` takes 2,500 for each, for about half an hour, and
-prints how many were refused and the longest time that one took.
+``python -m pytest tools/fuzz.py -rP`` takes 2,500 files for each reader, for about half an hour,
+and shows the exit codes and the longest time that one took; ``FILES=20`` before it takes so many.
 """
 
 from __future__ import annotations
@@ -10,19 +9,18 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import shutil
 import sqlite3
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
 import pandas as pd
 import pytest
-from pytest_benchmark.fixture import BenchmarkFixture
 
 import reports.build
 from formulations.lagrangian.certificate_file import certificate_document
@@ -43,22 +41,18 @@ from reports.rows import prepare
 from schedules import check_command, read_schedule
 from schedules.files import schedule_document
 from support.usage import complain
-from tests.mutations import VALUES, damaged_bytes, damaged_document, damaged_json, draws
 from tests.reports.synthetic import record
+from tools.mutations import VALUES, damaged_bytes, damaged_document, damaged_json, draws
 
-MANY, FEW = 2500, 15
+#: Longer than other tests may take, seconds.
+pytestmark = pytest.mark.timeout(7200)
+#: Damaged files of each reader, and reports, which take seconds each.
+FILES = int(os.environ.get("FILES", 2500))
+REPORTS = max(1, FILES // 25)
 #: Small instances of the library whose certificates are volumes and prices.
 NAMES = {"tiny_handover": "tiny/handover.json", "tiny_equal_four": "tiny/equal_four.json"}
 #: A larger instance of the library, whose certificate is of volumes.
 LARGER = {"planted_online_100": "planted/planted_online_100.json"}
-
-
-@dataclass
-class Tally:
-    """What became of the files: exit codes, and the longest time (seconds)."""
-
-    codes: Counter[int] = field(default_factory=Counter)
-    longest: float = 0.0
 
 
 Run = Callable[[], int]
@@ -66,9 +60,10 @@ Run = Callable[[], int]
 Damage = Callable[[Random], None]
 
 
-def _fuzz(number: int, damage: Damage, run: Run, documented: set[int]) -> Tally:
-    """Damage the file and run the command on it, so many times."""
-    tally = Tally()
+def _fuzz(damage: Damage, run: Run, documented: set[int], number: int = FILES) -> Counter[int]:
+    """Damage the file and run the command on it, so many times; return how often it gave a code."""
+    codes: Counter[int] = Counter()
+    longest = 0.0
     for position, draw in enumerate(draws(number)):
         damage(draw)
         shown, complaint = io.StringIO(), io.StringIO()
@@ -84,23 +79,16 @@ def _fuzz(number: int, damage: Damage, run: Run, documented: set[int]) -> Tally:
                 code = run()
         except Exception as error:
             raise AssertionError(f"file {position}: {error!r}") from error
-        tally.longest = max(tally.longest, time.monotonic() - started)
-        tally.codes[code] += 1
+        longest = max(longest, time.monotonic() - started)
+        codes[code] += 1
         lines = complaint.getvalue().splitlines()
         assert code in documented, (position, code)
         assert all(line.isprintable() and len(line) < 1000 for line in lines), position
         # A verdict goes to standard output, as that of the checker does.
         assert bool(code) == bool(lines or shown.getvalue().strip()) or code == 0, position
-    return tally
-
-
-def _measure(benchmark: BenchmarkFixture, damage: Damage, run: Run, documented: set[int]) -> Tally:
-    number = MANY if benchmark.enabled else FEW
-    tally: Tally = benchmark.pedantic(_fuzz, (number, damage, run, documented), rounds=1)
-    told = ", ".join(f"{count} of {code}" for code, count in sorted(tally.codes.items()))
-    benchmark.extra_info["exit codes"] = told
-    benchmark.extra_info["longest, seconds"] = tally.longest
-    return tally
+    told = ", ".join(f"{count} of {code}" for code, count in sorted(codes.items()))
+    print(f"exit codes: {told}; longest {longest:.2f} s")
+    return codes
 
 
 def _library(names: dict[str, str]) -> dict[str, LibraryInstance]:
@@ -159,7 +147,7 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize("damaged", ["instance", "schedule"])
-def test_the_checker(damaged: str, pair: tuple[Path, Path], benchmark: BenchmarkFixture) -> None:
+def test_the_checker(damaged: str, pair: tuple[Path, Path]) -> None:
     """Instances and schedules of any kind are judged: valid, malformed or infeasible."""
     path = pair[0] if damaged == "instance" else pair[1]
     document = json.loads(path.read_text())
@@ -171,11 +159,11 @@ def test_the_checker(damaged: str, pair: tuple[Path, Path], benchmark: Benchmark
         chosen = larger if damaged == "schedule" and draw.random() < 0.5 else document
         path.write_bytes(damaged_json(chosen, draw))
 
-    tally = _measure(benchmark, damage, lambda: check_command.main([*map(str, pair)]), {0, 10, 21})
-    assert tally.codes[10] > 0
+    codes = _fuzz(damage, lambda: check_command.main([*map(str, pair)]), {0, 10, 21})
+    assert codes[10] > 0
 
 
-def test_suites(tmp_path: Path, benchmark: BenchmarkFixture) -> None:
+def test_suites(tmp_path: Path) -> None:
     """Suites are read, or refused in one line, with all that they draw counted before."""
     path = tmp_path / "mine.toml"
     texts = [file.read_bytes() for file in suites().values()]
@@ -191,10 +179,10 @@ def test_suites(tmp_path: Path, benchmark: BenchmarkFixture) -> None:
     def damage(draw: Random) -> None:
         path.write_bytes(damaged_bytes(draw.choice(texts), draw))
 
-    _measure(benchmark, damage, run, {0, 2})
+    _fuzz(damage, run, {0, 2})
 
 
-def test_the_registry(registry: Path, benchmark: BenchmarkFixture) -> None:
+def test_the_registry(registry: Path) -> None:
     """A registry is verified or every fault of it named, also with a digest that fits."""
     run = _verify(registry)
     assert run() == 0
@@ -206,7 +194,7 @@ def test_the_registry(registry: Path, benchmark: BenchmarkFixture) -> None:
         else:
             (registry / "best_known.json").write_bytes(damaged_json(document, draw))
 
-    _measure(benchmark, damage, run, {0, 1, 2, 3})
+    _fuzz(damage, run, {0, 1, 2, 3})
 
 
 @pytest.mark.parametrize(
@@ -217,7 +205,6 @@ def test_the_registrys_proofs(
     names: dict[str, str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    benchmark: BenchmarkFixture,
 ) -> None:
     """Certificates and schedules of the registry prove their values or are named."""
     registry = _make_registry(names, tmp_path, monkeypatch)
@@ -231,7 +218,7 @@ def test_the_registrys_proofs(
         path = draw.choice(sorted(files))
         path.write_bytes(damaged_json(files[path], draw))
 
-    _measure(benchmark, damage, _verify(registry), {0, 1, 2, 3})
+    _fuzz(damage, _verify(registry), {0, 1, 2, 3})
 
 
 def _runs() -> list[Finished]:
@@ -293,9 +280,7 @@ def _rows_of(path: Path) -> Run:
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_exported_rows(
-    suffix: str, store: Path, tmp_path: Path, benchmark: BenchmarkFixture
-) -> None:
+def test_exported_rows(suffix: str, store: Path, tmp_path: Path) -> None:
     """Exported rows are read with all their columns, or refused in one line."""
     path = tmp_path / f"rows{suffix}"
     frame = read_rows(store)
@@ -316,14 +301,14 @@ def test_exported_rows(
                 changed.iat[place] = text.encode("utf-8", "replace").decode()
         changed.to_csv(path, index=False)
 
-    _measure(benchmark, damage, _rows_of(path), {0, 2})
+    _fuzz(damage, _rows_of(path), {0, 2})
 
 
 def _merge(store: Path, registry: Path) -> Run:
     return lambda: best_known.main(["--store", str(store), "--check", "--folder", str(registry)])
 
 
-def test_stores_damaged_by_bytes(store: Path, registry: Path, benchmark: BenchmarkFixture) -> None:
+def test_stores_damaged_by_bytes(store: Path, registry: Path) -> None:
     """Of a file that was a store, what can be read is; else one line says that it is damaged."""
     run = _merge(store, registry)
     good = store.read_bytes()
@@ -335,10 +320,10 @@ def test_stores_damaged_by_bytes(store: Path, registry: Path, benchmark: Benchma
         cut = draw.randrange(len(good)) if draw.random() < 0.2 else len(good)
         store.write_bytes(damaged_bytes(good, draw)[:cut])
 
-    _measure(benchmark, damage, run, {0, 1, 2, 3, 5})
+    _fuzz(damage, run, {0, 1, 2, 3, 5})
 
 
-def test_stores_damaged_by_values(store: Path, registry: Path, benchmark: BenchmarkFixture) -> None:
+def test_stores_damaged_by_values(store: Path, registry: Path) -> None:
     """Columns that hold what they should not, and proofs that are none, are told by their run."""
     good = store.read_bytes()
 
@@ -363,16 +348,14 @@ def test_stores_damaged_by_values(store: Path, registry: Path, benchmark: Benchm
     def run() -> int:
         return merge() or rows()
 
-    _measure(benchmark, damage, run, {0, 1, 2, 3, 5})
+    _fuzz(damage, run, {0, 1, 2, 3, 5})
 
 
 def _size(value: object) -> float:
     return value if isinstance(value, int | float) else 0
 
 
-def test_whole_reports_of_damaged_rows(
-    store: Path, tmp_path: Path, benchmark: BenchmarkFixture
-) -> None:
+def test_whole_reports_of_damaged_rows(store: Path, tmp_path: Path) -> None:
     """A report is built of whatever the rows hold: few of them, since each takes seconds."""
     path, out = tmp_path / "rows.csv", tmp_path / "report"
     export_rows(read_rows(store), path)
@@ -385,7 +368,5 @@ def test_whole_reports_of_damaged_rows(
             changed.iat[place] = draw.choice(["", "0", "-1", "1e9", "nan", "[]", "{}", "99999999"])
         changed.to_csv(path, index=False)
 
-    number = 100 if benchmark.enabled else 2
     run: Run = lambda: reports.build.main(["--store", str(path), "--out", str(out)])  # noqa: E731
-    tally = benchmark.pedantic(_fuzz, (number, damage, run, {0, 2, 5}), rounds=1)
-    benchmark.extra_info["longest, seconds"] = tally.longest
+    _fuzz(damage, run, {0, 2, 5}, REPORTS)

@@ -1,6 +1,6 @@
 """A process without engines: the oracle's optimum, and the policies of one instance.
 
-Run as ``python -m tests.attack.plain``: one question a line on standard input, one answer a line.
+Run as ``python -m tools.attack.plain``: one question a line on standard input, one answer a line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from schedules import check_schedule
 from tests.child import open_answers
 from tests.heuristics.contract import MAY_LOOP
 from tests.heuristics.twins import twin
-from tests.oracles.best_first import best_first_optimum
+from tools.attack.oracle import best_first_optimum
 
 #: The transcriptions go round by round, so only where arrivals are not far.
 LITERAL_UP_TO = 2_000

@@ -1,6 +1,6 @@
 """The randomised attack: engines, formulations, switches and policies against an oracle.
 
-``python -m tests.attack`` draws 10,000 small instances of adversarial shapes (tokens up to 10⁹,
+``python -m tools.attack`` draws 10,000 small instances of adversarial shapes (tokens up to 10⁹,
 M/2, M/3, equal requests, late arrivals, s = 0, o = 1, s + o = M), finds each optimum by a search
 that shares nothing with the project but ``Instance``, and runs a handful of methods on each, every
 option drawn.  It is wrong if a bound exceeds the optimum, ``optimal`` is said of another TEL, the
@@ -22,9 +22,9 @@ from pathlib import Path
 import click
 
 from support.command import Command, Options, option
-from tests.attack.attempt import ENGINE, Crew, attempt
-from tests.attack.choices import switches
-from tests.attack.rows import Rows, RowsError
+from tools.attack.attempt import ENGINE, Crew, attempt
+from tools.attack.choices import switches
+from tools.attack.rows import Rows, RowsError
 
 #: Seconds between two lines of progress.
 _EVERY = 30.0
@@ -119,7 +119,7 @@ def report(rows: Rows, seed: int) -> int:
 
 
 @click.command(
-    "python -m tests.attack",
+    "python -m tools.attack",
     cls=Command,
     fails={2: (RowsError,)},
     examples=("", "--instances 100 --minutes 5 --out results/attack.jsonl"),

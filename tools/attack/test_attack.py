@@ -1,6 +1,6 @@
 """The randomised attack on a few instances: it passes, it can fail, and it can be resumed.
 
-``python -m tests.attack`` is the whole of it.
+``python -m tools.attack`` is the whole of it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ from kvopt.methods.grammar import read_method, with_prediction
 from kvopt.methods.options import read_formulation
 from kvopt.running.events import BoundProved, Event, Failure, Relaxation, ScheduleFound
 from schedules import check_schedule, make_schedule
-from tests.attack.__main__ import main, report, run
-from tests.attack.choices import RESTARTING, draw_formulation, draw_policy, switches
-from tests.attack.judge import judge
-from tests.attack.rows import Rows, RowsError
-from tests.attack.shapes import draw_instance
-from tests.child import Child, ChildError
-from tests.oracles.best_first import best_first_optimum
 from tests.oracles.brute_force import brute_force_optimum
+from tools.attack.__main__ import main, report, run
+from tools.attack.choices import RESTARTING, draw_formulation, draw_policy, switches
+from tools.attack.judge import judge
+from tools.attack.oracle import best_first_optimum
+from tools.attack.rows import Rows, RowsError
+from tools.attack.shapes import draw_instance
 
 #: Two requests (0, 3), M = 5: at time 3 the first holds 3, so the second starts at 1 or later, and
 #: OPT = 3 + 4.
@@ -78,7 +77,6 @@ def test_every_method_and_switch_is_drawn() -> None:
         assert {call and call.policy.name for call in calls} == set(policies()) - left_out
 
 
-@pytest.mark.slow("walks")
 def test_a_few_instances_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No fault in a handful, with every engine; a run that was torn off is taken up again."""
     path = tmp_path / "rows.jsonl"
@@ -98,7 +96,6 @@ def test_a_few_instances_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out.splitlines()[-1].endswith("no fault")
 
 
-@pytest.mark.slow("walks")
 def test_a_lying_engine_is_caught(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where every bound is one too high, the verdict says so and the exit code is 1."""
     rows = Rows(tmp_path / "rows.jsonl", 5)
@@ -128,21 +125,6 @@ def test_every_kind_of_fault_is_named() -> None:
     assert any("status optimal with TEL 9" in fault for fault in found["faults"])
     right: list[Event] = [BoundProved(value=7, source="x"), ScheduleFound(starts=[0, 1])]
     assert judge(TWO, 7, [0, 3], "search:layers", right)["faults"] == []
-
-
-def test_children_that_hang_or_die_are_replaced() -> None:
-    """Each is named in one line, and the next question is answered."""
-    echo = Child("-c", "import sys\nfor line in sys.stdin: print(1 / int(line), flush=True)")
-    try:
-        assert echo.ask("2\n", 20) == "0.5\n"
-        with pytest.raises(ChildError, match="exit code 1: ZeroDivisionError"):
-            echo.ask("0\n", 20)
-        assert echo.ask("4\n", 20) == "0.25\n"
-    finally:
-        echo.close()
-    slow = Child("-c", "import time; time.sleep(60)")
-    with pytest.raises(ChildError, match=r"hangs: no answer within 0\.2 s"):
-        slow.ask("\n", 0.2)
 
 
 def test_bad_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

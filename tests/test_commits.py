@@ -1,0 +1,86 @@
+"""What names a commit of kvopt names one that a clone has."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from kvopt.running import provenance
+from tests.docs.pages import PAGES
+
+ROOT = Path(__file__).resolve().parents[1]
+_NAMED = {
+    ".csv": re.compile(r",([0-9a-f]{40}),"),
+    ".json": re.compile(r'"git_commit": "([^"]+)"'),
+    ".md": re.compile(r"commits?\s+`([0-9a-f]{7,40})`"),
+}
+_FILES = [
+    *(ROOT / "reports").glob("*/*.csv"),
+    ROOT / "instances/best_known.json",
+    *(ROOT / "instances/best_known/schedules").glob("*.json"),
+    *PAGES,
+    ROOT / "CHANGELOG.md",
+]
+#: Commits of vidur and of inference-sim.
+_OF_OTHERS = {"7d47513", "f90a1e3"}
+
+
+@cache
+def _ancestors() -> list[str]:
+    """Return the commits of the clone; skip where it has not all of them."""
+    command = ["git", "-C", str(ROOT), "rev-parse", "--is-shallow-repository"]
+    asked = subprocess.run(command, capture_output=True, text=True, check=False)
+    if asked.stdout.strip() != "false":
+        pytest.skip("no clone with all its commits")
+    command = ["git", "-C", str(ROOT), "rev-list", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+
+@pytest.mark.parametrize("kind", sorted(_NAMED))
+def test_a_named_commit_is_an_ancestor(kind: str) -> None:
+    """Of rows, the registry, its schedules and the pages; an empty commit names none."""
+    ancestors = _ancestors()
+    named = {
+        commit: file.relative_to(ROOT)
+        for file in _FILES
+        if file.suffix == kind
+        for commit in _NAMED[kind].findall(file.read_text(encoding="utf-8"))
+    }
+    assert named
+    known = {each[: len(commit)] for commit in named for each in ancestors}
+    assert {commit: named[commit] for commit in named.keys() - known - _OF_OTHERS} == {}
+
+
+def test_a_run_of_changed_sources_has_no_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor one of a folder within another repository; what lies beside the packages is no source."""
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+    monkeypatch.setattr(provenance, "CHECKOUT", True)
+
+    def git(*command: str) -> None:
+        who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run(["git", *who, *command], cwd=tmp_path, check=True, capture_output=True)
+
+    commit = provenance._git_commit.__wrapped__
+    assert commit() is None
+    source = tmp_path / "kvopt" / "one.py"
+    source.parent.mkdir()
+    source.write_text("A = 1\n")
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "one")
+    (tmp_path / "runs.sqlite").touch()
+    assert re.fullmatch("[0-9a-f]{40}", str(commit()))
+    monkeypatch.setattr(provenance, "ROOT", source.parent)
+    assert commit() is None
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+    source.write_text("A = 2\n")
+    assert commit() is None
+    source.write_text("A = 1\n")
+    (tmp_path / "kvopt" / "two.py").touch()
+    assert commit() is None
