@@ -1,7 +1,7 @@
 """What starts cost under prices on memory and on windows, for many starts at once.
 
 One formula, written here for NumPy and in ``kernels`` for compiled loops.  A certificate is
-evaluated by neither: ``tree`` and ``certificate`` have the second writing of it.
+evaluated by neither: ``certificate_prices`` has the second writing of it.
 """
 
 from __future__ import annotations

@@ -156,7 +156,7 @@ def _size(file: Path) -> int:
             ),
             (lambda e: e["lower"].update(value=11), "opt (solver-reported by cpsat:cpsat"),
             (lambda e: e["lower"]["certified"].update(value=11), "the entry says 11"),
-            (lambda e: e["lower"]["certified"].update(certificate="tree"), "of the kind volumes"),
+            (lambda e: e["lower"]["certified"].update(certificate="sweep"), "of the kind volumes"),
             (lambda e: e["lower"].update(method="file:mine.py"), "it reports no bound"),
             (lambda e: e["lower"].update(method="svf"), "it reports no bound"),
             (lambda e: e.update(standing="open"), "four: open ("),
