@@ -12,27 +12,15 @@ from numpy.typing import NDArray
 from formulations.lagrangian.costs import PriceSums, price_sums
 from formulations.lagrangian.exact import exact_sum, run_cost
 from formulations.lagrangian.starts import StartCosts
-from formulations.lagrangian.states import Priced, over_time
 from formulations.valid.groups import WindowGroup
-from formulations.valid.states import States
 from instances import Instance
 
 Ints = NDArray[np.int64]
 
-#: Table entries up to which prices on patterns are used.
-PATTERN_ENTRIES_UP_TO = 40_000_000
 #: Steps that the tables of cut windows may take; longer windows are shortened until they do.
 CUTS_UP_TO = 100_000_000
 #: Above all bounds of states, so the least bound lost while nothing is.
 NONE = 1 << 62
-
-
-@dataclass(frozen=True)
-class PatternPrices:
-    """Prices on states of running requests, for :func:`search`."""
-
-    states: States
-    priced: Priced
 
 
 class Bases(NamedTuple):
@@ -225,66 +213,3 @@ def no_bounds() -> CompletionBounds:
     none, words = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.uint64)
     bases = Bases(none, none, words, none, words, none, np.uint64(0))
     return CompletionBounds(bases, words, none, none, none, 1)
-
-
-def no_patterns() -> tuple[Any, ...]:
-    """Return empty tables of the form of :func:`pattern_tables`."""
-    nothing = np.zeros((0, 0), dtype=np.int64)
-    return nothing, np.zeros((0, 0, 0), dtype=np.int64), nothing.ravel(), 0, 0
-
-
-def pattern_tables(
-    instance: Instance,
-    patterns: PatternPrices | None,
-    prices: Prices,
-    latest: Sequence[int],
-    tel: int,
-) -> tuple[Any, ...] | None:
-    """Return least costs, what runs still pay, tails of the worths, the unit, and the shift.
-
-    ``later[i, t]`` is the least cost of request i over starts from max(t, a_i) to latest_i, where
-    none is left more than any schedule better than ``tel`` can cost; ``paid[i, p, k]`` is what
-    request i, started at p, pays after its k-th token.  All are numerators of the patterns' own
-    denominator, the unit, a power of two; shifted to the left (to the right if negative) they are
-    ones of ``prices``.  None without prices that bound anything, if the tables would be too large,
-    or numbers too large for 64 bits.
-    """
-    if patterns is None or patterns.priced.bound <= 0:
-        return None
-    unit, worth = patterns.priced.denominator, patterns.priced.worths_over_time()
-    rounds, longest = max(latest) + 1, int(instance.outputs.max())
-    if len(instance) * rounds * (longest + 1) > PATTERN_ENTRIES_UP_TO:
-        return None
-    never = unit * tel + exact_sum(worth)
-    if len(instance) * never >= NONE:
-        return None
-    paid = _paid(instance, patterns, rounds)
-    later = np.empty((len(instance), rounds + 1), dtype=np.int64)
-    dearest = never
-    for i, request in enumerate(instance.requests):
-        arrival = int(request.arrival)
-        whole = (np.arange(rounds) + request.output - arrival) * unit + paid[i, :, 0]
-        dearest = max(dearest, int(whole.max()))
-        froms = np.maximum(np.arange(rounds + 1), arrival)
-        later[i] = _least_from(whole[: latest[i] + 1], froms, never)
-    tail = np.append(worth[::-1].cumsum()[::-1] - worth, 0)
-    largest = exact_sum(worth) + len(instance) * dearest
-    if max(largest, largest * prices.denominator // unit) >= NONE:
-        return None
-    shift = prices.denominator.bit_length() - unit.bit_length()
-    return later, paid, tail, unit, shift
-
-
-def _paid(instance: Instance, patterns: PatternPrices, rounds: int) -> NDArray[np.int64]:
-    """Return what request i, started at p, pays after its k-th token, (n, rounds, tokens + 1)."""
-    table, states = patterns.priced.table, patterns.states
-    values = table.at_knots(states)
-    paid = np.zeros((len(instance), rounds, int(instance.outputs.max()) + 1), dtype=np.int64)
-    offsets = np.concatenate(([0], np.cumsum(instance.outputs)))
-    for i, output in enumerate(instance.outputs.tolist()):
-        price = over_time(table.knots, values[:, states.of[offsets[i] : offsets[i + 1]]])
-        price = np.concatenate((price, np.zeros((1, output), dtype=np.int64)))
-        times = np.arange(rounds)[:, None] + np.arange(1, output + 1)
-        tokens = price[np.minimum(times, len(price) - 1), np.arange(output)]
-        paid[i, :, :output] = np.cumsum(tokens[:, ::-1], axis=1)[:, ::-1]
-    return paid

@@ -29,10 +29,7 @@ from formulations.search._tables import (
     NONE,
     CompletionBounds,
     Ints,
-    PatternPrices,
     no_bounds,
-    no_patterns,
-    pattern_tables,
     price_tables,
     scaled_prices,
     window_arrays,
@@ -42,8 +39,6 @@ from formulations.valid.groups import WindowGroup
 from formulations.valid.windows import Windows
 from instances import Instance
 from schedules.evidence import Argument
-
-__all__ = ["REQUESTS_UP_TO", "WIDTHS", "Options", "Pass", "PatternPrices", "model_size", "search"]
 
 #: States kept per round in successive passes; the first passes look for good schedules.
 WIDTHS = (300, 5_000, 60_000, 600_000, 3_000_000, 12_000_000)
@@ -73,9 +68,6 @@ class Options:
     equal: Annotated[bool, "equal requests start in the instance's order"] = True
     prices: Annotated[bool, "bound states by the LP's multipliers, else by latencies alone"] = True
     groups: Annotated[bool, "multipliers on clique inequalities beside those on memory"] = True
-    patterns: Annotated[
-        bool, "multipliers on what a request holds and has left, once passes take long"
-    ] = True
 
 
 class Rules(NamedTuple):
@@ -86,7 +78,6 @@ class Rules(NamedTuple):
     shift: bool
     merge: bool
     equal: bool
-    patterns: bool
     completion: bool
 
 
@@ -116,7 +107,6 @@ def search(
     on_pass: Callable[[Pass], None],
     out_of_time: Callable[[], bool] = lambda: False,
     options: Options | None = None,
-    patterns: PatternPrices | None = None,
     completion: CompletionBounds | None = None,
     widths: tuple[int, ...] = WIDTHS,
     memory_bytes: float = 2e9,
@@ -140,8 +130,7 @@ def search(
         raise ValueError(f"expected at most {REQUESTS_UP_TO} requests, found {n}")
     tel, starts = incumbent
     last = max(windows.latest)
-    tables, with_patterns = _tables(instance, windows, groups, costs, tel, patterns)
-    tables = (*tables, tuple(completion or no_bounds()))
+    tables = (*_tables(instance, windows, groups, costs, tel), tuple(completion or no_bounds()))
     best = np.array([tel], dtype=np.int64)
     # Half the memory where the numbers are small enough.
     largest = max(instance.memory, windows.horizon, *starts)
@@ -157,7 +146,7 @@ def search(
         for width in _fitting(widths, memory_bytes, row_bytes, compared):
             rules = Rules(
                 instance.memory, width, options.shift, options.merge, options.equal,
-                with_patterns, completion is not None,
+                completion is not None,
             )  # fmt: skip
             shared = pool if threads > 1 else None
             run = _Pass(tables, rules, (best, best_starts), reach, compared, shared)
@@ -187,20 +176,16 @@ def _tables(
     groups: list[WindowGroup],
     costs: StartCosts,
     tel: int,
-    patterns: PatternPrices | None,
-) -> tuple[tuple[Any, ...], bool]:
-    """Return what the kernels read, and whether prices on patterns are among it."""
+) -> tuple[Any, ...]:
+    """Return what the kernels read of instance and prices."""
     n, last = len(instance), max(windows.latest)
     prices = scaled_prices(instance, groups, costs, last, tel)
     widest = CUTS_UP_TO // max(1, n * (last + 2) * len(groups))
     own = window_arrays(n, groups, max(widest, 1))
-    of_patterns = pattern_tables(instance, patterns, prices, windows.latest, tel)
-    tables = (
+    return (
         (instance.arrivals, instance.prompts, instance.outputs, *own),
         price_tables(instance, groups, prices, windows.latest, tel, own),
-        of_patterns or no_patterns(),
     )
-    return tables, of_patterns is not None
 
 
 class _Pass:

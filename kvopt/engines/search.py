@@ -10,16 +10,14 @@ import numpy as np
 import psutil
 
 from formulations.bounds.clique_lp import by_highs, lp_prices
-from formulations.bounds.patterns import PatternPricing
 from formulations.lagrangian.certificate_file import price_certificate
 from formulations.lagrangian.starts import StartCosts, certified_costs
 from formulations.search import bidirectional, counts, layers
 from formulations.search._backward_levels import Limits
 from formulations.search._backward_tables import Ints, TooLargeError, network
 from formulations.search._tables import CompletionBounds
-from formulations.search.layers import Pass, PatternPrices
+from formulations.search.layers import Pass
 from formulations.valid.groups import WindowGroup, window_groups
-from formulations.valid.states import searchable_states
 from formulations.valid.windows import Windows, start_windows
 from instances import Instance, Request
 from kvopt.engines.job import Job, tel_of
@@ -33,12 +31,6 @@ ENGINE = {"solves": "search", "named": True, "default": True, "proof": "search"}
 
 #: Share of the time that the prices may take.
 PRICES_SHARE = 0.3
-#: Seconds that the next pass must be expected to take before prices on patterns are looked for.
-PATTERNS_FROM = 20.0
-#: Share of the time left, and seconds, that the prices on patterns may take.
-PATTERN_SHARE, PATTERN_SECONDS = 0.25, 60.0
-#: Steps of one search for the best pattern beyond which there are no prices on patterns.
-PATTERN_WORK_UP_TO = 40_000_000
 #: Seconds that the next pass must be expected to take before it has completion bounds, seconds a
 #: request that multipliers for the first of them take, and by what these and passes grow from turn
 #: to turn.
@@ -77,8 +69,8 @@ def kernels_of(instance: Instance, formulation: str) -> set[str]:
     return by_name.get(formulation, set().union(*by_name.values()))
 
 
-def compile_kernels(*, priced: bool = True) -> None:
-    """Compile what ``layers`` runs, without prices on patterns and with them.
+def compile_kernels() -> None:
+    """Compile what ``layers`` runs.
 
     What was compiled before is loaded then, which takes a while in a new process, too.
     """
@@ -87,16 +79,7 @@ def compile_kernels(*, priced: bool = True) -> None:
     tel = sum(start + 2 + i for i, start in enumerate(starts))
     windows = start_windows(instance, tel)
     costs = certified_costs(instance, [], None, windows.latest)
-    declared, deadline = layers.FORMULATION, time.monotonic() + 60
-    job = Job(instance, "search", declared, False, deadline, 1, 0, starts, tel)
-    kinds: list[PatternPrices | None] = [None]
-    if priced:
-        kinds.append(_pattern_prices(job, costs, windows, job.left()))
-    for patterns in kinds:
-        incumbent = (tel, starts)
-        layers.search(
-            instance, windows, [], costs, incumbent, lambda _: None, patterns=patterns, widths=(9,)
-        )
+    layers.search(instance, windows, [], costs, (tel, starts), lambda _: None, widths=(9,))
 
 
 def solve(job: Job, report: Report) -> None:
@@ -186,9 +169,7 @@ class _Passes:
     def run(self) -> None:
         """Run passes of growing width until one proves the optimum or the time is over."""
         # The first pass tells what the next one takes, so its clock must not count loading.
-        compile_kernels(priced=False)
-        priced = self._options.prices and self._options.patterns and not self._meets
-        patterns: PatternPrices | None = None
+        compile_kernels()
         narrower, took = 0, 0.0
         if self._by_states and not self._meet() and not self._met_once:
             # Nothing is left of it but the multipliers on memory.
@@ -196,25 +177,15 @@ class _Passes:
             solve(replace(self._job, options=own), self._report)
             return
         for width in () if self._by_states else self._job.formulation.widths:
-            left = self._job.left()
-            if self._best.complete or left <= 0:
+            if self._best.complete or self._job.left() <= 0:
                 break
             expected = took * width / narrower if narrower else 0.0
             if self._meets and expected > COMPLETION_FROM:
                 self._meets = False
                 if self._meet():
                     break
-            widths: tuple[int, ...] = (width,)
-            if priced and expected > PATTERNS_FROM:
-                priced = False
-                patterns = _pattern_prices(self._job, self._costs, self._windows, left)
-                if patterns:
-                    bound = patterns.priced.bound
-                    self._report.bound(value=bound, source="prices of patterns")
-                    # The last pass again, with better prices: its bound may do.
-                    widths = (narrower, width)
             began = time.monotonic()
-            self._search(widths, patterns=patterns)
+            self._search(width)
             narrower, took = width, time.monotonic() - began
         outcome = "optimal" if self._best.complete else "limit"
         self._report.done(solver="kvopt search", nodes=self._states, outcome=outcome)
@@ -310,7 +281,7 @@ class _Passes:
         """Run ever wider passes until one proves the optimum, or memory or time are at an end."""
         width, end = FIRST_WIDTH, min(end, self._job.deadline)
         while (began := time.monotonic()) < end:
-            self._search((width,), completion=completion, end=end, proved=ascent.bound)
+            self._search(width, completion=completion, end=end, proved=ascent.bound)
             if self._best.complete or self._best.width != width:
                 break
             ascent.bound = max(ascent.bound, self._best.bound)
@@ -362,9 +333,8 @@ class _Passes:
 
     def _search(
         self,
-        widths: tuple[int, ...],
+        width: int,
         *,
-        patterns: PatternPrices | None = None,
         completion: CompletionBounds | None = None,
         end: float = math.inf,
         proved: int = 0,
@@ -379,9 +349,8 @@ class _Passes:
             self._take,
             lambda: time.monotonic() > end,
             options=self._options,
-            patterns=patterns,
             completion=completion,
-            widths=widths,
+            widths=(width,),
             memory_bytes=self._memory_bytes,
             threads=self._job.threads,
             known=self._known,
@@ -393,22 +362,3 @@ class _Passes:
         self._best = found
         self._report.schedule(found.starts)
         self._report.bound(value=found.bound, source="search")
-
-
-def _pattern_prices(
-    job: Job, costs: StartCosts, windows: Windows, left: float
-) -> PatternPrices | None:
-    """Return prices on patterns, found in a share of the time; None where there are too many."""
-    states = searchable_states(job.instance, PATTERN_WORK_UP_TO)
-    if states is None:
-        return None
-    deadline = time.monotonic() + min(PATTERN_SHARE * left, PATTERN_SECONDS)
-    pricing = PatternPricing(
-        job.instance,
-        states,
-        deadline=deadline,
-        windows=windows,
-        tried=costs.memory / costs.denominator,
-        threads=job.threads,
-    )
-    return PatternPrices(states, pricing.improve(deadline))

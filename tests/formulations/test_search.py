@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import math
-import time
 from itertools import product
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.bounds.patterns import Options as BoundOptions
-from formulations.bounds.patterns import PatternPricing
 from formulations.lagrangian.starts import start_costs
-from formulations.lagrangian.states import PriceTable, evaluate, last_starts
 from formulations.search import layers
-from formulations.search.layers import Options, Pass, PatternPrices, search
+from formulations.search.layers import Options, Pass, search
 from formulations.valid.groups import window_groups
-from formulations.valid.states import running_states
 from formulations.valid.windows import start_windows
-from heuristics.registry import policies
-from heuristics.simulator import run_policy
 from instances import Instance, Request
 from instances.families import am1
 from schedules import check_schedule, make_schedule
@@ -46,23 +37,10 @@ def _search(
     prices: list[float],
     group_price: float,
     widths: tuple[int, ...] = (50_000,),
-    of_states: list[int] | None = None,
 ) -> Pass:
     groups = window_groups(instance)
     costs = start_costs(instance, prices, groups, [[group_price] * 12] * len(groups))
-    patterns = _pattern_prices(instance, of_states) if of_states else None
-    return passes_of(instance, costs, groups, options=options, patterns=patterns, widths=widths)[-1]
-
-
-def _pattern_prices(instance: Instance, numerators: list[int]) -> PatternPrices:
-    """Return prices on states: these numbers, in turn, at the points of a grid."""
-    grid = np.array([0, 4, 9, 20])
-    knots = np.array([1, 5, 14, 18])
-    values = np.resize(np.array(numerators, dtype=np.int64), (len(knots), len(grid), len(grid)))
-    table = PriceTable(knots, grid, grid, values, 64)
-    states = running_states(instance)
-    latest = last_starts(instance, int(knots[-1]), None)
-    return PatternPrices(states, evaluate(instance, states, table, latest))
+    return passes_of(instance, costs, groups, options=options, widths=widths)[-1]
 
 
 @pytest.mark.parametrize("options", spread(RULES, 3), ids=str)
@@ -119,66 +97,6 @@ def test_states_are_the_same_however_often_the_clock_is_looked_at(
         for states in (1, 7):
             monkeypatch.setattr(layers, "AT_ONCE", states)
             assert passes_of(instance, widths=(width,), memory_bytes=1e9) == whole
-
-
-NUMERATORS = st.lists(st.integers(0, 60), min_size=1, max_size=64)
-
-
-@given(
-    instance=st.one_of(SMALL, CROWDED),
-    width=st.sampled_from((1, 3, 50_000)),
-    numerators=NUMERATORS,
-    group_price=st.sampled_from((0.0, 0.1, 0.4)),
-)
-@settings(max_examples=300, deadline=None)
-def test_prices_on_patterns_keep_the_optimum(
-    instance: Instance, width: int, numerators: list[int], group_price: float
-) -> None:
-    """Whatever states are priced at, the bound is one, and a wide pass finds the optimum."""
-    found = _search(instance, Options(), [], group_price, (width,), numerators)
-    optimum = brute_force_optimum(instance)
-    assert found.bound <= optimum <= found.tel
-    if width > 3:
-        assert (found.tel, found.bound, found.complete) == (optimum, optimum, True)
-
-
-@pytest.mark.parametrize("seed", a_few(range(10), 4))
-def test_good_prices_on_patterns_keep_the_optimum(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With prices that an LP finds narrow passes bound, wide ones find the optimum sooner.
-
-    The reference is the search without them.  These prices are sharp enough that a round too many
-    in what is paid, or one too few in what patterns are worth, shows.
-    """
-    # Else when states are compared depends on how many they are.
-    monkeypatch.setattr(layers, "GROWN", 0.0)
-    instance = am1.generate(seed=seed, n=7, memory=32)
-    known = run_policy(policies()["fcfs"], instance)
-    windows, groups = start_windows(instance, known.tel), window_groups(instance)
-    costs = start_costs(instance, [], groups, [[] for _ in groups])
-    states = running_states(instance)
-    pricing = PatternPricing(
-        instance,
-        states,
-        deadline=math.inf,
-        windows=windows,
-        options=BoundOptions(knots=12, points=10),
-    )
-    priced = pricing.improve(time.monotonic() + 60.0)
-
-    def run(patterns: PatternPrices | None, width: int) -> Pass:
-        return passes_of(instance, costs, groups, patterns=patterns, widths=(width,))[-1]
-
-    plain = run(None, 1_000_000)
-    assert plain.complete
-    assert 0 < priced.bound <= plain.tel
-    for width in (1, 5, 40, 300):
-        found = run(PatternPrices(states, priced), width)
-        assert found.bound <= plain.tel <= found.tel
-    found = run(PatternPrices(states, priced), 1_000_000)
-    assert (found.tel, found.bound, found.complete) == (plain.tel, plain.tel, True)
-    assert found.states <= plain.states
 
 
 def test_too_many_requests_are_refused() -> None:
