@@ -17,8 +17,8 @@ NEXT_LAYER = 1 << 32
 @njit(cache=True)
 def _bound(t, mask, starts, data, tables):
     """Return the scaled lower bound of a state in which the starts before round t are decided."""
-    arrival, prompt, output, before, after = data
-    later, sums, moments, opened, tail, unit = tables
+    arrival, prompt, output = data
+    later, sums, moments, tail, unit = tables
     length = len(sums) - 1
     total = -tail[min(t, length)]
     for i in range(len(arrival)):
@@ -32,12 +32,6 @@ def _bound(t, mask, starts, data, tables):
         if high > low:
             # The latency is counted, so a round costs nothing more.
             total += start_cost(0, start, prompt[i], low, high, sums, moments)
-        for g in range(len(opened)):
-            if after[g, i] + before[g, i] > 0:
-                left = min(max(start - before[g, i], t), length)
-                right = min(start + after[g, i], length)
-                if right > left:
-                    total += opened[g, right] - opened[g, left]
     return total
 
 
@@ -90,7 +84,7 @@ def completion_bound(u, mask, starts, data, known, most, work):
     ``mask`` and ``starts`` are those of the requests started before round u; ``known`` are
     ``_tables.CompletionBounds``; ``work``, shapes (words,) and (64,), is written.
     """
-    arrival, _, output, _, _ = data
+    arrival, _, output = data
     bases, profiles, first, extra, worth, unit = known
     held, stack = work
     value, limit = worth[min(u, len(worth) - 1)], most * unit
@@ -280,10 +274,10 @@ def _branch(t, state, made, now, following, table, data, tables, completion, rul
     Part of its caller, since so many arrays cost each call a fifth.  ``known`` are the last three
     of :func:`advance`.  ``profile[d, e]`` are tokens at time t + e > t with the first d chosen.
     """
-    arrival, prompt, output, _, _ = data
+    arrival, prompt, output = data
     best, best_starts, lost = known
     profile, shifted, chosen, twins, own_starts, spare = work
-    n, memory, limit = len(arrival), rules.memory, (best[0] - 1) * tables[5]
+    n, memory, limit = len(arrival), rules.memory, (best[0] - 1) * tables[4]
     mask, need, cost, bound = now[0][state], now[1][state], now[2][state], now[3][state]
     _fill(own_starts, 0, now[4][state])
     starts = own_starts[0]
@@ -294,12 +288,12 @@ def _branch(t, state, made, now, following, table, data, tables, completion, rul
             if cost < best[0]:
                 best[0] = cost
                 _copy(best_starts, starts, 0)
-                limit = (best[0] - 1) * tables[5]
+                limit = (best[0] - 1) * tables[4]
         elif fresh:
             value = max(bound, _bound(t + 1, mask, starts, data, tables))
             if value <= limit and rules.completion:
                 least = completion_bound(t + 1, mask, starts, data, completion, best[0] - 1, spare)
-                value = max(value, tables[5] * least)
+                value = max(value, tables[4] * least)
             if value <= limit and not (rules.shift and _ends(t + 1, need, starts, output)):
                 tight = rules.shift and profile.shape[1] > 1 and profile[depth, 1] == memory
                 left = np.uint64(0) if tight else need
@@ -370,7 +364,7 @@ def advance(
     )
     state = begin
     while state < count and (state == begin or made < pause):
-        if now[3][state] <= (best[0] - 1) * tables[5]:
+        if now[3][state] <= (best[0] - 1) * tables[4]:
             made = _branch(
                 t, state, made, now, following, table, data, tables, completion, rules, known, work,
             )  # fmt: skip

@@ -5,8 +5,8 @@ that they hold from t on.  A pass decides which requests start at t for all stat
 t = 0, 1, ...  Where a layer has more states than the width, those of largest bound are lost; the
 least of these bounds is the bound of the pass, and with nothing lost its schedule is optimal.
 
-*Prices* and *groups* are the caller's: they make ``costs``.  Only the prices are taken from
-there, at a scale at which every bound is exact in 64 bits (``_tables.scaled_prices``).
+*Prices* are the caller's: they make ``costs``.  Only the prices are taken from there, at a scale at
+which every bound is exact in 64 bits (``_tables.scaled_prices``).
 
 Proof: docs/proofs/forward.md (P6).
 """
@@ -25,17 +25,14 @@ from numpy.typing import NDArray
 from formulations.lagrangian.starts import StartCosts
 from formulations.search._state_dominance import StateDominance
 from formulations.search._tables import (
-    CUTS_UP_TO,
     NONE,
     CompletionBounds,
     Ints,
     no_bounds,
     price_tables,
     scaled_prices,
-    window_arrays,
 )
 from formulations.search.exact_search import ExactSearch
-from formulations.valid.groups import WindowGroup
 from formulations.valid.windows import Windows
 from instances import Instance
 from schedules.evidence import Argument
@@ -67,7 +64,6 @@ class Options:
     merge: Annotated[bool, "keep one of the states that are equal in requests and tokens"] = True
     equal: Annotated[bool, "equal requests start in the instance's order"] = True
     prices: Annotated[bool, "bound states by the LP's multipliers, else by latencies alone"] = True
-    groups: Annotated[bool, "multipliers on clique inequalities beside those on memory"] = True
 
 
 class Rules(NamedTuple):
@@ -101,7 +97,6 @@ def model_size(instance: Instance, windows: Windows) -> int:
 def search(
     instance: Instance,
     windows: Windows,
-    groups: list[WindowGroup],
     costs: StartCosts,
     incumbent: tuple[int, list[int]],
     on_pass: Callable[[Pass], None],
@@ -130,7 +125,11 @@ def search(
         raise ValueError(f"expected at most {REQUESTS_UP_TO} requests, found {n}")
     tel, starts = incumbent
     last = max(windows.latest)
-    tables = (*_tables(instance, windows, groups, costs, tel), tuple(completion or no_bounds()))
+    tables = (
+        (instance.arrivals, instance.prompts, instance.outputs),
+        price_tables(instance, scaled_prices(instance, costs, last, tel), windows.latest, tel),
+        tuple(completion or no_bounds()),
+    )
     best = np.array([tel], dtype=np.int64)
     # Half the memory where the numbers are small enough.
     largest = max(instance.memory, windows.horizon, *starts)
@@ -168,24 +167,6 @@ def _fitting(
     state_bytes += compared.row_bytes if compared else 0
     widest = int(memory_bytes / state_bytes)
     return sorted({min(width, widest) for width in widths}) if widest > 0 else []
-
-
-def _tables(
-    instance: Instance,
-    windows: Windows,
-    groups: list[WindowGroup],
-    costs: StartCosts,
-    tel: int,
-) -> tuple[Any, ...]:
-    """Return what the kernels read of instance and prices."""
-    n, last = len(instance), max(windows.latest)
-    prices = scaled_prices(instance, groups, costs, last, tel)
-    widest = CUTS_UP_TO // max(1, n * (last + 2) * len(groups))
-    own = window_arrays(n, groups, max(widest, 1))
-    return (
-        (instance.arrivals, instance.prompts, instance.outputs, *own),
-        price_tables(instance, groups, prices, windows.latest, tel, own),
-    )
 
 
 class _Pass:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import psutil
+from numpy.typing import NDArray
 
 from formulations.bounds.clique_lp import by_highs, lp_prices
 from formulations.lagrangian.certificate_file import price_certificate
@@ -17,7 +18,6 @@ from formulations.search._backward_levels import Limits
 from formulations.search._backward_tables import Ints, TooLargeError, network
 from formulations.search._tables import CompletionBounds
 from formulations.search.layers import Pass
-from formulations.valid.groups import WindowGroup, window_groups
 from formulations.valid.windows import Windows, start_windows
 from instances import Instance, Request
 from kvopt.engines.job import Job, tel_of
@@ -79,13 +79,11 @@ def compile_kernels() -> None:
     tel = sum(start + 2 + i for i, start in enumerate(starts))
     windows = start_windows(instance, tel)
     costs = certified_costs(instance, [], None, windows.latest)
-    layers.search(instance, windows, [], costs, (tel, starts), lambda _: None, widths=(9,))
+    layers.search(instance, windows, costs, (tel, starts), lambda _: None, widths=(9,))
 
 
 def solve(job: Job, report: Report) -> None:
-    """Price memory and window groups by an LP, then search within the job's limits.
-
-    Without ``prices`` or ``groups`` among the options the missing ones are 0.
+    """Price memory by an LP, then search within the job's limits; without ``prices`` these are 0.
 
     Every bound is sent as it is, so one above the known schedule is seen as a contradiction.  None
     can be: ``start_windows`` keep every optimal schedule if the known TEL is one of a feasible
@@ -114,24 +112,19 @@ def solve(job: Job, report: Report) -> None:
     if not formulation.widths:
         backward.solve(job, report)
         return
-    groups = window_groups(instance) if chosen.groups and chosen.prices else []
     prices = None
     if chosen.prices:
         left = PRICES_SHARE * job.left()
-        prices = lp_prices(instance, windows, groups, left, by_highs)
+        prices = lp_prices(instance, windows, [], left, by_highs)
     # The LP's prices suit its windows; over more starts they certify less.
-    costs = certified_costs(instance, groups, prices, windows.latest)
+    costs = certified_costs(instance, [], prices, windows.latest)
     report.built(columns=size, rows=0, entries=size)
     certificate = price_certificate(
-        costs.bound,
-        costs.denominator,
-        costs.memory,
-        upper_bound=job.upper_bound,
-        groups=groups,
-        group_prices=costs.groups,
+        costs.bound, costs.denominator, costs.memory, upper_bound=job.upper_bound
     )
     report.bound(value=costs.bound, source="prices", certificate=certificate)
-    _Passes(job, report, windows, groups, costs, chosen).run()
+    own = np.zeros(2) if prices is None else prices[0]
+    _Passes(job, report, windows, own, costs, chosen).run()
 
 
 def _looked(job: Job, report: Report) -> Job:
@@ -150,12 +143,12 @@ class _Passes:
         job: Job,
         report: Report,
         windows: Windows,
-        groups: list[WindowGroup],
+        prices: NDArray[np.float64],
         costs: StartCosts,
         options: layers.Options,
     ) -> None:
         self._job, self._report, self._windows = job, report, windows
-        self._groups, self._costs = groups, costs
+        self._prices, self._costs = prices, costs
         self._options = options
         self._meets = job.formulation is bidirectional.FORMULATION
         own = job.options.get("options")
@@ -223,10 +216,7 @@ class _Passes:
         """Return the prices under which multipliers are looked for."""
         job = self._job
         if not self._by_states:
-            # Multipliers on clique inequalities would leave too little to those on memory.
-            left = PRICES_SHARE * job.left()
-            found = lp_prices(job.instance, self._windows, [], left, by_highs)
-            return backward.rounded_prices(job.instance, np.zeros(2) if found is None else found[0])
+            return backward.rounded_prices(job.instance, self._prices)
         best = self._improve(backward.briefly(job))
         seconds = min(STATES_SECONDS * len(job.instance) ** 2, PRICES_SHARE * job.left())
         table = backward.pattern_prices(job, self._report, best, seconds)
@@ -343,7 +333,6 @@ class _Passes:
         self._job.formulation.search(
             self._job.instance,
             self._windows,
-            self._groups,
             self._costs,
             (self._best.tel, self._best.starts),
             self._take,

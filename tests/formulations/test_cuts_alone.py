@@ -352,14 +352,12 @@ def test_no_rule_of_the_search_loses_the_optimum(
 ) -> None:
     """From a known TEL of OPT + 1 the search with one rule finds OPT and proves it."""
     for instance, optimum, schedules in cases:
-        groups = window_groups(instance) if price else []
-        costs = start_costs(instance, [price] * 12, groups, [[price] * 12 for _ in groups])
+        costs = start_costs(instance, [price] * 12, [], [])
         passes: list[Pass] = []
         # Starts of the schedule with TEL OPT + 1 are not looked at, only handed back.
         search(
             instance,
             start_windows(instance, optimum + 1),
-            groups,
             costs,
             (optimum + 1, [0] * len(instance)),
             passes.append,

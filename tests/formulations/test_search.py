@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from formulations.lagrangian.starts import start_costs
 from formulations.search import layers
 from formulations.search.layers import Options, Pass, search
-from formulations.valid.groups import window_groups
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from instances.families import am1
@@ -35,26 +34,23 @@ def _search(
     instance: Instance,
     options: Options,
     prices: list[float],
-    group_price: float,
     widths: tuple[int, ...] = (50_000,),
 ) -> Pass:
-    groups = window_groups(instance)
-    costs = start_costs(instance, prices, groups, [[group_price] * 12] * len(groups))
-    return passes_of(instance, costs, groups, options=options, widths=widths)[-1]
+    costs = start_costs(instance, prices, [], [])
+    return passes_of(instance, costs, options=options, widths=widths)[-1]
 
 
 @pytest.mark.parametrize("options", spread(RULES, 3), ids=str)
 @given(
     instance=st.one_of(SMALL, CROWDED),
     prices=st.lists(st.floats(0, 0.4), max_size=16),
-    group_price=st.floats(0, 0.5),
 )
 @settings(max_examples=60, deadline=None)
 def test_search_equals_brute_force(
-    options: Options, instance: Instance, prices: list[float], group_price: float
+    options: Options, instance: Instance, prices: list[float]
 ) -> None:
     """Every subset of the four rules keeps the optimum, under any prices."""
-    found = _search(instance, options, prices, group_price)
+    found = _search(instance, options, prices)
     optimum = brute_force_optimum(instance)
     assert (found.tel, found.bound, found.complete) == (optimum, optimum, True)
     schedule = make_schedule(instance, found.starts, "search")
@@ -70,7 +66,7 @@ def test_search_equals_brute_force(
 @settings(max_examples=200, deadline=None)
 def test_a_narrow_pass_still_bounds(instance: Instance, width: int, prices: list[float]) -> None:
     """With states lost the bound is still a bound, and ``complete`` only where it is the TEL."""
-    found = _search(instance, Options(), prices, 0.1, (width,))
+    found = _search(instance, Options(), prices, (width,))
     assert found.bound <= brute_force_optimum(instance) <= found.tel
     assert found.complete == (found.bound == found.tel)
 
@@ -103,7 +99,7 @@ def test_too_many_requests_are_refused() -> None:
     """A set of requests is one 64-bit word."""
     instance = Instance("many", 5, tuple(Request(i, 0, 0, 1) for i in range(64)))
     with pytest.raises(ValueError, match="at most 63 requests, found 64"):
-        _search(instance, Options(), [], 0.0)
+        _search(instance, Options(), [])
 
 
 @pytest.mark.parametrize("width", [0, -1])
@@ -118,7 +114,6 @@ def test_a_width_that_keeps_no_state_is_refused(width: int) -> None:
         search(
             instance,
             start_windows(instance, 4),
-            [],
             costs,
             (4, [0, 2]),
             passes.append,
@@ -138,10 +133,10 @@ def test_far_incumbents_do_not_overflow(tel: int) -> None:
     instance = Instance("three", 9, tuple(Request(i, 0, 0, 5) for i in range(3)))
     costs = start_costs(instance, [], [], [])
     passes: list[Pass] = []
-    search(instance, start_windows(instance), [], costs, (tel, [0, 5, tel - 20]), passes.append)
+    search(instance, start_windows(instance), costs, (tel, [0, 5, tel - 20]), passes.append)
     assert (passes[-1].tel, passes[-1].bound, passes[-1].complete) == (21, 21, True)
     # The known schedule is optimal: all states are dropped, none is lost, and the bound is its TEL.
     alone = Instance("one", 9, (Request(0, 0, 0, 5),))
     costs = start_costs(alone, [], [], [])
-    search(alone, start_windows(alone), [], costs, (5, [0]), passes.append)
+    search(alone, start_windows(alone), costs, (5, [0]), passes.append)
     assert (passes[-1].tel, passes[-1].bound, passes[-1].complete) == (5, 5, True)

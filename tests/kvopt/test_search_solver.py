@@ -67,8 +67,7 @@ def _events(
     prices: list[float] | None,
 ) -> list[Event]:
     """Run the search in this process, with these memory prices in place of the LP's."""
-    groups = len(window_groups(instance))
-    found = None if prices is None else (np.array(prices), np.zeros((groups, 1)))
+    found = None if prices is None else (np.array(prices), np.zeros((0, 1)))
     monkeypatch.setattr(search, "lp_prices", lambda *_: found)
     events: list[Event] = []
     job = search_job(layers, layers.Options(), instance, 30.0, starts, upper_bound)
@@ -85,7 +84,7 @@ def test_prices_fitted_with_windows_are_evaluated_with_them() -> None:
 
     Together at time 2 they hold 1 + 8 tokens, more than M = 8, so one waits: 1 + 2 + 1 = 4.
     """
-    names = ("layers", "layers(groups=no)", "layers(prices=no)")
+    names = ("layers", "layers(prices=no)")
     for answer in solve_batch([(CRASH, name) for name in names], poor_start=True):
         assert (answer.tel, answer.bound) == (4, 4)
 

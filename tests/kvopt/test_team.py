@@ -212,7 +212,7 @@ def test_a_pass_takes_a_better_schedule_on_its_way() -> None:
 
     def search(known: list[tuple[int, list[int]] | None]) -> Pass:
         layers.search(
-            instance, windows, [], costs, (tel, poor), passes.append,
+            instance, windows, costs, (tel, poor), passes.append,
             widths=(100_000,), known=lambda: known.pop(0) if len(known) > 1 else known[0],
         )  # fmt: skip
         return passes.pop()
