@@ -99,17 +99,16 @@ def search(
     windows: Windows,
     costs: StartCosts,
     incumbent: tuple[int, list[int]],
-    on_pass: Callable[[Pass], None],
+    width: int,
     out_of_time: Callable[[], bool] = lambda: False,
     options: Options | None = None,
     completion: CompletionBounds | None = None,
-    widths: tuple[int, ...] = WIDTHS,
     memory_bytes: float = 2e9,
     threads: int = 1,
     known: Callable[[], tuple[int, list[int]] | None] = lambda: None,
     proved: int = 0,
-) -> None:
-    """Search in passes of growing width and report each; ends when one pass proves the optimum.
+) -> Pass | None:
+    """Search in one pass of a width; None if time runs out, or memory has no room for a state.
 
     ``known`` returns TEL and starts of a schedule found elsewhere.  A pass ends once it can prove
     no more than ``proved`` (rounds).  ``completion`` are bounds of every schedule below the known
@@ -118,11 +117,14 @@ def search(
     Raises
     ------
     ValueError
-        If there are more than 63 requests, or a width is below 1.
+        If there are more than 63 requests, or the width is below 1.
     """
     n = len(instance)
     if n > REQUESTS_UP_TO:
         raise ValueError(f"expected at most {REQUESTS_UP_TO} requests, found {n}")
+    # Layers without room for a state would lose all of them and note the bound of none.
+    if width < 1:
+        raise ValueError(f"expected a width of at least 1, found {width}")
     tel, starts = incumbent
     last = max(windows.latest)
     tables = (
@@ -141,32 +143,18 @@ def search(
     # Beside the layers, the tokens of one state after each start.
     row_bytes = np.dtype(word).itemsize * (n + reach)
     memory_bytes -= 8 * (n + 1) * reach
-    with ThreadPoolExecutor(threads) as pool:
-        for width in _fitting(widths, memory_bytes, row_bytes, compared):
-            rules = Rules(
-                instance.memory, width, options.shift, options.merge, options.equal,
-                completion is not None,
-            )  # fmt: skip
-            shared = pool if threads > 1 else None
-            run = _Pass(tables, rules, (best, best_starts), reach, compared, shared)
-            found = run.to(last, out_of_time, known, proved)
-            if found is not None:
-                on_pass(found)
-            if found is None or found.complete:
-                return
-
-
-def _fitting(
-    widths: tuple[int, ...], memory_bytes: float, row_bytes: int, compared: StateDominance | None
-) -> list[int]:
-    """Return the widths of the passes, none more than memory allows; none where it allows none."""
-    # Layers without room for a state would lose all of them and note the bound of none.
-    if min(widths, default=1) < 1:
-        raise ValueError(f"expected widths of at least 1, found {min(widths)}")
     state_bytes = 2 * (64 + 32 + 2 * row_bytes)
     state_bytes += compared.row_bytes if compared else 0
-    widest = int(memory_bytes / state_bytes)
-    return sorted({min(width, widest) for width in widths}) if widest > 0 else []
+    width = min(width, int(memory_bytes / state_bytes))
+    if width < 1:
+        return None
+    rules = Rules(
+        instance.memory, width, options.shift, options.merge, options.equal, completion is not None
+    )
+    with ThreadPoolExecutor(threads) as pool:
+        shared = pool if threads > 1 else None
+        run = _Pass(tables, rules, (best, best_starts), reach, compared, shared)
+        return run.to(last, out_of_time, known, proved)
 
 
 class _Pass:

@@ -79,7 +79,7 @@ def compile_kernels() -> None:
     tel = sum(start + 2 + i for i, start in enumerate(starts))
     windows = start_windows(instance, tel)
     costs = certified_costs(instance, [], None, windows.latest)
-    layers.search(instance, windows, costs, (tel, starts), lambda _: None, widths=(9,))
+    layers.search(instance, windows, costs, (tel, starts), 9)
 
 
 def solve(job: Job, report: Report) -> None:
@@ -330,23 +330,22 @@ class _Passes:
         proved: int = 0,
     ) -> None:
         end = min(end, self._job.deadline)
-        self._job.formulation.search(
+        found = self._job.formulation.search(
             self._job.instance,
             self._windows,
             self._costs,
             (self._best.tel, self._best.starts),
-            self._take,
+            width,
             lambda: time.monotonic() > end,
             options=self._options,
             completion=completion,
-            widths=(width,),
             memory_bytes=self._memory_bytes,
             threads=self._job.threads,
             known=self._known,
             proved=proved,
         )
-
-    def _take(self, found: Pass) -> None:
+        if found is None:
+            return
         self._states += found.states
         self._best = found
         self._report.schedule(found.starts)

@@ -12,11 +12,11 @@ from heuristics.simulator import run_policy
 from instances import Instance
 
 
-def passes_of(instance: Instance, costs: StartCosts | None = None, **means: Any) -> list[Pass]:
-    """Return the passes of a search; without costs no price is paid."""
+def pass_of(instance: Instance, width: int, costs: StartCosts | None = None, **means: Any) -> Pass:
+    """Return a pass of the search; without costs no price is paid."""
     known = run_policy(policies()["fcfs"], instance)
     windows = start_windows(instance, known.tel)
     costs = costs or certified_costs(instance, [], None, windows.latest)
-    passes: list[Pass] = []
-    search(instance, windows, costs, (known.tel, list(known.starts)), passes.append, **means)
-    return passes
+    found = search(instance, windows, costs, (known.tel, list(known.starts)), width, **means)
+    assert found is not None
+    return found

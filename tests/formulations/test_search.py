@@ -15,8 +15,9 @@ from formulations.search.layers import Options, Pass, search
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from instances.families import am1
+from kvopt.engines.job import tel_of
 from schedules import check_schedule, make_schedule
-from tests.formulations.forward import passes_of
+from tests.formulations.forward import pass_of
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instances
 from tests.tiers import a_few, spread
@@ -30,14 +31,8 @@ RULES = [
 ]
 
 
-def _search(
-    instance: Instance,
-    options: Options,
-    prices: list[float],
-    widths: tuple[int, ...] = (50_000,),
-) -> Pass:
-    costs = start_costs(instance, prices, [], [])
-    return passes_of(instance, costs, options=options, widths=widths)[-1]
+def _search(instance: Instance, options: Options, prices: list[float], width: int = 50_000) -> Pass:
+    return pass_of(instance, width, start_costs(instance, prices, [], []), options=options)
 
 
 @pytest.mark.parametrize("options", spread(RULES, 3), ids=str)
@@ -66,20 +61,21 @@ def test_search_equals_brute_force(
 @settings(max_examples=200, deadline=None)
 def test_a_narrow_pass_still_bounds(instance: Instance, width: int, prices: list[float]) -> None:
     """With states lost the bound is still a bound, and ``complete`` only where it is the TEL."""
-    found = _search(instance, Options(), prices, (width,))
+    found = _search(instance, Options(), prices, width)
     assert found.bound <= brute_force_optimum(instance) <= found.tel
     assert found.complete == (found.bound == found.tel)
 
 
 def test_no_pass_is_wider_than_memory_allows() -> None:
-    """The same layers as with that width, each once; none where not even one state fits."""
+    """The same layers as with that width; none where not even one state fits."""
     instance = am1.generate(seed=5, n=12, memory=20)
-    (narrow,) = passes_of(instance, widths=(10**9,), memory_bytes=3e4)
+    narrow = pass_of(instance, 10**9, memory_bytes=3e4)
     assert 1 < narrow.width < 1_000
     assert not narrow.complete
-    assert passes_of(instance, widths=(narrow.width, 10**9, 10**10), memory_bytes=3e4) == [narrow]
-    assert passes_of(instance, widths=(narrow.width,), memory_bytes=1e9) == [narrow]
-    assert passes_of(instance, widths=(10**9,), memory_bytes=1.0) == []
+    assert pass_of(instance, narrow.width, memory_bytes=1e9) == narrow
+    costs, starts = start_costs(instance, [], [], []), [1000 * i for i in range(12)]
+    windows, tel = start_windows(instance), tel_of(instance, starts)
+    assert search(instance, windows, costs, (tel, starts), 10**9, memory_bytes=1.0) is None
 
 
 def test_states_are_the_same_however_often_the_clock_is_looked_at(
@@ -89,10 +85,10 @@ def test_states_are_the_same_however_often_the_clock_is_looked_at(
     instance = am1.generate(seed=5, n=12, memory=20)
     for width in (40, 100_000):
         monkeypatch.setattr(layers, "AT_ONCE", 10**9)
-        whole = passes_of(instance, widths=(width,), memory_bytes=1e9)
+        whole = pass_of(instance, width, memory_bytes=1e9)
         for states in (1, 7):
             monkeypatch.setattr(layers, "AT_ONCE", states)
-            assert passes_of(instance, widths=(width,), memory_bytes=1e9) == whole
+            assert pass_of(instance, width, memory_bytes=1e9) == whole
 
 
 def test_too_many_requests_are_refused() -> None:
@@ -109,17 +105,9 @@ def test_a_width_that_keeps_no_state_is_refused(width: int) -> None:
     One request of one token runs at a time, so the optimum ends at 1 and 2: a TEL of 3.
     """
     instance = Instance("two", 1, (Request(0, 0, 0, 1), Request(1, 0, 0, 1)))
-    costs, passes = start_costs(instance, [], [], []), list[Pass]()
-    with pytest.raises(ValueError, match=f"widths of at least 1, found {width}"):
-        search(
-            instance,
-            start_windows(instance, 4),
-            costs,
-            (4, [0, 2]),
-            passes.append,
-            widths=(9, width),
-        )
-    assert passes == []
+    costs = start_costs(instance, [], [], [])
+    with pytest.raises(ValueError, match=f"a width of at least 1, found {width}"):
+        search(instance, start_windows(instance, 4), costs, (4, [0, 2]), width)
 
 
 @pytest.mark.parametrize("tel", a_few((7 * 10**13, 8_388_613, 1 << 40), 1))
@@ -132,11 +120,12 @@ def test_far_incumbents_do_not_overflow(tel: int) -> None:
     """
     instance = Instance("three", 9, tuple(Request(i, 0, 0, 5) for i in range(3)))
     costs = start_costs(instance, [], [], [])
-    passes: list[Pass] = []
-    search(instance, start_windows(instance), costs, (tel, [0, 5, tel - 20]), passes.append)
-    assert (passes[-1].tel, passes[-1].bound, passes[-1].complete) == (21, 21, True)
+    found = search(instance, start_windows(instance), costs, (tel, [0, 5, tel - 20]), 300)
+    assert found is not None
+    assert (found.tel, found.bound, found.complete) == (21, 21, True)
     # The known schedule is optimal: all states are dropped, none is lost, and the bound is its TEL.
     alone = Instance("one", 9, (Request(0, 0, 0, 5),))
     costs = start_costs(alone, [], [], [])
-    search(alone, start_windows(alone), costs, (5, [0]), passes.append)
-    assert (passes[-1].tel, passes[-1].bound, passes[-1].complete) == (5, 5, True)
+    found = search(alone, start_windows(alone), costs, (5, [0]), 300)
+    assert found is not None
+    assert (found.tel, found.bound, found.complete) == (5, 5, True)
