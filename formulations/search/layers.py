@@ -58,10 +58,6 @@ class Options:
         bool,
         "drop a state that another with no more left beats in its starts and in tokens held later",
     ] = True
-    shift: Annotated[
-        bool, "drop a state in which a request could have started one round earlier"
-    ] = True
-    merge: Annotated[bool, "keep one of the states that are equal in requests and tokens"] = True
     equal: Annotated[bool, "equal requests start in the instance's order"] = True
     prices: Annotated[bool, "bound states by the LP's multipliers, else by latencies alone"] = True
 
@@ -71,8 +67,6 @@ class Rules(NamedTuple):
 
     memory: int
     width: int
-    shift: bool
-    merge: bool
     equal: bool
     completion: bool
 
@@ -137,20 +131,18 @@ def search(
     largest = max(instance.memory, windows.horizon, *starts)
     word = next(kind for kind in (np.int16, np.int32, np.int64) if largest <= np.iinfo(kind).max)
     best_starts = np.array(starts, dtype=word)
-    reach = max(request.output for request in instance.requests) + 2
+    reach = max(request.output for request in instance.requests)
     options = options or Options()
     compared = StateDominance(instance, reach) if options.dominance else None
     # Beside the layers, the tokens of one state after each start.
     row_bytes = np.dtype(word).itemsize * (n + reach)
     memory_bytes -= 8 * (n + 1) * reach
-    state_bytes = 2 * (64 + 32 + 2 * row_bytes)
+    state_bytes = 2 * (64 + 24 + 2 * row_bytes)
     state_bytes += compared.row_bytes if compared else 0
     width = min(width, int(memory_bytes / state_bytes))
     if width < 1:
         return None
-    rules = Rules(
-        instance.memory, width, options.shift, options.merge, options.equal, completion is not None
-    )
+    rules = Rules(instance.memory, width, options.equal, completion is not None)
     with ThreadPoolExecutor(threads) as pool:
         shared = pool if threads > 1 else None
         run = _Pass(tables, rules, (best, best_starts), reach, compared, shared)
@@ -254,7 +246,6 @@ class _Pass:
 
 def _layer(states: int, n: int, reach: int, word: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
     return (
-        np.empty(states, np.uint64),
         np.empty(states, np.uint64),
         np.empty(states, np.int64),
         np.empty(states, np.int64),

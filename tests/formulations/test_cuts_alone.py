@@ -341,7 +341,7 @@ def test_a_cp_model_refuses_what_is_no_schedule() -> None:
     ]
 
 
-RULES = ("dominance", "shift", "merge", "equal")
+RULES = ("dominance", "equal")
 ALONE = [Options(**{rule: rule == alone for rule in RULES}) for alone in RULES]
 
 

@@ -75,12 +75,12 @@ def _best(instance: Instance, state: State, t: int, until: int) -> int:
 
 
 def _layer(instance: Instance, pair: list[State], t: int, reach: int) -> tuple[NDArray[Any], ...]:
-    held = [_held(instance, state, t + reach + 40)[t : t + reach] for state in pair]
+    held = [_held(instance, state, t + reach + 40)[t + 1 : t + 1 + reach] for state in pair]
     masks = [sum(1 << i for i, start in enumerate(state) if start is not None) for state in pair]
     starts = [[start or 0 for start in state] for state in pair]
     nothing = np.zeros(len(pair), dtype=np.int64)
     return (
-        np.array(masks, dtype=np.uint64), nothing.astype(np.uint64), nothing, nothing,
+        np.array(masks, dtype=np.uint64), nothing, nothing,
         np.array(starts, dtype=np.int16), np.array(held, dtype=np.int16),
     )  # fmt: skip
 
@@ -92,7 +92,7 @@ def test_what_dominates_has_a_completion_as_good(seeds: range) -> None:
     for seed in seeds:
         rng = random.Random(seed)
         instance = _drawn(rng)
-        t, reach = rng.randint(1, 6), int(instance.outputs.max()) + 2
+        t, reach = rng.randint(1, 6), int(instance.outputs.max())
         until = max(t, int(instance.arrivals.max())) + int(instance.outputs.sum()) + 2
         states = _states(instance, t, until)
         compared = StateDominance(instance, reach)
@@ -140,13 +140,13 @@ def test_states_are_compared_at_their_own_time(monkeypatch: pytest.MonkeyPatch) 
     def undominated(
         self: StateDominance, t: int, layer: tuple[NDArray[Any], ...], count: int, *rest: Any
     ) -> NDArray[np.bool_]:
-        masks, _, _, _, starts, profiles = layer
+        masks, _, _, starts, profiles = layer
         latest = 0
         for mask, row, held in zip(masks[:count], starts, profiles, strict=False):
             own = [int(s) if (int(mask) >> i) & 1 else None for i, s in enumerate(row)]
             latest = max([latest, *(1 + start for start in own if start is not None)])
             tokens = _held(instance, tuple(own), t + len(held) + 10)
-            assert held[1:].tolist() == tokens[t + 1 : t + len(held)]
+            assert held.tolist() == tokens[t + 1 : t + 1 + len(held)]
         # Some state starts what it can at once.
         assert latest == t or t > instance.outputs.sum()
         seen.add(t)
