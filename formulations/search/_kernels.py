@@ -35,6 +35,23 @@ def _bound(t, mask, starts, data, tables):
     return total
 
 
+@njit(cache=True)
+def _pattern_bound(t, mask, starts, data, tables):
+    """Return the bound of :func:`_bound` from prices on patterns, in the same units."""
+    arrival, _, output = data
+    later, paid, tail, unit, shift = tables
+    length = len(tail) - 1
+    total = -tail[min(t, length)]
+    for i in range(len(arrival)):
+        if not (mask >> np.uint64(i)) & _ONE:
+            total += later[i, t]
+            continue
+        start = starts[i]
+        total += unit * (start + output[i] - arrival[i])
+        total += paid[i, start, min(t - start, output[i])]
+    return total << shift if shift >= 0 else total >> -shift
+
+
 @njit(inline="always")
 def _below(a, i, held, high):
     """Tell whether all lanes of row i are at most those held."""
@@ -256,7 +273,8 @@ def _fits(profile, depth, prompt, output, memory):
 
 
 @njit(inline="always")
-def _branch(t, state, made, now, following, table, data, tables, completion, rules, known, work):
+def _branch(t, state, made, now, following, table, data, tables, of_patterns, completion, rules,
+            known, work):  # fmt: skip
     """Add every choice of starts at round t from one state to the following layer.
 
     Part of its caller, since so many arrays cost each call a fifth.  ``known`` are the last three
@@ -279,6 +297,8 @@ def _branch(t, state, made, now, following, table, data, tables, completion, rul
                 limit = (best[0] - 1) * tables[4]
         elif fresh:
             value = max(bound, _bound(t + 1, mask, starts, data, tables))
+            if value <= limit and rules.patterns:
+                value = max(value, _pattern_bound(t + 1, mask, starts, data, of_patterns))
             if value <= limit and rules.completion:
                 least = completion_bound(t + 1, mask, starts, data, completion, best[0] - 1, spare)
                 value = max(value, tables[4] * least)
@@ -311,8 +331,8 @@ def _branch(t, state, made, now, following, table, data, tables, completion, rul
 
 @njit(cache=True, nogil=True)
 def advance(
-    t, now, count, begin, following, made, pause, table, data, tables, completion, rules, best,
-    best_starts, lost,
+    t, now, count, begin, following, made, pause, table, data, tables, of_patterns, completion,
+    rules, best, best_starts, lost,
 ):  # fmt: skip
     """Decide the starts at round t for the states of a layer and fill the following layer.
 
@@ -348,7 +368,8 @@ def advance(
     while state < count and (state == begin or made < pause):
         if now[2][state] <= (best[0] - 1) * tables[4]:
             made = _branch(
-                t, state, made, now, following, table, data, tables, completion, rules, known, work,
+                t, state, made, now, following, table, data, tables, of_patterns, completion, rules,
+                known, work,
             )  # fmt: skip
         state += 1
     return made, state

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from formulations.lagrangian.costs import price_sums
 from formulations.lagrangian.exact import exact_sum, run_cost
 from formulations.lagrangian.starts import StartCosts
+from formulations.search._backward_tables import Ints, Network
 from instances import Instance
 
-Ints = NDArray[np.int64]
-
+#: Table entries up to which prices on patterns are used.
+PATTERN_ENTRIES_UP_TO = 40_000_000
 #: Above all bounds of states, so the least bound lost while nothing is.
 NONE = 1 << 62
 
@@ -135,8 +136,7 @@ def price_tables(
         arrival, starts = int(request.arrival), np.arange(latest[i] + 1, dtype=np.int64)
         costs = sums.of_runs(request.prompt, request.output, starts)
         costs += (request.output - arrival) * sums.unit
-        least = np.append(np.minimum.accumulate(costs[::-1])[::-1], never)
-        later[i] = least[np.clip(np.arange(later.shape[1]), arrival, latest[i] + 1)]
+        later[i] = _least_from(costs, arrival, later.shape[1], never)
     return later, sums.tokens, sums.moments, tail, prices.denominator
 
 
@@ -145,3 +145,54 @@ def no_bounds() -> CompletionBounds:
     none, words = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.uint64)
     bases = Bases(none, none, words, none, words, none, np.uint64(0))
     return CompletionBounds(bases, words, none, none, none, 1)
+
+
+def no_patterns() -> tuple[Any, ...]:
+    """Return empty tables of the form of :func:`pattern_tables`."""
+    nothing = np.zeros((0, 0), dtype=np.int64)
+    return nothing, np.zeros((0, 0, 0), dtype=np.int64), nothing.ravel(), 0, 0
+
+
+def pattern_tables(
+    under: Network, prices: Prices, latest: Sequence[int], tel: int
+) -> tuple[Any, ...] | None:
+    """Return least costs, what runs still pay, tails of the worths, the unit, and the shift.
+
+    ``later[i, t]`` is the least cost of request i over starts from max(t, a_i) to latest_i, where
+    none is left more than any schedule better than ``tel`` can cost; ``paid[i, p, k]`` is what
+    request i, started at p, pays after its k-th token.  All are numerators of the patterns' own
+    denominator, the unit, a power of two; shifted to the left (to the right if negative) they are
+    ones of ``prices``.  None without prices that bound anything, if the tables would be too large,
+    or numbers too large for 64 bits.
+    """
+    instance, unit, worth = under.instance, under.unit, under.worth
+    rounds, longest = max(latest) + 1, int(instance.outputs.max())
+    never = unit * tel + exact_sum(worth)
+    entries = len(instance) * rounds * (longest + 1)
+    if under.bound <= 0 or entries > PATTERN_ENTRIES_UP_TO or len(instance) * never >= NONE:
+        return None
+    paid = np.zeros((len(instance), rounds, longest + 1), dtype=np.int64)
+    later = np.empty((len(instance), rounds + 1), dtype=np.int64)
+    dearest = never
+    for i, request in enumerate(instance.requests):
+        arrival, output, ages = int(request.arrival), request.output, np.arange(request.output)
+        times = np.arange(1, rounds + 1)[:, None] + ages
+        states = under.kinds.first[under.kinds.of[i]] + ages
+        tokens = under.pay[np.minimum(times, len(under.pay) - 1), states]
+        paid[i, :, :output] = np.cumsum(tokens[:, ::-1], axis=1)[:, ::-1]
+        costs = (np.arange(rounds) + output - arrival) * unit + paid[i, :, 0]
+        dearest = max(dearest, int(costs.max()))
+        later[i] = _least_from(costs[: latest[i] + 1], arrival, rounds + 1, never)
+    tail = np.append(worth[::-1].cumsum()[::-1] - worth, 0)
+    largest = exact_sum(worth) + len(instance) * dearest
+    if max(largest, largest * prices.denominator // unit) >= NONE:
+        return None
+    shift = prices.denominator.bit_length() - unit.bit_length()
+    return later, paid, tail, unit, shift
+
+
+def _least_from(costs: Ints, arrival: int, length: int, never: int) -> Ints:
+    """Return the least cost of starts from each round and the arrival on, else ``never``."""
+    least = np.append(np.minimum.accumulate(costs[::-1])[::-1], never)
+    found: Ints = least[np.clip(np.arange(length), arrival, len(costs))]
+    return found

@@ -23,12 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.lagrangian.starts import StartCosts
+from formulations.search._backward_tables import Network
 from formulations.search._state_dominance import StateDominance
 from formulations.search._tables import (
     NONE,
     CompletionBounds,
     Ints,
     no_bounds,
+    no_patterns,
+    pattern_tables,
     price_tables,
     scaled_prices,
 )
@@ -68,6 +71,7 @@ class Rules(NamedTuple):
     memory: int
     width: int
     equal: bool
+    patterns: bool
     completion: bool
 
 
@@ -96,6 +100,7 @@ def search(
     width: int,
     out_of_time: Callable[[], bool] = lambda: False,
     options: Options | None = None,
+    patterns: Network | None = None,
     completion: CompletionBounds | None = None,
     memory_bytes: float = 2e9,
     threads: int = 1,
@@ -105,8 +110,9 @@ def search(
     """Search in one pass of a width; None if time runs out, or memory has no room for a state.
 
     ``known`` returns TEL and starts of a schedule found elsewhere.  A pass ends once it can prove
-    no more than ``proved`` (rounds).  ``completion`` are bounds of every schedule below the known
-    TEL (P15).  Starts are at most the last of ``windows``; layers take ``memory_bytes`` at most.
+    no more than ``proved`` (rounds).  ``patterns`` are prices on patterns, ``completion`` bounds of
+    every schedule below the known TEL (P15).  Starts are at most the last of ``windows``; layers
+    take ``memory_bytes`` at most.
 
     Raises
     ------
@@ -121,9 +127,12 @@ def search(
         raise ValueError(f"expected a width of at least 1, found {width}")
     tel, starts = incumbent
     last = max(windows.latest)
+    prices = scaled_prices(instance, costs, last, tel)
+    of_patterns = patterns and pattern_tables(patterns, prices, windows.latest, tel)
     tables = (
         (instance.arrivals, instance.prompts, instance.outputs),
-        price_tables(instance, scaled_prices(instance, costs, last, tel), windows.latest, tel),
+        price_tables(instance, prices, windows.latest, tel),
+        of_patterns or no_patterns(),
         tuple(completion or no_bounds()),
     )
     best = np.array([tel], dtype=np.int64)
@@ -142,7 +151,8 @@ def search(
     width = min(width, int(memory_bytes / state_bytes))
     if width < 1:
         return None
-    rules = Rules(instance.memory, width, options.equal, completion is not None)
+    own = of_patterns is not None, completion is not None
+    rules = Rules(instance.memory, width, options.equal, *own)
     with ThreadPoolExecutor(threads) as pool:
         shared = pool if threads > 1 else None
         run = _Pass(tables, rules, (best, best_starts), reach, compared, shared)

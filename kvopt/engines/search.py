@@ -15,7 +15,7 @@ from formulations.lagrangian.certificate_file import price_certificate
 from formulations.lagrangian.starts import StartCosts, certified_costs
 from formulations.search import bidirectional, counts, layers
 from formulations.search._backward_levels import Limits
-from formulations.search._backward_tables import Ints, TooLargeError, network
+from formulations.search._backward_tables import Ints, Network, TooLargeError, network
 from formulations.search._tables import CompletionBounds
 from formulations.search.layers import Pass
 from formulations.valid.windows import Windows, start_windows
@@ -31,6 +31,10 @@ ENGINE = {"solves": "search", "named": True, "default": True, "proof": "search"}
 
 #: Share of the time that the prices may take.
 PRICES_SHARE = 0.3
+#: Seconds that the next pass must be expected to take before prices on patterns are looked for.
+PATTERNS_FROM = 20.0
+#: Share of the time left, and seconds, that the prices on patterns may take.
+PATTERN_SHARE, PATTERN_SECONDS = 0.25, 60.0
 #: Seconds that the next pass must be expected to take before it has completion bounds, seconds a
 #: request that multipliers for the first of them take, and by what these and passes grow from turn
 #: to turn.
@@ -63,7 +67,7 @@ def kernels_of(instance: Instance, formulation: str) -> set[str]:
     by_name = {
         "counts": set(),
         "sweep": {"annealing", "sweep"},
-        "layers": {"layers"},
+        "layers": {"layers", "sweep"},
         "bidirectional": {"annealing", "layers", "sweep"},
     }
     return by_name.get(formulation, set().union(*by_name.values()))
@@ -163,6 +167,8 @@ class _Passes:
         """Run passes of growing width until one proves the optimum or the time is over."""
         # The first pass tells what the next one takes, so its clock must not count loading.
         compile_kernels()
+        priced = self._options.prices and not self._meets
+        patterns: Network | None = None
         narrower, took = 0, 0.0
         if self._by_states and not self._meet() and not self._met_once:
             # Nothing is left of it but the multipliers on memory.
@@ -177,8 +183,16 @@ class _Passes:
                 self._meets = False
                 if self._meet():
                     break
+            if priced and expected > PATTERNS_FROM:
+                priced = False
+                patterns = self._pattern_prices()
+                if patterns is not None:
+                    # The last pass again, with better prices: its bound may do.
+                    self._search(narrower, patterns=patterns)
+                    if self._best.complete:
+                        break
             began = time.monotonic()
-            self._search(width)
+            self._search(width, patterns=patterns)
             narrower, took = width, time.monotonic() - began
         outcome = "optimal" if self._best.complete else "limit"
         self._report.done(solver="kvopt search", nodes=self._states, outcome=outcome)
@@ -223,13 +237,25 @@ class _Passes:
         self._best = replace(self._best, bound=best.bound)
         return table
 
+    def _pattern_prices(self) -> Network | None:
+        """Return prices on patterns, found in a share of the time; None where these are many."""
+        seconds = min(PATTERN_SHARE * self._job.left(), PATTERN_SECONDS)
+        table = backward.pattern_prices(self._job, self._report, self._known_best(), seconds)
+        try:
+            return None if table is None else network(self._job.instance, table)
+        except TooLargeError:
+            return None
+
+    def _known_best(self) -> backward.Best:
+        known = self._best
+        return backward.Best(known.bound, known.tel, np.array(known.starts, dtype=np.int64))
+
     def _improve(self, seconds: float) -> backward.Best:
         """Look for a better schedule, each time from other random numbers."""
-        known = self._best
-        best = backward.Best(known.bound, known.tel, np.array(known.starts, dtype=np.int64))
+        best = self._known_best()
         backward.improve(self._job, self._report, best, seconds, self._job.seed + self._looks)
         self._looks += 1
-        self._best = replace(known, tel=best.tel, starts=best.starts.tolist())
+        self._best = replace(self._best, tel=best.tel, starts=best.starts.tolist())
         return best
 
     def _take_turns(self, ascent: Ascent) -> None:
@@ -325,6 +351,7 @@ class _Passes:
         self,
         width: int,
         *,
+        patterns: Network | None = None,
         completion: CompletionBounds | None = None,
         end: float = math.inf,
         proved: int = 0,
@@ -338,6 +365,7 @@ class _Passes:
             width,
             lambda: time.monotonic() > end,
             options=self._options,
+            patterns=patterns,
             completion=completion,
             memory_bytes=self._memory_bytes,
             threads=self._job.threads,

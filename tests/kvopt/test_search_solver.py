@@ -167,6 +167,24 @@ def _raised(costs: Any) -> Any:
     )
 
 
+def test_loading_kernels_is_no_part_of_the_first_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pass is expected to take what the last one took, so loading must be over before it.
+
+    Under load it made a search of milliseconds look for prices on patterns for half a minute.
+    """
+    load = search.compile_kernels
+    monkeypatch.setattr(search, "compile_kernels", lambda: (time.sleep(0.5), load()))
+    monkeypatch.setattr(search, "PATTERNS_FROM", 0.4)
+    instance = Instance("six", 12, tuple(Request(i, 0, i % 3, 3 + i % 2) for i in range(6)))
+    starts = [4 * i for i in range(6)]
+    tel = sum(start + 3 + i % 2 for i, start in enumerate(starts))
+    sources = {
+        event.source for event in bounds_of(_events(monkeypatch, instance, starts, tel, None))
+    }
+    assert "search" in sources
+    assert "prices of patterns" not in sources
+
+
 def test_multipliers_on_states_first_prove_the_optimum() -> None:
     """Also where bases cannot be compared for the memory: then those on memory do."""
     rows = [(3, 9), (0, 4), (5, 7), (2, 2), (1, 8), (4, 5)]
