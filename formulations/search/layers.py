@@ -126,15 +126,9 @@ def search(
     if width < 1:
         raise ValueError(f"expected a width of at least 1, found {width}")
     tel, starts = incumbent
-    last = max(windows.latest)
-    prices = scaled_prices(instance, costs, last, tel)
-    of_patterns = patterns and pattern_tables(patterns, prices, windows.latest, tel)
-    tables = (
-        (instance.arrivals, instance.prompts, instance.outputs),
-        price_tables(instance, prices, windows.latest, tel),
-        of_patterns or no_patterns(),
-        tuple(completion or no_bounds()),
-    )
+    data = instance.arrivals, instance.prompts, instance.outputs
+    priced, of_patterns = _price_tables(instance, windows, costs, tel, patterns)
+    tables = data, priced, of_patterns or no_patterns(), tuple(completion or no_bounds())
     best = np.array([tel], dtype=np.int64)
     # Half the memory where the numbers are small enough.
     largest = max(instance.memory, windows.horizon, *starts)
@@ -156,7 +150,16 @@ def search(
     with ThreadPoolExecutor(threads) as pool:
         shared = pool if threads > 1 else None
         run = _Pass(tables, rules, (best, best_starts), reach, compared, shared)
-        return run.to(last, out_of_time, known, proved)
+        return run.to(max(windows.latest), out_of_time, known, proved)
+
+
+def _price_tables(
+    instance: Instance, windows: Windows, costs: StartCosts, tel: int, patterns: Network | None
+) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
+    """Return the tables of prices on memory, and of those on patterns where there are any."""
+    prices = scaled_prices(instance, costs, max(windows.latest), tel)
+    of_patterns = patterns and pattern_tables(patterns, prices, windows.latest, tel)
+    return price_tables(instance, prices, windows.latest, tel), of_patterns
 
 
 class _Pass:
