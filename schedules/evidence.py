@@ -69,7 +69,6 @@ class Argument(StrEnum):
     BIDIRECTIONAL = "forward search bounded by backward dynamic programming"
     BACKWARD = "backward dynamic programming with state-space relaxation"
     MEMORY_PRICES = "Lagrangian multipliers on memory"
-    TREE = "Lagrangian multipliers, branching on start windows"
     PARTS = "sum over parts between idle gaps"
     #: Of the area bound, of that by lanes (parallel machines), and of the library's constructions:
     #: they count which requests fit together.
@@ -80,9 +79,7 @@ class Argument(StrEnum):
 #: bidirectional search on both of its directions.
 _RESTS_ON: dict[Argument, frozenset[Argument]] = {
     Argument.BIDIRECTIONAL: frozenset({Argument.FORWARD_SETS, Argument.BACKWARD}),
-    Argument.PARTS: frozenset(
-        {Argument.AREA, Argument.MEMORY_PRICES, Argument.TREE, Argument.BACKWARD}
-    ),
+    Argument.PARTS: frozenset({Argument.AREA, Argument.MEMORY_PRICES, Argument.BACKWARD}),
 }
 
 

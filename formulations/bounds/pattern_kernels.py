@@ -69,7 +69,7 @@ def cheapest_starts_use(classes, of, values, knots, times, first, stop, starts, 
 def best_patterns_use(tokens, left, values, memory, most, weights, first, stop, use):
     """Return what the best patterns at the knots first..stop − 1 are worth, weighted.
 
-    The search of ``formulations.lagrangian.kernels.best_patterns``, in floating point.  Prices
+    The search of ``formulations.lagrangian.kernels.most_worth``, in floating point.  Prices
     ``values`` and ``use`` have the shape (knots, states): the weight of a knot is taken from
     ``use`` at each state of its best pattern.
     """

@@ -1,10 +1,10 @@
 """Certificates of lower bounds, evaluated in integers; ``certificate_file`` has what they hold.
 
 Whoever found the numbers, evaluating a certificate proves the bound anew.  The evaluation shares
-no code with the search for prices and runs in exact arithmetic.  For that independence it writes
-anew, with ``tree``, what starts cost (``costs``, ``kernels``): the one second writing that is
-meant.  It shares with that search what is valid whatever the prices are, and where 64 bits are
-exact (``exact``).
+no code with the search for prices and runs in exact arithmetic.  For that independence
+``certificate_prices`` writes anew what starts cost (``costs``, ``kernels``): the one second writing
+that is meant.  It shares with that search what is valid whatever the prices are, and where 64 bits
+are exact (``exact``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from formulations.lagrangian.certificate_file import (
 )
 from formulations.lagrangian.certificate_lookahead import check_row, prices_by_time
 from formulations.lagrangian.certificate_prices import check_group, least_costs, measured
-from formulations.lagrangian.tree import TreeError, evaluate_tree
 from formulations.valid.parts import part_of
 from formulations.valid.volumes import volume_bound
 from formulations.valid.windows import start_windows
@@ -39,9 +38,8 @@ def evaluate(instance: Instance, certificate: Certificate, budget: Budget | None
     proves; the caller must know that a schedule with a TEL of at most U exists.
 
     Proofs of the kinds ``prices``: docs/proofs/multipliers.md (P1) and, where there are look-ahead
-    rows, docs/proofs/look_ahead_rows.md (P14), ``tree``: docs/proofs/tree.md (P3), ``sweep``:
-    docs/proofs/backward.md (P4), ``parts``: docs/proofs/parts.md (P8); of ``volumes``:
-    :func:`formulations.valid.volumes.volume_bound`.
+    rows, docs/proofs/look_ahead_rows.md (P14), ``sweep``: docs/proofs/backward.md (P4), ``parts``:
+    docs/proofs/parts.md (P8); of ``volumes``: :func:`formulations.valid.volumes.volume_bound`.
 
     Parameters
     ----------
@@ -51,8 +49,8 @@ def evaluate(instance: Instance, certificate: Certificate, budget: Budget | None
     Raises
     ------
     CertificateError
-        If a group or row is not one, a grid does not hold all states, a tree is none of this
-        instance, or the arrivals are not rounds.
+        If a group or row is not one, a grid does not hold all states, or the arrivals are not
+        rounds.
     TooLongError
         If it takes more steps or numbers than its length pays for.
     """
@@ -67,10 +65,6 @@ def evaluate(instance: Instance, certificate: Certificate, budget: Budget | None
         raise CertificateError("strict: expected with the kind sweep only")
     if certificate.kind == "volumes":
         return volume_bound(instance)
-    if (certificate.kind == "tree") != bool(certificate.tree):
-        raise CertificateError("tree: expected with the kind tree, and only there")
-    if certificate.tree:
-        return _evaluate_tree(instance, certificate, budget)
     if certificate.kind == "sweep":
         return _evaluate_sweep(instance, certificate, budget)
     return _evaluate_prices(instance, certificate, budget)
@@ -121,9 +115,9 @@ def too_long(instance: Instance, document: Mapping[str, Any]) -> str | None:
 def shrink(instance: Instance, certificate: Certificate) -> Certificate:
     """Return a certificate of the same bound with a smaller denominator, so with shorter numbers.
 
-    Prices that end in zeros are cut there.  Trees, sweeps and parts are as they are made.
+    Prices that end in zeros are cut there.  Sweeps and parts are as they are made.
     """
-    if certificate.kind in ("volumes", "tree", "sweep", "parts"):
+    if certificate.kind != "prices":
         return certificate
     bits = certificate.denominator.bit_length()
     for exponent in range(2, bits, 2):
@@ -159,15 +153,6 @@ def _rounded(certificate: Certificate, denominator: int) -> Certificate:
 
 def _scaled(prices: Sequence[int], old: int, new: int) -> tuple[int, ...]:
     return tuple((2 * price * new + old) // (2 * old) for price in prices)
-
-
-def _evaluate_tree(instance: Instance, certificate: Certificate, budget: Budget) -> int:
-    if not certificate.bare or certificate.memory or certificate.states is not None:
-        raise CertificateError("tree: expected no prices but those of its leaves")
-    try:
-        return evaluate_tree(instance, certificate.tree, certificate.value, budget)
-    except TreeError as error:
-        raise CertificateError(f"tree: {error}") from None
 
 
 def _evaluate_sweep(instance: Instance, certificate: Certificate, budget: Budget) -> int:

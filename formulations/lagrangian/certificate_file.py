@@ -14,7 +14,6 @@ from pydantic.dataclasses import dataclass
 from formulations.lagrangian.budget import CertificateError, Count, Counts, Integer, Positive
 from formulations.lagrangian.priced_states import PricedStates
 from formulations.lagrangian.states import PriceTable
-from formulations.lagrangian.tree import TreeNode
 from formulations.valid.groups import WindowGroup
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ class Certificate:
     Attributes
     ----------
     kind
-        ``volumes`` (nothing else is needed), ``prices``, ``tree``, ``sweep`` or ``parts``.
+        ``volumes`` (nothing else is needed), ``prices``, ``sweep`` or ``parts``.
     value
         The bound, rounds.
     upper_bound
@@ -95,8 +94,6 @@ class Certificate:
     states
         Of the kind ``sweep``, where it has no ``memory``: prices on states, in units of
         1 / denominator.
-    tree
-        Of the kind ``tree``: branches and leaves in preorder (``formulations.lagrangian.tree``).
     multipliers
         Of the kind ``sweep``: of each different request, in units of 1 / denominator; empty where
         the sweep alone does (``formulations.lagrangian.backward``).
@@ -107,7 +104,7 @@ class Certificate:
         Of the kind ``parts``: bounds of requests of which none is in two, to be added up.
     """
 
-    kind: Literal["volumes", "prices", "tree", "sweep", "parts"]
+    kind: Literal["volumes", "prices", "sweep", "parts"]
     value: Count
     upper_bound: Count | None = None
     denominator: Positive = 1
@@ -115,7 +112,6 @@ class Certificate:
     groups: Annotated[tuple[PricedGroup, ...], Field(fail_fast=True)] = ()
     lookahead: Annotated[tuple[PricedLookAhead, ...], Field(fail_fast=True)] = ()
     states: PricedStates | None = None
-    tree: Annotated[tuple[TreeNode, ...], Field(fail_fast=True)] = ()
     multipliers: Annotated[tuple[Integer, ...], Field(fail_fast=True)] = ()
     strict: Counts | None = None
     parts: Annotated[tuple[PartBound, ...], Field(fail_fast=True)] = ()

@@ -12,7 +12,6 @@ from formulations.lagrangian.budget import CALL, OPERATION, Budget, CertificateE
 from formulations.lagrangian.certificate_file import Certificate, PricedGroup
 from formulations.lagrangian.certificate_lookahead import RowPayments, paid_at_most
 from formulations.lagrangian.exact import SAFE, run_cost
-from formulations.lagrangian.tree import tokens_paid
 from instances import Instance
 
 #: Starts that are priced at a time, few enough for a processor's cache.
@@ -186,7 +185,7 @@ class _Pricing:
         high = np.minimum(starts + request.output + 1, self._length)
         wide: NDArray[Any] = starts.astype(self._kind)
         cost = (wide + (request.output - int(request.arrival))) * self._denominator
-        cost += tokens_paid(request.prompt, wide, low, high, self._sums, self._moments)
+        cost += _tokens_paid(request.prompt, wide, low, high, self._sums, self._moments)
         for number, before, after in self._windows[position]:
             paid = self._opened[number]
             cost += paid[np.clip(starts + after, 0, len(paid) - 1)]
@@ -194,7 +193,7 @@ class _Pricing:
         if self._ahead is None:
             return cost, cost
         sums, moments, rounds = self._ahead
-        most = tokens_paid(request.prompt, wide, low, high, sums, moments)
+        most = _tokens_paid(request.prompt, wide, low, high, sums, moments)
         return cost, cost + most + rounds[high] - rounds[low]
 
     def span(self, position: int, last: int, latest: int | None) -> tuple[int, int]:
@@ -226,6 +225,14 @@ class _Pricing:
                 if reached > 0:
                     steps += STEPS_OF_A_ROW * (reached + output)
         return steps
+
+
+def _tokens_paid(prompt: int, start: Any, low: Any, high: Any, sums: Any, moments: Any) -> Any:
+    """Return what prompt + t − start tokens pay at each time t of low..high − 1.
+
+    ``sums`` and ``moments`` add up λ_t and t·λ_t over the times before each; starts may be many.
+    """
+    return (prompt - start) * (sums[high] - sums[low]) + moments[high] - moments[low]
 
 
 def _running(values: Iterable[int], length: int, kind: type) -> NDArray[Any]:

@@ -1,7 +1,7 @@
 """What starts cost under prices on memory and on windows, for many starts at once.
 
 One formula, written here for NumPy and in ``kernels`` for compiled loops.  A certificate is
-evaluated by neither: ``tree`` and ``certificate`` have the second writing of it.
+evaluated by neither: ``certificate_prices`` has the second writing of it.
 """
 
 from __future__ import annotations
@@ -51,11 +51,9 @@ class PriceSums:
         )
         return costs
 
-    def of_windows(
-        self, g: int, before: int, after: int, starts: Ints, since: Ints | int = 0
-    ) -> NDArray[Any]:
-        """Return what windows of group ``g`` pay at the rounds from ``since`` on, (starts,)."""
-        opens = np.clip(np.maximum(starts - before, since), 0, self.length)
+    def of_windows(self, g: int, before: int, after: int, starts: Ints) -> NDArray[Any]:
+        """Return what windows of group ``g`` pay, (starts,)."""
+        opens = np.clip(starts - before, 0, self.length)
         closes = np.clip(starts + after, opens, self.length)
         paid: NDArray[Any] = self.windows[g, closes] - self.windows[g, opens]
         return paid

@@ -100,8 +100,8 @@ def token_use(members, offsets, starts, prompts, outputs, sizes, knot, share, us
 
 
 @njit(cache=True, nogil=True)
-def best_patterns(tokens, left, values, memory, most):
-    """Return the most valuable pattern of each size and how it is made up.
+def most_worth(tokens, left, values, memory, most):
+    """Return what the most valuable pattern is worth.
 
     States come in order of falling ``left``.  The search adds them one after the other, a state
     any number of times.  When (w, r) is added to k requests that hold W tokens now, all of these
@@ -109,19 +109,10 @@ def best_patterns(tokens, left, values, memory, most):
     W + w + (k + 1)·r ≤ M: the condition of ``formulations.valid.states``, and all that
     matters of what was added before is k and W.  So the best value for each (k, W) is exact over
     all patterns that may repeat a state; a schedule's patterns are among them.
-
-    Returns
-    -------
-    Values, shape (most + 1,), −1 where there is none; last step of each; and of each step the
-    step before it and its state.
     """
     best = np.full((most + 1, memory + 1), -1, dtype=np.int64)
-    step = np.full((most + 1, memory + 1), -1, dtype=np.int64)
     best[0, 0] = 0
-    before = np.empty(1 << 14, dtype=np.int64)
-    state = np.empty(1 << 14, dtype=np.int64)
-    steps = 0
-    reached = 0
+    reached, worth = 0, np.int64(0)
     for k in range(len(tokens)):
         value = values[k]
         if value <= 0:
@@ -138,28 +129,15 @@ def best_patterns(tokens, left, values, memory, most):
                 if best[n, now] < 0 or best[n, now] + value <= best[n + 1, now + held]:
                     continue
                 best[n + 1, now + held] = best[n, now] + value
-                if steps == len(before):
-                    before = np.concatenate((before, np.empty_like(before)))
-                    state = np.concatenate((state, np.empty_like(state)))
-                before[steps] = step[n, now]
-                state[steps] = k
-                step[n + 1, now + held] = steps
-                steps += 1
+                worth = max(worth, best[n, now] + value)
                 reached = max(reached, n + 1)
             n += 1
-    found = np.full(most + 1, -1, dtype=np.int64)
-    last = np.full(most + 1, -1, dtype=np.int64)
-    for n in range(reached + 1):
-        for now in range(memory + 1):
-            if best[n, now] > found[n]:
-                found[n] = best[n, now]
-                last[n] = step[n, now]
-    return found, last, before[:steps], state[:steps]
+    return worth
 
 
 @njit(cache=True, nogil=True)
-def priced_starts(arrivals, latest, outputs, offsets, of, values, knots, unit, places, costs):
-    """Fill ``unit``·start + priced states of every start arrivals_i..latest_i.
+def least_costs(arrivals, latest, outputs, offsets, of, values, knots, unit):
+    """Return the least ``unit``·start + priced states of the starts arrivals_i..latest_i.
 
     The price of state q at time t between knots a ≤ t < b is
     ⌊((b − t)·values[a, q] + (t − a)·values[b, q]) / (b − a)⌋; before the first knot and past the
@@ -170,8 +148,6 @@ def priced_starts(arrivals, latest, outputs, offsets, of, values, knots, unit, p
     of, offsets
         States of request i: of[offsets[i]:offsets[i] + outputs[i]].
     values : int64 array, shape (knots, states)
-    places, costs
-        Cost of start p of request i: costs[places[i] + p − arrivals[i]].
     """
     last = knots[-1]
     span = np.zeros(last + 1, dtype=np.int64)
@@ -179,6 +155,7 @@ def priced_starts(arrivals, latest, outputs, offsets, of, values, knots, unit, p
         for t in range(knots[k], knots[k + 1]):
             span[t] = k
     span[last] = len(knots) - 2
+    least = np.empty(len(arrivals), dtype=np.int64)
     for i in range(len(arrivals)):
         for start in range(arrivals[i], latest[i] + 1):
             cost = unit * start
@@ -193,4 +170,6 @@ def priced_starts(arrivals, latest, outputs, offsets, of, values, knots, unit, p
                 low = knots[k]
                 high = knots[k + 1]
                 cost += ((high - t) * values[k, q] + (t - low) * values[k + 1, q]) // (high - low)
-            costs[places[i] + start - arrivals[i]] = cost
+            if start == arrivals[i] or cost < least[i]:
+                least[i] = cost
+    return least

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,6 @@ from formulations.valid.windows import Windows
 from instances import Instance
 
 Floats = NDArray[np.float64]
-
-#: Patterns that are told of each search for the best one, of different sizes.
-PATTERNS = 3
 
 
 @dataclass(frozen=True)
@@ -101,32 +98,20 @@ def hats(grid: Ints, values: Ints) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Priced:
-    """What prices come to: the bound, every start's cost, and the best patterns of each knot.
-
-    ``total`` / denominator is the Lagrangian value (rounds); costs of starts from the arrival on,
-    and worths h at the knots, are such numerators, too.
-    """
+    """What prices come to: ``total`` / their denominator is the Lagrangian value (rounds)."""
 
     total: int
-    denominator: int
-    costs: list[Ints]
-    worths: Ints
-    patterns: list[list[Ints]]
     table: PriceTable
 
     @property
     def value(self) -> float:
         """The Lagrangian value (rounds)."""
-        return self.total / self.denominator
+        return self.total / self.table.denominator
 
     @property
     def bound(self) -> int:
         """The certified lower bound on the TEL (rounds)."""
-        return -(-self.total // self.denominator)
-
-    def worths_over_time(self) -> Ints:
-        """Return at least what the best patterns are worth at the times 0..T."""
-        return -over_time(self.table.knots, -self.worths)
+        return -(-self.total // self.table.denominator)
 
 
 def last_starts(instance: Instance, horizon: int, windows: Windows | None) -> Ints:
@@ -152,53 +137,28 @@ def evaluate(
 
     Proof: docs/proofs/configurations.md (P2).
     """
-    from formulations.lagrangian.kernels import priced_starts  # loads the compiler
+    from formulations.lagrangian.kernels import least_costs, most_worth  # loads the compiler
 
     values = table.at_knots(states)
     outputs = instance.outputs
     rows = np.stack([instance.arrivals, latest, instance.prompts, outputs], axis=1)
-    one, of = np.unique(rows, axis=0, return_index=True, return_inverse=True)[1:]
+    one, counts = np.unique(rows, axis=0, return_index=True, return_counts=True)[1:]
     offsets = np.cumsum(outputs) - outputs
-    places = np.concatenate(([0], np.cumsum(rows[one, 1] - rows[one, 0] + 1)))
-    flat = np.empty(places[-1], dtype=np.int64)
-    priced_starts(
+    least = least_costs(
         rows[one, 0], rows[one, 1], outputs[one], offsets[one], states.of, values, table.knots,
-        table.denominator, places, flat,
+        table.denominator,
     )  # fmt: skip
 
+    def worth(at_knot: Ints) -> int:
+        own = states.tokens, states.left, at_knot, states.memory, states.most
+        return int(most_worth(*own))
+
     run = map if pool is None else pool.map
-    found = list(run(lambda at_knot: _best_patterns(states, at_knot), values))
-    classes = np.split(flat, places[1:-1])
-    least = [int(cost.min()) for cost in classes]
-    costs = [classes[k] for k in of.ravel().tolist()]
-    total = sum(least[k] for k in of.ravel().tolist())
+    worths = np.array(list(run(worth, values)), dtype=np.int64)
+    total = sum(a * b for a, b in zip(counts.tolist(), least.tolist(), strict=True))
     total += table.denominator * int((outputs - instance.arrivals).sum())
-    priced = Priced(
-        total=total,
-        denominator=table.denominator,
-        costs=costs,
-        worths=np.array([worth for worth, _ in found], dtype=np.int64),
-        patterns=[patterns for _, patterns in found],
-        table=table,
-    )
-    return replace(priced, total=total - exact_sum(priced.worths_over_time()))
-
-
-def _best_patterns(states: States, values: Ints) -> tuple[int, list[Ints]]:
-    """Return the worth of the best pattern at values of the states, and some good ones."""
-    from formulations.lagrangian.kernels import best_patterns  # loads the compiler
-
-    found, last, before, state = best_patterns(
-        states.tokens, states.left, values, states.memory, states.most
-    )
-    patterns = []
-    for step in last[np.argsort(-found, kind="stable")][:PATTERNS].tolist():
-        members = []
-        while step >= 0:
-            members.append(int(state[step]))
-            step = int(before[step])
-        patterns.append(np.array(members, dtype=np.int64))
-    return int(found.max()), patterns
+    # At least what they are worth at each time.
+    return Priced(total - exact_sum(-over_time(table.knots, -worths)), table)
 
 
 def rounded_table(instance: Instance, states: States, grids: Grids, prices: Floats) -> PriceTable:

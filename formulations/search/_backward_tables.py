@@ -241,7 +241,7 @@ def _worths(
     instance: Instance, states: States, values: Ints, prices: PriceTable | tuple[Ints, int]
 ) -> Ints:
     """Return the most that a pattern pays at every time, at least."""
-    from formulations.lagrangian.kernels import best_patterns  # loads the compiler
+    from formulations.lagrangian.kernels import most_worth  # loads the compiler
 
     if too_many_patterns(states, len(values) - 1):
         if isinstance(prices, PriceTable):
@@ -249,10 +249,7 @@ def _worths(
         return instance.memory * prices[0]
     _safe((states.most + 1) * int(values.max(initial=0)))
     return np.array(
-        [
-            int(best_patterns(states.tokens, states.left, row, states.memory, states.most)[0].max())
-            for row in values
-        ],
+        [most_worth(states.tokens, states.left, row, states.memory, states.most) for row in values],
         dtype=np.int64,
     )
 

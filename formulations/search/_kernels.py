@@ -17,8 +17,8 @@ NEXT_LAYER = 1 << 32
 @njit(cache=True)
 def _bound(t, mask, starts, data, tables):
     """Return the scaled lower bound of a state in which the starts before round t are decided."""
-    arrival, prompt, output, before, after = data
-    later, sums, moments, opened, tail, unit = tables
+    arrival, prompt, output = data
+    later, sums, moments, tail, unit = tables
     length = len(sums) - 1
     total = -tail[min(t, length)]
     for i in range(len(arrival)):
@@ -32,19 +32,13 @@ def _bound(t, mask, starts, data, tables):
         if high > low:
             # The latency is counted, so a round costs nothing more.
             total += start_cost(0, start, prompt[i], low, high, sums, moments)
-        for g in range(len(opened)):
-            if after[g, i] + before[g, i] > 0:
-                left = min(max(start - before[g, i], t), length)
-                right = min(start + after[g, i], length)
-                if right > left:
-                    total += opened[g, right] - opened[g, left]
     return total
 
 
 @njit(cache=True)
 def _pattern_bound(t, mask, starts, data, tables):
     """Return the bound of :func:`_bound` from prices on patterns, in the same units."""
-    arrival, _, output, _, _ = data
+    arrival, _, output = data
     later, paid, tail, unit, shift = tables
     length = len(tail) - 1
     total = -tail[min(t, length)]
@@ -107,7 +101,7 @@ def completion_bound(u, mask, starts, data, known, most, work):
     ``mask`` and ``starts`` are those of the requests started before round u; ``known`` are
     ``_tables.CompletionBounds``; ``work``, shapes (words,) and (64,), is written.
     """
-    arrival, _, output, _, _ = data
+    arrival, _, output = data
     bases, profiles, first, extra, worth, unit = known
     held, stack = work
     value, limit = worth[min(u, len(worth) - 1)], most * unit
@@ -134,7 +128,7 @@ def completion_bound(u, mask, starts, data, known, most, work):
 @njit(cache=True)
 def _hash(mask, profile):
     key = mask * np.uint64(0x9E3779B97F4A7C15)
-    for e in range(1, len(profile)):
+    for e in range(len(profile)):
         key = (key ^ np.uint64(profile[e])) * np.uint64(0xBF58476D1CE4E5B9)
         key ^= key >> np.uint64(29)
     return key
@@ -156,32 +150,30 @@ def _copy(found, values, first):
 
 @njit(cache=True)
 def _equal(profiles, k, profile):
-    """Tell whether row k is a profile, but for its first number."""
-    for e in range(1, len(profile)):  # noqa: SIM110, which numba compiles slowly
+    """Tell whether row k is a profile."""
+    for e in range(len(profile)):  # noqa: SIM110, which numba compiles slowly
         if profiles[k, e] != profile[e]:
             return False
     return True
 
 
 @njit(cache=True)
-def _insert(layer, count, table, mask, need, cost, bound, starts, profile, merge):
-    """Add a state, with ``merge`` unless an equal one costs no more; return how many there are."""
-    masks, needs, costs, bounds, all_starts, profiles = layer
+def _insert(layer, count, table, mask, cost, bound, starts, profile):
+    """Add a state, unless an equal one costs no more; return how many there are."""
+    masks, costs, bounds, all_starts, profiles = layer
     slots, zero = np.uint64(len(table) - 2), table[len(table) - 1]
     slot = _hash(mask, profile) & slots
-    while merge and table[slot] >= zero:
+    while table[slot] >= zero:
         k = table[slot] - zero
         if masks[k] == mask and _equal(profiles, k, profile):
             if cost >= costs[k]:
                 return count
-            needs[k], costs[k], bounds[k] = need, cost, bound
+            costs[k], bounds[k] = cost, bound
             _fill(all_starts, k, starts)
-            # Equal states may differ in what is held at this round, which the shift rule reads.
-            _fill(profiles, k, profile)
             return count
         slot = (slot + _ONE) & slots
     table[slot] = zero + count
-    masks[count], needs[count], costs[count], bounds[count] = mask, need, cost, bound
+    masks[count], costs[count], bounds[count] = mask, cost, bound
     _fill(all_starts, count, starts)
     _fill(profiles, count, profile)
     return count + 1
@@ -190,15 +182,14 @@ def _insert(layer, count, table, mask, need, cost, bound, starts, profile, merge
 @njit(cache=True)
 def keep(layer, count, table, is_kept):
     """Keep some of the states of a layer, in order; return their number."""
-    masks, needs, costs, bounds, all_starts, profiles = layer
+    masks, costs, bounds, all_starts, profiles = layer
     table[len(table) - 1] += NEXT_LAYER
     slots, zero = np.uint64(len(table) - 2), table[len(table) - 1]
     k = 0
     for source in range(count):
         if not is_kept[source]:
             continue
-        masks[k], needs[k], costs[k] = masks[source], needs[source], costs[source]
-        bounds[k] = bounds[source]
+        masks[k], costs[k], bounds[k] = masks[source], costs[source], bounds[source]
         _fill(all_starts, k, all_starts[source])
         _fill(profiles, k, profiles[source])
         slot = _hash(masks[k], profiles[k]) & slots
@@ -215,7 +206,7 @@ def shrink(layer, count, table, width, least_lost):
 
     ``least_lost``, shape (1,), is lowered to the least bound of the others.
     """
-    costs, bounds = layer[2], layer[3]
+    costs, bounds = layer[1], layer[2]
     order = ordered(bounds[:count], costs[:count])
     least_lost[0] = min(least_lost[0], bounds[order[width]])
     is_kept = np.zeros(count, np.bool_)
@@ -231,7 +222,7 @@ def measure(t, layer, low, high, chains, bits, own, sums, vectors):
     Proof: docs/proofs/forward.md (P6).  ``chains`` are requests by prompt and falling output,
     whether each is the first of its prompt, and the lane that it fills, or −1.
     """
-    masks, _, _, _, all_starts, profiles = layer
+    masks, _, _, all_starts, profiles = layer
     request, begins, lane = chains
     each = 64 // bits
     for x in range(low, high):
@@ -252,8 +243,8 @@ def measure(t, layer, low, high, chains, bits, own, sums, vectors):
                     bits * (lane[k] % each)
                 )
         own[x], held = total, np.int64(0)
-        for e in range(1, profiles.shape[1]):
-            place = vectors.shape[1] * each - e
+        for e in range(profiles.shape[1]):
+            place = vectors.shape[1] * each - 1 - e
             held += profiles[x, e]
             vectors[x, place // each] |= np.uint64(profiles[x, e]) << np.uint64(
                 bits * (place % each)
@@ -273,19 +264,10 @@ def _twins(arrival, prompt, output, equal):
 
 
 @njit(cache=True)
-def _ends(t, need, starts, output):
-    """Return whether a request that still needs a reason for its start ends at time t."""
-    for j in range(len(output)):
-        if (need >> np.uint64(j)) & _ONE and starts[j] + output[j] == t:
-            return True
-    return False
-
-
-@njit(cache=True)
 def _fits(profile, depth, prompt, output, memory):
     """Return whether a request has room at every time of its run beside those chosen."""
     e = output
-    while e > 0 and profile[depth, e] + prompt + e <= memory:
+    while e > 0 and profile[depth, e - 1] + prompt + e <= memory:
         e -= 1
     return e == 0
 
@@ -296,38 +278,35 @@ def _branch(t, state, made, now, following, table, data, tables, of_patterns, co
     """Add every choice of starts at round t from one state to the following layer.
 
     Part of its caller, since so many arrays cost each call a fifth.  ``known`` are the last three
-    of :func:`advance`.  ``profile[d, e]`` are tokens at time t + e > t with the first d chosen.
+    of :func:`advance`.  ``profile[d, e]`` are tokens at time t + 1 + e with the first d chosen.
     """
-    arrival, prompt, output, _, _ = data
+    arrival, prompt, output = data
     best, best_starts, lost = known
     profile, shifted, chosen, twins, own_starts, spare = work
-    n, memory, limit = len(arrival), rules.memory, (best[0] - 1) * tables[5]
-    mask, need, cost, bound = now[0][state], now[1][state], now[2][state], now[3][state]
-    _fill(own_starts, 0, now[4][state])
+    n, memory, limit = len(arrival), rules.memory, (best[0] - 1) * tables[4]
+    mask, cost, bound = now[0][state], now[1][state], now[2][state]
+    _fill(own_starts, 0, now[3][state])
     starts = own_starts[0]
-    _fill(profile, 0, now[5][state])
+    _fill(profile, 0, now[4][state])
     depth, i, fresh = np.int64(0), np.int64(0), True
     while True:  # The choice made so far is one branch by itself.
         if fresh and mask == (_ONE << np.uint64(n)) - _ONE:
             if cost < best[0]:
                 best[0] = cost
                 _copy(best_starts, starts, 0)
-                limit = (best[0] - 1) * tables[5]
+                limit = (best[0] - 1) * tables[4]
         elif fresh:
             value = max(bound, _bound(t + 1, mask, starts, data, tables))
             if value <= limit and rules.patterns:
                 value = max(value, _pattern_bound(t + 1, mask, starts, data, of_patterns))
             if value <= limit and rules.completion:
                 least = completion_bound(t + 1, mask, starts, data, completion, best[0] - 1, spare)
-                value = max(value, tables[5] * least)
-            if value <= limit and not (rules.shift and _ends(t + 1, need, starts, output)):
-                tight = rules.shift and profile.shape[1] > 1 and profile[depth, 1] == memory
-                left = np.uint64(0) if tight else need
+                value = max(value, tables[4] * least)
+            if value <= limit:
                 if made == len(following[0]):
                     made = shrink(following, made, table, rules.width, lost)
                 _copy(shifted, profile[depth], 1)
-                made = _insert(following, made, table, mask, left, cost, value, starts, shifted,
-                               rules.merge)  # fmt: skip
+                made = _insert(following, made, table, mask, cost, value, starts, shifted)
         fresh = False  # Next request that fits; of equal requests the first not started goes first.
         while i < n and not fresh:
             if not (mask >> np.uint64(i)) & _ONE and arrival[i] <= t and not twins[i] & ~mask:
@@ -335,10 +314,8 @@ def _branch(t, state, made, now, following, table, data, tables, of_patterns, co
             i += 0 if fresh else 1
         if fresh:
             _fill(profile, depth + 1, profile[depth])
-            for e in range(1, output[i] + 1):
-                profile[depth + 1, e] += prompt[i] + e
-            if t > arrival[i] and profile[0, 0] + prompt[i] + 1 <= memory:
-                need |= _ONE << np.uint64(i)
+            for e in range(output[i]):
+                profile[depth + 1, e] += prompt[i] + 1 + e
             depth += 1
             chosen[depth], starts[i] = i, t
         elif depth == 0:
@@ -346,7 +323,6 @@ def _branch(t, state, made, now, following, table, data, tables, of_patterns, co
         else:
             i = chosen[depth]
             depth -= 1
-            need &= ~(_ONE << np.uint64(i))
             starts[i] = 0
         mask ^= _ONE << np.uint64(i)
         cost += (t + output[i] - arrival[i]) * (1 if fresh else -1)
@@ -378,11 +354,11 @@ def advance(
     tuple of int
         The number of states of the following layer, and the first state not looked at.
     """
-    n, reach = len(best_starts), now[5].shape[1]
+    n, reach = len(best_starts), now[4].shape[1]
     known = best, best_starts, lost
     work = (
         np.zeros((n + 1, reach), np.int64),
-        np.zeros(reach, now[5].dtype),
+        np.zeros(reach, now[4].dtype),
         np.zeros(n + 1, np.int64),
         _twins(data[0], data[1], data[2], rules.equal),
         np.zeros((1, n), best_starts.dtype),
@@ -390,7 +366,7 @@ def advance(
     )
     state = begin
     while state < count and (state == begin or made < pause):
-        if now[3][state] <= (best[0] - 1) * tables[5]:
+        if now[2][state] <= (best[0] - 1) * tables[4]:
             made = _branch(
                 t, state, made, now, following, table, data, tables, of_patterns, completion, rules,
                 known, work,

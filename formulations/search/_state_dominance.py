@@ -28,7 +28,7 @@ class StateDominance:
     Parameters
     ----------
     reach
-        Times that a state knows the tokens of, the present one included.
+        Times after the present one that a state knows the tokens of.
     """
 
     def __init__(self, instance: Instance, reach: int) -> None:
@@ -41,7 +41,7 @@ class StateDominance:
         self._chains = (order, begins, np.where(last, np.cumsum(last) - 1, -1))
         most = max(instance.memory, len(instance))
         self._bits = next(bits for bits, largest in LANES if most <= largest)
-        self._words = -(-(int(last.sum()) + reach - 1) * self._bits // 64)
+        self._words = -(-(int(last.sum()) + reach) * self._bits // 64)
 
     @property
     def row_bytes(self) -> int:

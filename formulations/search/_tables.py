@@ -9,30 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lagrangian.costs import PriceSums, price_sums
+from formulations.lagrangian.costs import price_sums
 from formulations.lagrangian.exact import exact_sum, run_cost
 from formulations.lagrangian.starts import StartCosts
-from formulations.lagrangian.states import Priced, over_time
-from formulations.valid.groups import WindowGroup
-from formulations.valid.states import States
+from formulations.search._backward_tables import Ints, Network
 from instances import Instance
-
-Ints = NDArray[np.int64]
 
 #: Table entries up to which prices on patterns are used.
 PATTERN_ENTRIES_UP_TO = 40_000_000
-#: Steps that the tables of cut windows may take; longer windows are shortened until they do.
-CUTS_UP_TO = 100_000_000
 #: Above all bounds of states, so the least bound lost while nothing is.
 NONE = 1 << 62
-
-
-@dataclass(frozen=True)
-class PatternPrices:
-    """Prices on states of running requests, for :func:`search`."""
-
-    states: States
-    priced: Priced
 
 
 class Bases(NamedTuple):
@@ -91,28 +77,25 @@ class CompletionBounds(NamedTuple):
 
 @dataclass(frozen=True)
 class Prices:
-    """Numerators of λ, shape (T + 1,), and of μ, shape (groups, T + 1), and their denominator."""
+    """Numerators of λ, shape (T + 1,), and their denominator."""
 
     memory: NDArray[np.int64]
-    groups: NDArray[np.int64]
     denominator: int
 
 
-def scaled_prices(
-    instance: Instance, groups: list[WindowGroup], costs: StartCosts, last: int, tel: int
-) -> Prices:
+def scaled_prices(instance: Instance, costs: StartCosts, last: int, tel: int) -> Prices:
     """Return prices for which all that is computed of states is exact in 64 bits.
 
     ``last`` is the last start of any request, ``tel`` the TEL of the schedule to be beaten.
 
     Proof.  By ``formulations.lagrangian.exact`` one request pays at most X = ``run_cost`` and
-    nothing less than 0.  What no start is left for costs F = D·U + C, with C = M Σ λ + Σ most μ the
-    worth of all, so a state in which that happens exceeds (U − 1)·D and is dropped; F is also what
-    U itself is compared as.  A bound adds n such numbers and takes away at most C, so nothing
-    exceeds n·max(X, F) + C, which has to be below 2⁶².  Where it is not, denominator and
-    numerators are halved, these rounded down: any prices ≥ 0 bound.  In the end all of them are 0
-    and D = 1.  Then X is the last completion and F = U, and n ≤ 63 of them are below 2⁶² as long
-    as these are below 7·10¹⁶; by the limits of ``instances.model`` they are below 7·10¹³.
+    nothing less than 0.  What no start is left for costs F = D·U + C, with C = M Σ λ the worth of
+    all, so a state in which that happens exceeds (U − 1)·D and is dropped; F is also what U itself
+    is compared as.  A bound adds n such numbers and takes away at most C, so nothing exceeds
+    n·max(X, F) + C, which has to be below 2⁶².  Where it is not, denominator and numerators are
+    halved, these rounded down: any prices ≥ 0 bound.  In the end all of them are 0 and D = 1.  Then
+    X is the last completion and F = U, and n ≤ 63 of them are below 2⁶² as long as these are below
+    7·10¹⁶; by the limits of ``instances.model`` they are below 7·10¹³.
 
     Raises
     ------
@@ -123,101 +106,38 @@ def scaled_prices(
     peak = max(request.peak for request in instance.requests)
     scale = 0
     while True:
-        found = Prices(
-            costs.memory >> scale, costs.groups >> scale, max(costs.denominator >> scale, 1)
-        )
+        found = Prices(costs.memory >> scale, max(costs.denominator >> scale, 1))
         if scale >= costs.denominator.bit_length():
-            found = Prices(np.zeros_like(found.memory), np.zeros_like(found.groups), 1)
-        denominator = found.denominator
-        sums = [exact_sum(row) for row in (found.memory, *found.groups)]
-        worth = instance.memory * sums[0]
-        worth += sum(group.most * each for group, each in zip(groups, sums[1:], strict=True))
-        cost = int(run_cost(denominator, rounds, peak, sums[0], sum(sums[1:])))
+            found = Prices(np.zeros_like(found.memory), 1)
+        denominator, paid = found.denominator, exact_sum(found.memory)
+        worth = instance.memory * paid
+        cost = int(run_cost(denominator, rounds, peak, paid))
         if len(instance) * max(cost, denominator * tel + worth) + worth < NONE:
             return found
-        if not any(sums) and denominator == 1:
+        if not paid and denominator == 1:
             raise OverflowError("rounds are too large for exact 64-bit arithmetic")
         scale += 1
 
 
-def window_arrays(n: int, groups: list[WindowGroup], widest: int) -> tuple[Ints, Ints]:
-    """Return ``before`` and ``after`` of each group and request, 0 where it is no member.
-
-    Windows begin at most ``widest`` rounds before their starts: a shorter window holds fewer
-    rounds, so it is proved as well.  One that is empty then counts as no member.
-    """
-    before = np.zeros((len(groups), n), dtype=np.int64)
-    after = np.zeros((len(groups), n), dtype=np.int64)
-    for g, group in enumerate(groups):
-        for member in group.members:
-            if (cut := min(member.before, widest)) + member.after > 0:
-                before[g, member.request] = cut
-                after[g, member.request] = member.after
-    return before, after
-
-
 def price_tables(
-    instance: Instance,
-    groups: list[WindowGroup],
-    prices: Prices,
-    latest: Sequence[int],
-    tel: int,
-    windows: tuple[Ints, Ints],
+    instance: Instance, prices: Prices, latest: Sequence[int], tel: int
 ) -> tuple[Any, ...]:
     """Return least costs from each round on, prefix sums of the prices, and their weighted tails.
 
-    ``later[i, t]`` is the least priced cost of request i over starts from max(t, a_i) to latest_i,
-    with its ``windows`` (:func:`window_arrays`) cut at round t; where no start is left, more than
-    any schedule better than ``tel`` can cost.
+    ``later[i, t]`` is the least priced cost of request i over starts from max(t, a_i) to latest_i;
+    where no start is left, more than any schedule better than ``tel`` can cost.
     """
-    sums = price_sums(prices.memory, prices.denominator, prices.groups)
-    worth = instance.memory * (sums.tokens[-1] - sums.tokens)
-    # Times after t, rounds from t on.
-    tail = np.append(worth[1:], 0)
-    if len(groups):
-        weights = np.array([group.most for group in groups], dtype=np.int64)
-        tail = tail + weights @ (sums.windows[:, -1:] - sums.windows)
+    sums = price_sums(prices.memory, prices.denominator)
+    # What memory is worth at the times after t.
+    tail = np.append(instance.memory * (sums.tokens[-1] - sums.tokens[1:]), 0)
     never = prices.denominator * tel + int(tail.max())
     later = np.empty((len(instance), max(latest) + 2), dtype=np.int64)
-    for i, own in enumerate(np.stack(windows, axis=2).transpose(1, 0, 2)):
-        later[i] = _later(instance, sums, i, own, latest[i], never, later.shape[1])
-    return later, sums.tokens, sums.moments, sums.windows, tail, prices.denominator
-
-
-def _later(
-    instance: Instance, sums: PriceSums, i: int, windows: Ints, end: int, never: int, length: int
-) -> Ints:
-    """Return ``later[i]``, shape (length,); windows are (before, after) of each group."""
-    request = instance.requests[i]
-    arrival, starts = int(request.arrival), np.arange(end + 1, dtype=np.int64)
-    base = sums.of_runs(request.prompt, request.output, starts)
-    base += (request.output - arrival) * sums.unit
-
-    def windows_from(cut: Ints | int, at: Ints) -> Ints:
-        total = np.zeros(len(at), dtype=np.int64)
-        for g, (before, after) in enumerate(windows.tolist()):
-            if before + after > 0:
-                total += sums.of_windows(g, before, after, at, cut)
-        return total
-
-    # From so many rounds after t on no window is cut at t.
-    widest = int(windows[:, 0].max(initial=0))
-    froms = np.arange(length)
-    whole = base + windows_from(0, starts)
-    least = _least_from(whole, np.maximum(froms + widest, arrival), never)
-    for shift in range(min(widest, end + 1)):
-        at = np.maximum(froms + shift, arrival)
-        inside = at <= end
-        at, cut = at[inside], froms[inside]
-        least[inside] = np.minimum(least[inside], base[at] + windows_from(cut, at))
-    return least
-
-
-def _least_from(costs: Ints, froms: Ints, never: int) -> Ints:
-    """Return the least cost of the starts from each of ``froms`` on, ``never`` past the last."""
-    suffix = np.append(np.minimum.accumulate(costs[::-1])[::-1], never)
-    least: Ints = suffix[np.minimum(froms, len(costs))]
-    return least
+    for i, request in enumerate(instance.requests):
+        arrival, starts = int(request.arrival), np.arange(latest[i] + 1, dtype=np.int64)
+        costs = sums.of_runs(request.prompt, request.output, starts)
+        costs += (request.output - arrival) * sums.unit
+        later[i] = _least_from(costs, arrival, later.shape[1], never)
+    return later, sums.tokens, sums.moments, tail, prices.denominator
 
 
 def no_bounds() -> CompletionBounds:
@@ -234,11 +154,7 @@ def no_patterns() -> tuple[Any, ...]:
 
 
 def pattern_tables(
-    instance: Instance,
-    patterns: PatternPrices | None,
-    prices: Prices,
-    latest: Sequence[int],
-    tel: int,
+    under: Network, prices: Prices, latest: Sequence[int], tel: int
 ) -> tuple[Any, ...] | None:
     """Return least costs, what runs still pay, tails of the worths, the unit, and the shift.
 
@@ -249,24 +165,24 @@ def pattern_tables(
     ones of ``prices``.  None without prices that bound anything, if the tables would be too large,
     or numbers too large for 64 bits.
     """
-    if patterns is None or patterns.priced.bound <= 0:
-        return None
-    unit, worth = patterns.priced.denominator, patterns.priced.worths_over_time()
+    instance, unit, worth = under.instance, under.unit, under.worth
     rounds, longest = max(latest) + 1, int(instance.outputs.max())
-    if len(instance) * rounds * (longest + 1) > PATTERN_ENTRIES_UP_TO:
-        return None
     never = unit * tel + exact_sum(worth)
-    if len(instance) * never >= NONE:
+    entries = len(instance) * rounds * (longest + 1)
+    if under.bound <= 0 or entries > PATTERN_ENTRIES_UP_TO or len(instance) * never >= NONE:
         return None
-    paid = _paid(instance, patterns, rounds)
+    paid = np.zeros((len(instance), rounds, longest + 1), dtype=np.int64)
     later = np.empty((len(instance), rounds + 1), dtype=np.int64)
     dearest = never
     for i, request in enumerate(instance.requests):
-        arrival = int(request.arrival)
-        whole = (np.arange(rounds) + request.output - arrival) * unit + paid[i, :, 0]
-        dearest = max(dearest, int(whole.max()))
-        froms = np.maximum(np.arange(rounds + 1), arrival)
-        later[i] = _least_from(whole[: latest[i] + 1], froms, never)
+        arrival, output, ages = int(request.arrival), request.output, np.arange(request.output)
+        times = np.arange(1, rounds + 1)[:, None] + ages
+        states = under.kinds.first[under.kinds.of[i]] + ages
+        tokens = under.pay[np.minimum(times, len(under.pay) - 1), states]
+        paid[i, :, :output] = np.cumsum(tokens[:, ::-1], axis=1)[:, ::-1]
+        costs = (np.arange(rounds) + output - arrival) * unit + paid[i, :, 0]
+        dearest = max(dearest, int(costs.max()))
+        later[i] = _least_from(costs[: latest[i] + 1], arrival, rounds + 1, never)
     tail = np.append(worth[::-1].cumsum()[::-1] - worth, 0)
     largest = exact_sum(worth) + len(instance) * dearest
     if max(largest, largest * prices.denominator // unit) >= NONE:
@@ -275,16 +191,8 @@ def pattern_tables(
     return later, paid, tail, unit, shift
 
 
-def _paid(instance: Instance, patterns: PatternPrices, rounds: int) -> NDArray[np.int64]:
-    """Return what request i, started at p, pays after its k-th token, (n, rounds, tokens + 1)."""
-    table, states = patterns.priced.table, patterns.states
-    values = table.at_knots(states)
-    paid = np.zeros((len(instance), rounds, int(instance.outputs.max()) + 1), dtype=np.int64)
-    offsets = np.concatenate(([0], np.cumsum(instance.outputs)))
-    for i, output in enumerate(instance.outputs.tolist()):
-        price = over_time(table.knots, values[:, states.of[offsets[i] : offsets[i + 1]]])
-        price = np.concatenate((price, np.zeros((1, output), dtype=np.int64)))
-        times = np.arange(rounds)[:, None] + np.arange(1, output + 1)
-        tokens = price[np.minimum(times, len(price) - 1), np.arange(output)]
-        paid[i, :, :output] = np.cumsum(tokens[:, ::-1], axis=1)[:, ::-1]
-    return paid
+def _least_from(costs: Ints, arrival: int, length: int, never: int) -> Ints:
+    """Return the least cost of starts from each round and the arrival on, else ``never``."""
+    least = np.append(np.minimum.accumulate(costs[::-1])[::-1], never)
+    found: Ints = least[np.clip(np.arange(length), arrival, len(costs))]
+    return found

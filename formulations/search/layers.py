@@ -5,8 +5,8 @@ that they hold from t on.  A pass decides which requests start at t for all stat
 t = 0, 1, ...  Where a layer has more states than the width, those of largest bound are lost; the
 least of these bounds is the bound of the pass, and with nothing lost its schedule is optimal.
 
-*Prices* and *groups* are the caller's: they make ``costs``.  Only the prices are taken from
-there, at a scale at which every bound is exact in 64 bits (``_tables.scaled_prices``).
+*Prices* are the caller's: they make ``costs``.  Only the prices are taken from there, at a scale at
+which every bound is exact in 64 bits (``_tables.scaled_prices``).
 
 Proof: docs/proofs/forward.md (P6).
 """
@@ -23,27 +23,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.lagrangian.starts import StartCosts
+from formulations.search._backward_tables import Network
 from formulations.search._state_dominance import StateDominance
 from formulations.search._tables import (
-    CUTS_UP_TO,
     NONE,
     CompletionBounds,
     Ints,
-    PatternPrices,
     no_bounds,
     no_patterns,
     pattern_tables,
     price_tables,
     scaled_prices,
-    window_arrays,
 )
 from formulations.search.exact_search import ExactSearch
-from formulations.valid.groups import WindowGroup
 from formulations.valid.windows import Windows
 from instances import Instance
 from schedules.evidence import Argument
-
-__all__ = ["REQUESTS_UP_TO", "WIDTHS", "Options", "Pass", "PatternPrices", "model_size", "search"]
 
 #: States kept per round in successive passes; the first passes look for good schedules.
 WIDTHS = (300, 5_000, 60_000, 600_000, 3_000_000, 12_000_000)
@@ -66,16 +61,8 @@ class Options:
         bool,
         "drop a state that another with no more left beats in its starts and in tokens held later",
     ] = True
-    shift: Annotated[
-        bool, "drop a state in which a request could have started one round earlier"
-    ] = True
-    merge: Annotated[bool, "keep one of the states that are equal in requests and tokens"] = True
     equal: Annotated[bool, "equal requests start in the instance's order"] = True
     prices: Annotated[bool, "bound states by the LP's multipliers, else by latencies alone"] = True
-    groups: Annotated[bool, "multipliers on clique inequalities beside those on memory"] = True
-    patterns: Annotated[
-        bool, "multipliers on what a request holds and has left, once passes take long"
-    ] = True
 
 
 class Rules(NamedTuple):
@@ -83,8 +70,6 @@ class Rules(NamedTuple):
 
     memory: int
     width: int
-    shift: bool
-    merge: bool
     equal: bool
     patterns: bool
     completion: bool
@@ -110,97 +95,71 @@ def model_size(instance: Instance, windows: Windows) -> int:
 def search(
     instance: Instance,
     windows: Windows,
-    groups: list[WindowGroup],
     costs: StartCosts,
     incumbent: tuple[int, list[int]],
-    on_pass: Callable[[Pass], None],
+    width: int,
     out_of_time: Callable[[], bool] = lambda: False,
     options: Options | None = None,
-    patterns: PatternPrices | None = None,
+    patterns: Network | None = None,
     completion: CompletionBounds | None = None,
-    widths: tuple[int, ...] = WIDTHS,
     memory_bytes: float = 2e9,
     threads: int = 1,
     known: Callable[[], tuple[int, list[int]] | None] = lambda: None,
     proved: int = 0,
-) -> None:
-    """Search in passes of growing width and report each; ends when one pass proves the optimum.
+) -> Pass | None:
+    """Search in one pass of a width; None if time runs out, or memory has no room for a state.
 
     ``known`` returns TEL and starts of a schedule found elsewhere.  A pass ends once it can prove
-    no more than ``proved`` (rounds).  ``completion`` are bounds of every schedule below the known
-    TEL (P15).  Starts are at most the last of ``windows``; layers take ``memory_bytes`` at most.
+    no more than ``proved`` (rounds).  ``patterns`` are prices on patterns, ``completion`` bounds of
+    every schedule below the known TEL (P15).  Starts are at most the last of ``windows``; layers
+    take ``memory_bytes`` at most.
 
     Raises
     ------
     ValueError
-        If there are more than 63 requests, or a width is below 1.
+        If there are more than 63 requests, or the width is below 1.
     """
     n = len(instance)
     if n > REQUESTS_UP_TO:
         raise ValueError(f"expected at most {REQUESTS_UP_TO} requests, found {n}")
+    # Layers without room for a state would lose all of them and note the bound of none.
+    if width < 1:
+        raise ValueError(f"expected a width of at least 1, found {width}")
     tel, starts = incumbent
-    last = max(windows.latest)
-    tables, with_patterns = _tables(instance, windows, groups, costs, tel, patterns)
-    tables = (*tables, tuple(completion or no_bounds()))
+    data = instance.arrivals, instance.prompts, instance.outputs
+    priced, of_patterns = _price_tables(instance, windows, costs, tel, patterns)
+    tables = data, priced, of_patterns or no_patterns(), tuple(completion or no_bounds())
     best = np.array([tel], dtype=np.int64)
     # Half the memory where the numbers are small enough.
     largest = max(instance.memory, windows.horizon, *starts)
     word = next(kind for kind in (np.int16, np.int32, np.int64) if largest <= np.iinfo(kind).max)
     best_starts = np.array(starts, dtype=word)
-    reach = max(request.output for request in instance.requests) + 2
+    reach = max(request.output for request in instance.requests)
     options = options or Options()
     compared = StateDominance(instance, reach) if options.dominance else None
     # Beside the layers, the tokens of one state after each start.
     row_bytes = np.dtype(word).itemsize * (n + reach)
     memory_bytes -= 8 * (n + 1) * reach
-    with ThreadPoolExecutor(threads) as pool:
-        for width in _fitting(widths, memory_bytes, row_bytes, compared):
-            rules = Rules(
-                instance.memory, width, options.shift, options.merge, options.equal,
-                with_patterns, completion is not None,
-            )  # fmt: skip
-            shared = pool if threads > 1 else None
-            run = _Pass(tables, rules, (best, best_starts), reach, compared, shared)
-            found = run.to(last, out_of_time, known, proved)
-            if found is not None:
-                on_pass(found)
-            if found is None or found.complete:
-                return
-
-
-def _fitting(
-    widths: tuple[int, ...], memory_bytes: float, row_bytes: int, compared: StateDominance | None
-) -> list[int]:
-    """Return the widths of the passes, none more than memory allows; none where it allows none."""
-    # Layers without room for a state would lose all of them and note the bound of none.
-    if min(widths, default=1) < 1:
-        raise ValueError(f"expected widths of at least 1, found {min(widths)}")
-    state_bytes = 2 * (64 + 32 + 2 * row_bytes)
+    state_bytes = 2 * (64 + 24 + 2 * row_bytes)
     state_bytes += compared.row_bytes if compared else 0
-    widest = int(memory_bytes / state_bytes)
-    return sorted({min(width, widest) for width in widths}) if widest > 0 else []
+    width = min(width, int(memory_bytes / state_bytes))
+    if width < 1:
+        return None
+    own = of_patterns is not None, completion is not None
+    rules = Rules(instance.memory, width, options.equal, *own)
+    with ThreadPoolExecutor(threads) as pool:
+        shared = pool if threads > 1 else None
+        run = _Pass(tables, rules, (best, best_starts), reach, compared, shared)
+        return run.to(max(windows.latest), out_of_time, known, proved)
 
 
-def _tables(
-    instance: Instance,
-    windows: Windows,
-    groups: list[WindowGroup],
-    costs: StartCosts,
-    tel: int,
-    patterns: PatternPrices | None,
-) -> tuple[tuple[Any, ...], bool]:
-    """Return what the kernels read, and whether prices on patterns are among it."""
-    n, last = len(instance), max(windows.latest)
-    prices = scaled_prices(instance, groups, costs, last, tel)
-    widest = CUTS_UP_TO // max(1, n * (last + 2) * len(groups))
-    own = window_arrays(n, groups, max(widest, 1))
-    of_patterns = pattern_tables(instance, patterns, prices, windows.latest, tel)
-    tables = (
-        (instance.arrivals, instance.prompts, instance.outputs, *own),
-        price_tables(instance, groups, prices, windows.latest, tel, own),
-        of_patterns or no_patterns(),
-    )
-    return tables, of_patterns is not None
+def _price_tables(
+    instance: Instance, windows: Windows, costs: StartCosts, tel: int, patterns: Network | None
+) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
+    """Return the tables of prices on memory, and of those on patterns where there are any."""
+    prices = scaled_prices(instance, costs, max(windows.latest), tel)
+    of_patterns = patterns and pattern_tables(patterns, prices, windows.latest, tel)
+    return price_tables(instance, prices, windows.latest, tel), of_patterns
 
 
 class _Pass:
@@ -300,7 +259,6 @@ class _Pass:
 
 def _layer(states: int, n: int, reach: int, word: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
     return (
-        np.empty(states, np.uint64),
         np.empty(states, np.uint64),
         np.empty(states, np.int64),
         np.empty(states, np.int64),

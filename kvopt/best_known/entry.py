@@ -27,8 +27,8 @@ LADDER_FILE = "ladder.csv"
 #: The method of a schedule from outside, whose ``found_by`` is what its file says.
 SUBMITTED = "submitted"
 #: What stands in the place of a method where a value is of none: the construction of an instance,
-#: what its sizes prove, a tree of prices (``kvopt.best_known.prove``), and a schedule from outside.
-NO_METHODS = (CONSTRUCTION, VOLUMES, "tree", SUBMITTED)
+#: what its sizes prove, and a schedule from outside.
+NO_METHODS = (CONSTRUCTION, VOLUMES, SUBMITTED)
 
 _CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False)
 #: A long list is read up to its first fault.
@@ -52,7 +52,7 @@ def today() -> str:
 
 
 Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$"), AfterValidator(_is_day)]
-CertificateKind = Literal["volumes", "prices", "tree", "sweep", "parts"]
+CertificateKind = Literal["volumes", "prices", "sweep", "parts"]
 
 
 @dataclass(frozen=True, config=_CONFIG, kw_only=True)

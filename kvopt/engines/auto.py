@@ -7,18 +7,18 @@ import importlib
 import math
 import time
 from dataclasses import replace
-from itertools import pairwise
 
 from formulations.bounds.fluid import likely_horizon
-from formulations.search import layers
-from formulations.search.backward import REQUESTS_UP_TO
+from formulations.search import backward, layers
+from formulations.search._backward_tables import too_many_patterns
 from formulations.valid.parts import parts_of
-from formulations.valid.states import searchable_states
+from formulations.valid.states import States, searchable_states
 from formulations.valid.volumes import volume_bound
 from formulations.valid.windows import Windows, start_windows
 from instances import Instance
 from kvopt.engines.job import Job
 from kvopt.engines.parts import counting
+from kvopt.engines.parts.size import too_large
 from kvopt.engines.start import RELAXATION_ORDER, run_engine
 from kvopt.methods.engines import engine_of
 from kvopt.methods.grammar import read_method
@@ -49,8 +49,6 @@ ALONE_UP_TO, ALONE_SECONDS = 12, 20.0
 #: Tokens of memory up to which sweeps go on with multipliers on requests: where bases are compared,
 #: the tokens held at a time take 8 bits up to here, and 16 beyond.
 MULTIPLIERS_UP_TO = 127
-#: Requests up to which CP-SAT repairs parts of the schedule once the bound has ended.
-REPAIR_UP_TO = 200
 #: Start columns up to which a relaxation with one row a round is solved.
 RELAXATION_UP_TO = 400_000
 #: Steps of one search for the best pattern, and of pricing all starts once, up to which there are
@@ -72,8 +70,6 @@ _BIDIRECTIONAL, _FORWARD = "search:bidirectional", "search:layers"
 _BY_STATES = "search:bidirectional(states=yes)"
 _RELAXATION = "highs:ilp-sparse(groups=yes,relaxed=yes)"
 _SWEEPS = ("search:sweep", "search:sweep(multipliers=yes)")
-#: The engines whose schedules are better than those that they began with, and no bound.
-_SCHEDULES = ("improve", "repair")
 
 
 def solve(job: Job, report: Report) -> None:
@@ -83,12 +79,12 @@ def solve(job: Job, report: Report) -> None:
     24 requests, with no process beside it.  Otherwise local search on priority lists runs beside,
     by the size of the largest part between idle gaps: sweeps backwards under prices of patterns
     wherever these are few, else the relaxation with window groups (medium) or the bound from prices
-    on a time grid (large).  Up to 24 requests the bidirectional search comes first, or the search
-    forwards where patterns are many; up to 63 it follows the prices of patterns.  What is left open
-    of more requests is left to the prices alone.
+    on a time grid (large).  Up to 24 requests the bidirectional search does so alone, or the search
+    forwards where patterns are many; up to 63 it follows the prices of patterns.  A sweep that is
+    too large leaves its place to the prices alone.
     The order of a relaxation restarts the local search where it is better.
-    Where the bounds have ended, CP-SAT repairs parts of the best schedule (small and medium), or a
-    second local search with another seed takes its core.  Each is a process of its own.
+    Where the bound has ended, a second local search with another seed takes its core.  Each is a
+    process of its own.
 
     Where another engine is asked for without a formulation (``Method.joined``), it begins a little
     later, on the one that the size decides, with the best schedule so far and so with narrower
@@ -111,10 +107,10 @@ class _Team:
         # Its methods split it, too, so the largest part decides.
         largest = max(parts_of(instance), key=lambda part: len(part.positions)).instance
         windows = start_windows(largest, job.upper_bound)
-        first, *more = chosen_methods(largest, windows)
-        self._first = first
+        self._first = chosen_method(largest, windows, job.memory_limit)
+        #: Whether nothing is left of it, since it has been tried alone.
+        self._given_up = False
         self._improve = _read("improve")
-        self._following = {ended.text: next_ for ended, next_ in pairwise([first, *more])}
         self._done = Done()
         #: The engine that is asked for, until it begins.
         self._asked = job.asked
@@ -124,7 +120,7 @@ class _Team:
         self._bound: int | None = None
         #: When the local search goes behind the sweeps, on the clock of ``time.monotonic``.
         self._behind = self._started + BEHIND_AFTER * len(instance)
-        if first.text not in (*_SWEEPS, _BIDIRECTIONAL, _BY_STATES):
+        if self._first.text not in (*_SWEEPS, _BIDIRECTIONAL, _BY_STATES):
             self._behind = math.inf
 
     def run(self) -> None:
@@ -133,8 +129,9 @@ class _Team:
         if self._state.closed or self._share() >= 1:
             self._end("finished" if self._state.closed else "time_limit")
             return
+        again = self._task(self._improve, more_seed=1)
         outcomes = run_team(
-            [self._task(self._first), self._task(self._improve)],
+            [again if self._given_up else self._task(self._first), self._task(self._improve)],
             self._listen,
             deadline=self._job.deadline,
             finished=lambda: self._state.closed,
@@ -172,9 +169,7 @@ class _Team:
         told = self._report.through(lambda event: (self._take(event, task), None)[1])
         with contextlib.suppress(MemoryError):  # what follows takes less
             run_engine(engine, task.method, task, told)
-        if time.monotonic() < until:
-            # It has given up.
-            self._first = self._following.pop(task.method.text, self._first)
+        self._given_up = task.method == self._first and time.monotonic() < until
 
     def _task(self, method: Method, more_seed: int = 0) -> Task:
         job, found = self._job, self._state.schedule
@@ -217,12 +212,10 @@ class _Team:
 
     def _follow(self, ended: Task) -> list[Order]:
         """Return what takes the place of a bound that has ended, however it has."""
-        if ended.method.solver in _SCHEDULES or self._state.closed or self._share() >= 1:
+        searches = ended.method == self._improve
+        if searches or self._state.closed or self._share() >= 1:
             return []
-        if following := self._following.pop(ended.method.text, None):
-            return [self._task(following)]
-        small = len(self._job.instance) <= REPAIR_UP_TO
-        return [self._task(_read("repair")) if small else self._task(self._improve, more_seed=1)]
+        return [self._task(self._improve, more_seed=1)]
 
     def _take(self, event: Event, sender: Task) -> bool:
         """Take an event and pass on what is news; tell whether schedule or bound improved."""
@@ -282,37 +275,46 @@ def kernels_of(instance: Instance, formulation: str) -> set[str]:
 
 
 def _kernels_of(instance: Instance) -> set[str]:
-    if _few_patterns(instance):
+    if _few_states(instance) is not None:
         return {"sweep", "layers"} if len(instance) <= layers.REQUESTS_UP_TO else {"sweep"}
     return {"layers"} if len(instance) <= BIDIRECTIONAL_UP_TO else {"look-ahead"}
 
 
-def chosen_methods(instance: Instance, windows: Windows) -> list[Method]:
-    """Return the methods that bound an instance of this size, one after another."""
-    return [_read(text) for text in _chosen(instance, windows)]
+def chosen_method(instance: Instance, windows: Windows, memory_limit: float | None) -> Method:
+    """Return the method that bounds an instance of this size."""
+    return _read(_chosen(instance, windows, memory_limit))
 
 
 def _read(text: str) -> Method:
     return read_method(text, planned=True)
 
 
-def _chosen(instance: Instance, windows: Windows) -> list[str]:
+def _chosen(instance: Instance, windows: Windows, memory_limit: float | None) -> str:
     small = len(instance) <= BIDIRECTIONAL_UP_TO
-    if _few_patterns(instance):
-        if small:
-            return [_BIDIRECTIONAL, _SWEEPS[0]]
+    states = _few_states(instance)
+    if states is not None and small:
+        return _BIDIRECTIONAL
+    if states is not None:
         # Prices of patterns are better than the relaxation's, and there are some of them sooner.
         compared = instance.memory <= MULTIPLIERS_UP_TO
-        meets = compared and len(instance) <= layers.REQUESTS_UP_TO
-        return [_BY_STATES if meets else _SWEEPS[compared], "bound:bound-patterns"]
+        if compared and len(instance) <= layers.REQUESTS_UP_TO:
+            return _BY_STATES
+        size = backward.model_size(instance, windows)
+        refused = too_large(size, memory_limit, backward.ENTRY_BYTES)
+        if refused or too_many_patterns(states, likely_horizon(instance)):
+            return "bound:bound-patterns"
+        return _SWEEPS[compared]
     if small:
-        return [_FORWARD]
-    return ["bound:bound-dual"] if windows.starts > RELAXATION_UP_TO else [_RELAXATION]
+        return _FORWARD
+    return "bound:bound-dual" if windows.starts > RELAXATION_UP_TO else _RELAXATION
 
 
-def _few_patterns(instance: Instance) -> bool:
-    if len(instance) > REQUESTS_UP_TO or searchable_states(instance, PATTERN_WORK_UP_TO) is None:
-        return False
+def _few_states(instance: Instance) -> States | None:
+    """Return the states of the requests; None where their patterns are many."""
+    if len(instance) > backward.REQUESTS_UP_TO:
+        return None
     tokens = {(each.arrival, each.prompt, each.output) for each in instance.requests}
     starts = likely_horizon(instance) * sum(output for *_, output in tokens)
-    return starts <= START_WORK_UP_TO
+    if starts > START_WORK_UP_TO:
+        return None
+    return searchable_states(instance, PATTERN_WORK_UP_TO)

@@ -8,18 +8,16 @@ from dataclasses import replace
 
 import numpy as np
 import psutil
+from numpy.typing import NDArray
 
 from formulations.bounds.clique_lp import by_highs, lp_prices
-from formulations.bounds.patterns import PatternPricing
 from formulations.lagrangian.certificate_file import price_certificate
 from formulations.lagrangian.starts import StartCosts, certified_costs
 from formulations.search import bidirectional, counts, layers
 from formulations.search._backward_levels import Limits
-from formulations.search._backward_tables import Ints, TooLargeError, network
+from formulations.search._backward_tables import Ints, Network, TooLargeError, network
 from formulations.search._tables import CompletionBounds
-from formulations.search.layers import Pass, PatternPrices
-from formulations.valid.groups import WindowGroup, window_groups
-from formulations.valid.states import searchable_states
+from formulations.search.layers import Pass
 from formulations.valid.windows import Windows, start_windows
 from instances import Instance, Request
 from kvopt.engines.job import Job, tel_of
@@ -37,8 +35,6 @@ PRICES_SHARE = 0.3
 PATTERNS_FROM = 20.0
 #: Share of the time left, and seconds, that the prices on patterns may take.
 PATTERN_SHARE, PATTERN_SECONDS = 0.25, 60.0
-#: Steps of one search for the best pattern beyond which there are no prices on patterns.
-PATTERN_WORK_UP_TO = 40_000_000
 #: Seconds that the next pass must be expected to take before it has completion bounds, seconds a
 #: request that multipliers for the first of them take, and by what these and passes grow from turn
 #: to turn.
@@ -71,14 +67,14 @@ def kernels_of(instance: Instance, formulation: str) -> set[str]:
     by_name = {
         "counts": set(),
         "sweep": {"annealing", "sweep"},
-        "layers": {"layers"},
+        "layers": {"layers", "sweep"},
         "bidirectional": {"annealing", "layers", "sweep"},
     }
     return by_name.get(formulation, set().union(*by_name.values()))
 
 
-def compile_kernels(*, priced: bool = True) -> None:
-    """Compile what ``layers`` runs, without prices on patterns and with them.
+def compile_kernels() -> None:
+    """Compile what ``layers`` runs.
 
     What was compiled before is loaded then, which takes a while in a new process, too.
     """
@@ -87,22 +83,11 @@ def compile_kernels(*, priced: bool = True) -> None:
     tel = sum(start + 2 + i for i, start in enumerate(starts))
     windows = start_windows(instance, tel)
     costs = certified_costs(instance, [], None, windows.latest)
-    declared, deadline = layers.FORMULATION, time.monotonic() + 60
-    job = Job(instance, "search", declared, False, deadline, 1, 0, starts, tel)
-    kinds: list[PatternPrices | None] = [None]
-    if priced:
-        kinds.append(_pattern_prices(job, costs, windows, job.left()))
-    for patterns in kinds:
-        incumbent = (tel, starts)
-        layers.search(
-            instance, windows, [], costs, incumbent, lambda _: None, patterns=patterns, widths=(9,)
-        )
+    layers.search(instance, windows, costs, (tel, starts), 9)
 
 
 def solve(job: Job, report: Report) -> None:
-    """Price memory and window groups by an LP, then search within the job's limits.
-
-    Without ``prices`` or ``groups`` among the options the missing ones are 0.
+    """Price memory by an LP, then search within the job's limits; without ``prices`` these are 0.
 
     Every bound is sent as it is, so one above the known schedule is seen as a contradiction.  None
     can be: ``start_windows`` keep every optimal schedule if the known TEL is one of a feasible
@@ -131,24 +116,19 @@ def solve(job: Job, report: Report) -> None:
     if not formulation.widths:
         backward.solve(job, report)
         return
-    groups = window_groups(instance) if chosen.groups and chosen.prices else []
     prices = None
     if chosen.prices:
         left = PRICES_SHARE * job.left()
-        prices = lp_prices(instance, windows, groups, left, by_highs)
+        prices = lp_prices(instance, windows, [], left, by_highs)
     # The LP's prices suit its windows; over more starts they certify less.
-    costs = certified_costs(instance, groups, prices, windows.latest)
+    costs = certified_costs(instance, [], prices, windows.latest)
     report.built(columns=size, rows=0, entries=size)
     certificate = price_certificate(
-        costs.bound,
-        costs.denominator,
-        costs.memory,
-        upper_bound=job.upper_bound,
-        groups=groups,
-        group_prices=costs.groups,
+        costs.bound, costs.denominator, costs.memory, upper_bound=job.upper_bound
     )
     report.bound(value=costs.bound, source="prices", certificate=certificate)
-    _Passes(job, report, windows, groups, costs, chosen).run()
+    own = np.zeros(2) if prices is None else prices[0]
+    _Passes(job, report, windows, own, costs, chosen).run()
 
 
 def _looked(job: Job, report: Report) -> Job:
@@ -167,12 +147,12 @@ class _Passes:
         job: Job,
         report: Report,
         windows: Windows,
-        groups: list[WindowGroup],
+        prices: NDArray[np.float64],
         costs: StartCosts,
         options: layers.Options,
     ) -> None:
         self._job, self._report, self._windows = job, report, windows
-        self._groups, self._costs = groups, costs
+        self._prices, self._costs = prices, costs
         self._options = options
         self._meets = job.formulation is bidirectional.FORMULATION
         own = job.options.get("options")
@@ -186,9 +166,9 @@ class _Passes:
     def run(self) -> None:
         """Run passes of growing width until one proves the optimum or the time is over."""
         # The first pass tells what the next one takes, so its clock must not count loading.
-        compile_kernels(priced=False)
-        priced = self._options.prices and self._options.patterns and not self._meets
-        patterns: PatternPrices | None = None
+        compile_kernels()
+        priced = self._options.prices and not self._meets
+        patterns: Network | None = None
         narrower, took = 0, 0.0
         if self._by_states and not self._meet() and not self._met_once:
             # Nothing is left of it but the multipliers on memory.
@@ -196,25 +176,23 @@ class _Passes:
             solve(replace(self._job, options=own), self._report)
             return
         for width in () if self._by_states else self._job.formulation.widths:
-            left = self._job.left()
-            if self._best.complete or left <= 0:
+            if self._best.complete or self._job.left() <= 0:
                 break
             expected = took * width / narrower if narrower else 0.0
             if self._meets and expected > COMPLETION_FROM:
                 self._meets = False
                 if self._meet():
                     break
-            widths: tuple[int, ...] = (width,)
             if priced and expected > PATTERNS_FROM:
                 priced = False
-                patterns = _pattern_prices(self._job, self._costs, self._windows, left)
-                if patterns:
-                    bound = patterns.priced.bound
-                    self._report.bound(value=bound, source="prices of patterns")
+                patterns = self._pattern_prices()
+                if patterns is not None:
                     # The last pass again, with better prices: its bound may do.
-                    widths = (narrower, width)
+                    self._search(narrower, patterns=patterns)
+                    if self._best.complete:
+                        break
             began = time.monotonic()
-            self._search(widths, patterns=patterns)
+            self._search(width, patterns=patterns)
             narrower, took = width, time.monotonic() - began
         outcome = "optimal" if self._best.complete else "limit"
         self._report.done(solver="kvopt search", nodes=self._states, outcome=outcome)
@@ -252,23 +230,32 @@ class _Passes:
         """Return the prices under which multipliers are looked for."""
         job = self._job
         if not self._by_states:
-            # Multipliers on clique inequalities would leave too little to those on memory.
-            left = PRICES_SHARE * job.left()
-            found = lp_prices(job.instance, self._windows, [], left, by_highs)
-            return backward.rounded_prices(job.instance, np.zeros(2) if found is None else found[0])
+            return backward.rounded_prices(job.instance, self._prices)
         best = self._improve(backward.briefly(job))
         seconds = min(STATES_SECONDS * len(job.instance) ** 2, PRICES_SHARE * job.left())
         table = backward.pattern_prices(job, self._report, best, seconds)
         self._best = replace(self._best, bound=best.bound)
         return table
 
+    def _pattern_prices(self) -> Network | None:
+        """Return prices on patterns, found in a share of the time; None where these are many."""
+        seconds = min(PATTERN_SHARE * self._job.left(), PATTERN_SECONDS)
+        table = backward.pattern_prices(self._job, self._report, self._known_best(), seconds)
+        try:
+            return None if table is None else network(self._job.instance, table)
+        except TooLargeError:
+            return None
+
+    def _known_best(self) -> backward.Best:
+        known = self._best
+        return backward.Best(known.bound, known.tel, np.array(known.starts, dtype=np.int64))
+
     def _improve(self, seconds: float) -> backward.Best:
         """Look for a better schedule, each time from other random numbers."""
-        known = self._best
-        best = backward.Best(known.bound, known.tel, np.array(known.starts, dtype=np.int64))
+        best = self._known_best()
         backward.improve(self._job, self._report, best, seconds, self._job.seed + self._looks)
         self._looks += 1
-        self._best = replace(known, tel=best.tel, starts=best.starts.tolist())
+        self._best = replace(self._best, tel=best.tel, starts=best.starts.tolist())
         return best
 
     def _take_turns(self, ascent: Ascent) -> None:
@@ -310,7 +297,7 @@ class _Passes:
         """Run ever wider passes until one proves the optimum, or memory or time are at an end."""
         width, end = FIRST_WIDTH, min(end, self._job.deadline)
         while (began := time.monotonic()) < end:
-            self._search((width,), completion=completion, end=end, proved=ascent.bound)
+            self._search(width, completion=completion, end=end, proved=ascent.bound)
             if self._best.complete or self._best.width != width:
                 break
             ascent.bound = max(ascent.bound, self._best.bound)
@@ -362,53 +349,32 @@ class _Passes:
 
     def _search(
         self,
-        widths: tuple[int, ...],
+        width: int,
         *,
-        patterns: PatternPrices | None = None,
+        patterns: Network | None = None,
         completion: CompletionBounds | None = None,
         end: float = math.inf,
         proved: int = 0,
     ) -> None:
         end = min(end, self._job.deadline)
-        self._job.formulation.search(
+        found = self._job.formulation.search(
             self._job.instance,
             self._windows,
-            self._groups,
             self._costs,
             (self._best.tel, self._best.starts),
-            self._take,
+            width,
             lambda: time.monotonic() > end,
             options=self._options,
             patterns=patterns,
             completion=completion,
-            widths=widths,
             memory_bytes=self._memory_bytes,
             threads=self._job.threads,
             known=self._known,
             proved=proved,
         )
-
-    def _take(self, found: Pass) -> None:
+        if found is None:
+            return
         self._states += found.states
         self._best = found
         self._report.schedule(found.starts)
         self._report.bound(value=found.bound, source="search")
-
-
-def _pattern_prices(
-    job: Job, costs: StartCosts, windows: Windows, left: float
-) -> PatternPrices | None:
-    """Return prices on patterns, found in a share of the time; None where there are too many."""
-    states = searchable_states(job.instance, PATTERN_WORK_UP_TO)
-    if states is None:
-        return None
-    deadline = time.monotonic() + min(PATTERN_SHARE * left, PATTERN_SECONDS)
-    pricing = PatternPricing(
-        job.instance,
-        states,
-        deadline=deadline,
-        windows=windows,
-        tried=costs.memory / costs.denominator,
-        threads=job.threads,
-    )
-    return PatternPrices(states, pricing.improve(deadline))

@@ -23,7 +23,6 @@ TRUSTED = ("instances", "schedules", "support")
 _CERTIFIERS = {
     "volumes": ("formulations.valid.volumes", Argument.AREA),
     "prices": ("formulations.lagrangian.certificate", Argument.MEMORY_PRICES),
-    "tree": ("formulations.lagrangian.tree", Argument.TREE),
     "sweep": ("formulations.lagrangian.backward", Argument.BACKWARD),
     "parts": ("formulations.lagrangian.certificate", Argument.PARTS),
 }

@@ -77,7 +77,7 @@ COUNTS = {
     "look-ahead": 3,
     "dominance": 10,
     "sweep": 23,
-    "layers": 15,
+    "layers": 14,
     "seconds": 1,
 }
 #: Units that run kernels of another, and so come after it.

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from formulations.lagrangian.starts import StartCosts, certified_costs
 from formulations.search.layers import Pass, search
-from formulations.valid.groups import WindowGroup
 from formulations.valid.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance
 
 
-def passes_of(
-    instance: Instance,
-    costs: StartCosts | None = None,
-    groups: Sequence[WindowGroup] = (),
-    **means: Any,
-) -> list[Pass]:
-    """Return the passes of a search; without costs no price is paid."""
+def pass_of(instance: Instance, width: int, costs: StartCosts | None = None, **means: Any) -> Pass:
+    """Return a pass of the search; without costs no price is paid."""
     known = run_policy(policies()["fcfs"], instance)
     windows = start_windows(instance, known.tel)
     costs = costs or certified_costs(instance, [], None, windows.latest)
-    passes: list[Pass] = []
-    search(
-        instance, windows, list(groups), costs, (known.tel, list(known.starts)), passes.append,
-        **means,
-    )  # fmt: skip
-    return passes
+    found = search(instance, windows, costs, (known.tel, list(known.starts)), width, **means)
+    assert found is not None
+    return found

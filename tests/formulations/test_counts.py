@@ -49,7 +49,7 @@ def test_it_ends_when_the_time_is_up(number: int) -> None:
     assert search(BURST, one_at_a_time(BURST).tel, lambda: next(ticks)) is None
 
 
-@pytest.mark.parametrize("kind", ["volumes", "prices", "sweep", "tree"])
+@pytest.mark.parametrize("kind", ["volumes", "prices", "sweep"])
 def test_it_is_a_witness_beside_every_certificate(kind: str) -> None:
     """It shares no code and no argument with what evaluates any of them."""
     pair = engine_witness("search:counts", 12), certificate_witness(kind, 12)

@@ -18,7 +18,7 @@ from formulations.lagrangian.exact import SAFE, exact_sum, largest_denominator
 from formulations.lagrangian.prices import certify_prices, evaluate_prices
 from formulations.lagrangian.starts import certified_costs, start_costs
 from formulations.search import _kernels
-from formulations.search._tables import price_tables, scaled_prices, window_arrays
+from formulations.search._tables import price_tables, scaled_prices
 from formulations.valid.groups import WindowGroup, window_groups
 from formulations.valid.states import running_states, searchable_states
 from formulations.valid.volumes import volume_bound
@@ -61,10 +61,10 @@ def _cost(
     windows: list[tuple[list[int], int, int]],
     decided: int = 0,
 ) -> int:
-    """Return the priced cost of a start, price by price; those of times ≤ ``decided`` are paid.
+    """Return the priced cost of a start, price by price; tokens of times ≤ ``decided`` are paid.
 
     ``windows`` holds the prices of each group of the request, and the rounds of its window before
-    and after the start; rounds < ``decided`` are paid.
+    and after the start.
     """
     total = denominator * (start + request.output - int(request.arrival))
     for time, price in enumerate(memory):
@@ -72,9 +72,7 @@ def _cost(
             total += price * (request.prompt + time - start)
     for prices, before, after in windows:
         total += sum(
-            price
-            for time, price in enumerate(prices)
-            if max(start - before, decided) <= time < start + after
+            price for time, price in enumerate(prices) if start - before <= time < start + after
         )
     return total
 
@@ -168,13 +166,13 @@ def test_priced_starts_are_exact(
 
 
 def _windows(
-    groups: list[WindowGroup], prices: list[list[int]], n: int, widest: int = 1 << 60
+    groups: list[WindowGroup], prices: list[list[int]], n: int
 ) -> list[list[tuple[list[int], int, int]]]:
-    """Return of each request the prices of its groups with its window, cut at ``widest``."""
+    """Return of each request the prices of its groups with its window."""
     found: list[list[tuple[list[int], int, int]]] = [[] for _ in range(n)]
     for group, row in zip(groups, prices, strict=True):
         for member in group.members:
-            found[member.request].append((row, min(member.before, widest), member.after))
+            found[member.request].append((row, member.before, member.after))
     return found
 
 
@@ -182,50 +180,39 @@ def _windows(
     instance=huge(late=False),
     prices=PRICES,
     tel=st.one_of(st.integers(1, 1 << 24), st.integers(1, 7 * 10**13)),
-    widest=st.sampled_from((1, 3, 100)),
     data=st.data(),
 )
 @settings(max_examples=40, deadline=None)
 def test_bounds_of_states_are_exact(
-    instance: Instance, prices: list[float], tel: int, widest: int, data: st.DataObject
+    instance: Instance, prices: list[float], tel: int, data: st.DataObject
 ) -> None:
     """The compiled bound of a state is that of Python's integers, up to n = 63 and M = 10⁹."""
-    n, groups = len(instance), window_groups(instance)
     latest = [int(request.arrival) + data.draw(st.integers(0, 6)) for request in instance.requests]
     try:
-        costs = start_costs(instance, prices, groups, [prices for _ in groups], latest)
+        costs = start_costs(instance, prices, [], [], latest)
     except OverflowError:
-        costs = start_costs(instance, [], groups, [[] for _ in groups], latest)
-    scaled = scaled_prices(instance, groups, costs, max(latest), tel)
-    before, after = window_arrays(n, groups, widest)
-    columns = [instance.arrivals, instance.prompts, instance.outputs]
-    data_arrays = (*columns, before, after)
-    tables = price_tables(instance, groups, scaled, latest, tel, (before, after))
-    memory, of_groups = scaled.memory.tolist(), scaled.groups.tolist()
-    windows = _windows(groups, of_groups, n, widest)
+        costs = start_costs(instance, [], [], [], latest)
+    scaled = scaled_prices(instance, costs, max(latest), tel)
+    columns = (instance.arrivals, instance.prompts, instance.outputs)
+    tables = price_tables(instance, scaled, latest, tel)
+    memory = scaled.memory.tolist()
     now = data.draw(st.integers(0, max(latest) + 1))
-    mask, starts = 0, [0] * n
+    mask, starts = 0, [0] * len(instance)
     expected = -instance.memory * sum(memory[now + 1 :])
-    expected -= sum(
-        group.most * sum(row[now:]) for group, row in zip(groups, of_groups, strict=True)
-    )
     hopeless = False
     for i, request in enumerate(instance.requests):
         arrival = int(request.arrival)
         if arrival < now and data.draw(st.booleans()):
             mask |= 1 << i
             starts[i] = data.draw(st.integers(arrival, min(now - 1, latest[i])))
-            expected += _cost(request, starts[i], scaled.denominator, memory, windows[i], now)
+            expected += _cost(request, starts[i], scaled.denominator, memory, [], now)
             continue
         options = range(max(now, arrival), latest[i] + 1)
         hopeless |= not options
         expected += min(
-            (_cost(request, t, scaled.denominator, memory, windows[i], now) for t in options),
-            default=0,
+            (_cost(request, t, scaled.denominator, memory, [], now) for t in options), default=0
         )
-    found = _kernels._bound(
-        now, np.uint64(mask), np.array(starts, dtype=np.int64), data_arrays, tables
-    )
+    found = _kernels._bound(now, np.uint64(mask), np.array(starts, dtype=np.int64), columns, tables)
     if hopeless or found != expected:
         # More than any schedule better than ``tel`` can cost: also where ``tel`` is less than some
         # start costs (drawn below Σ o), which is then looked at no further.
@@ -238,13 +225,13 @@ def test_scales_end_with_no_prices() -> None:
     instance = instance_of(MAX_TOKENS, *[(MAX_ARRIVAL, 0, MAX_TOKENS)] * 63)
     last, tel = MAX_ARRIVAL + 63 * MAX_TOKENS, 63 * (63 * MAX_TOKENS)
     costs = start_costs(instance, [], [], [], [last] * 63)
-    scaled = scaled_prices(instance, [], costs, last, tel)
+    scaled = scaled_prices(instance, costs, last, tel)
     # Σ o = 63·10⁹ at every scale; 64 bits hold 63 times the last completion at D = 2¹⁶ at most.
     assert costs.bound == 63 * MAX_TOKENS
     assert 63 * scaled.denominator * (last + MAX_TOKENS) < 1 << 62
     assert scaled.denominator >= 1 << 14
     with pytest.raises(OverflowError, match="rounds are too large"):
-        scaled_prices(instance, [], costs, last, 1 << 60)
+        scaled_prices(instance, costs, last, 1 << 60)
 
 
 def test_volumes_beyond_64_bits() -> None:

@@ -15,68 +15,59 @@ from hypothesis import strategies as st
 from formulations.bounds.patterns import Options as BoundOptions
 from formulations.bounds.patterns import PatternPricing
 from formulations.lagrangian.starts import start_costs
-from formulations.lagrangian.states import PriceTable, evaluate, last_starts
+from formulations.lagrangian.states import PriceTable
 from formulations.search import layers
-from formulations.search.layers import Options, Pass, PatternPrices, search
-from formulations.valid.groups import window_groups
+from formulations.search._backward_tables import Network, network
+from formulations.search.layers import Options, Pass, search
 from formulations.valid.states import running_states
 from formulations.valid.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, Request
 from instances.families import am1
+from kvopt.engines.job import tel_of
 from schedules import check_schedule, make_schedule
-from tests.formulations.forward import passes_of
+from tests.formulations.forward import pass_of
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instances
-from tests.tiers import a_few, spread
+from tests.tiers import a_few
 
 TINY = sorted((Path(__file__).parents[2] / "instances" / "tiny").glob("*.json"))
 SMALL = instances(max_requests=5, max_memory=12, max_arrival=6, max_output=7)
 CROWDED = instances(max_requests=5, max_memory=10, max_arrival=0)
-RULES = [
-    Options(dominance, shift, merge, equal)
-    for dominance, shift, merge, equal in product((False, True), repeat=4)
-]
+RULES = [Options(dominance, equal) for dominance, equal in product((False, True), repeat=2)]
 
 
 def _search(
     instance: Instance,
     options: Options,
     prices: list[float],
-    group_price: float,
-    widths: tuple[int, ...] = (50_000,),
-    of_states: list[int] | None = None,
+    width: int = 50_000,
+    patterns: Network | None = None,
 ) -> Pass:
-    groups = window_groups(instance)
-    costs = start_costs(instance, prices, groups, [[group_price] * 12] * len(groups))
-    patterns = _pattern_prices(instance, of_states) if of_states else None
-    return passes_of(instance, costs, groups, options=options, patterns=patterns, widths=widths)[-1]
+    costs = start_costs(instance, prices, [], [])
+    return pass_of(instance, width, costs, options=options, patterns=patterns)
 
 
-def _pattern_prices(instance: Instance, numerators: list[int]) -> PatternPrices:
+def _pattern_prices(instance: Instance, numerators: list[int]) -> Network:
     """Return prices on states: these numbers, in turn, at the points of a grid."""
     grid = np.array([0, 4, 9, 20])
     knots = np.array([1, 5, 14, 18])
     values = np.resize(np.array(numerators, dtype=np.int64), (len(knots), len(grid), len(grid)))
-    table = PriceTable(knots, grid, grid, values, 64)
-    states = running_states(instance)
-    latest = last_starts(instance, int(knots[-1]), None)
-    return PatternPrices(states, evaluate(instance, states, table, latest))
+    return network(instance, PriceTable(knots, grid, grid, values, 64))
 
 
-@pytest.mark.parametrize("options", spread(RULES, 3), ids=str)
+@pytest.mark.parametrize("options", RULES, ids=str)
 @given(
     instance=st.one_of(SMALL, CROWDED),
     prices=st.lists(st.floats(0, 0.4), max_size=16),
-    group_price=st.floats(0, 0.5),
 )
 @settings(max_examples=60, deadline=None)
 def test_search_equals_brute_force(
-    options: Options, instance: Instance, prices: list[float], group_price: float
+    options: Options, instance: Instance, prices: list[float]
 ) -> None:
-    """Every subset of the four rules keeps the optimum, under any prices."""
-    found = _search(instance, options, prices, group_price)
+    """Every subset of the rules keeps the optimum, under any prices."""
+    found = _search(instance, options, prices)
     optimum = brute_force_optimum(instance)
     assert (found.tel, found.bound, found.complete) == (optimum, optimum, True)
     schedule = make_schedule(instance, found.starts, "search")
@@ -92,20 +83,21 @@ def test_search_equals_brute_force(
 @settings(max_examples=200, deadline=None)
 def test_a_narrow_pass_still_bounds(instance: Instance, width: int, prices: list[float]) -> None:
     """With states lost the bound is still a bound, and ``complete`` only where it is the TEL."""
-    found = _search(instance, Options(), prices, 0.1, (width,))
+    found = _search(instance, Options(), prices, width)
     assert found.bound <= brute_force_optimum(instance) <= found.tel
     assert found.complete == (found.bound == found.tel)
 
 
 def test_no_pass_is_wider_than_memory_allows() -> None:
-    """The same layers as with that width, each once; none where not even one state fits."""
+    """The same layers as with that width; none where not even one state fits."""
     instance = am1.generate(seed=5, n=12, memory=20)
-    (narrow,) = passes_of(instance, widths=(10**9,), memory_bytes=3e4)
+    narrow = pass_of(instance, 10**9, memory_bytes=3e4)
     assert 1 < narrow.width < 1_000
     assert not narrow.complete
-    assert passes_of(instance, widths=(narrow.width, 10**9, 10**10), memory_bytes=3e4) == [narrow]
-    assert passes_of(instance, widths=(narrow.width,), memory_bytes=1e9) == [narrow]
-    assert passes_of(instance, widths=(10**9,), memory_bytes=1.0) == []
+    assert pass_of(instance, narrow.width, memory_bytes=1e9) == narrow
+    costs, starts = start_costs(instance, [], [], []), [1000 * i for i in range(12)]
+    windows, tel = start_windows(instance), tel_of(instance, starts)
+    assert search(instance, windows, costs, (tel, starts), 10**9, memory_bytes=1.0) is None
 
 
 def test_states_are_the_same_however_often_the_clock_is_looked_at(
@@ -115,27 +107,24 @@ def test_states_are_the_same_however_often_the_clock_is_looked_at(
     instance = am1.generate(seed=5, n=12, memory=20)
     for width in (40, 100_000):
         monkeypatch.setattr(layers, "AT_ONCE", 10**9)
-        whole = passes_of(instance, widths=(width,), memory_bytes=1e9)
+        whole = pass_of(instance, width, memory_bytes=1e9)
         for states in (1, 7):
             monkeypatch.setattr(layers, "AT_ONCE", states)
-            assert passes_of(instance, widths=(width,), memory_bytes=1e9) == whole
-
-
-NUMERATORS = st.lists(st.integers(0, 60), min_size=1, max_size=64)
+            assert pass_of(instance, width, memory_bytes=1e9) == whole
 
 
 @given(
     instance=st.one_of(SMALL, CROWDED),
     width=st.sampled_from((1, 3, 50_000)),
-    numerators=NUMERATORS,
-    group_price=st.sampled_from((0.0, 0.1, 0.4)),
+    numerators=st.lists(st.integers(0, 60), min_size=1, max_size=64),
+    prices=st.lists(st.floats(0, 0.4), max_size=16),
 )
 @settings(max_examples=300, deadline=None)
 def test_prices_on_patterns_keep_the_optimum(
-    instance: Instance, width: int, numerators: list[int], group_price: float
+    instance: Instance, width: int, numerators: list[int], prices: list[float]
 ) -> None:
     """Whatever states are priced at, the bound is one, and a wide pass finds the optimum."""
-    found = _search(instance, Options(), [], group_price, (width,), numerators)
+    found = _search(instance, Options(), prices, width, _pattern_prices(instance, numerators))
     optimum = brute_force_optimum(instance)
     assert found.bound <= optimum <= found.tel
     if width > 3:
@@ -146,7 +135,7 @@ def test_prices_on_patterns_keep_the_optimum(
 def test_good_prices_on_patterns_keep_the_optimum(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With prices that an LP finds narrow passes bound, wide ones find the optimum sooner.
+    """With prices that steps find narrow passes bound, wide ones find the optimum sooner.
 
     The reference is the search without them.  These prices are sharp enough that a round too many
     in what is paid, or one too few in what patterns are worth, shows.
@@ -155,28 +144,21 @@ def test_good_prices_on_patterns_keep_the_optimum(
     monkeypatch.setattr(layers, "GROWN", 0.0)
     instance = am1.generate(seed=seed, n=7, memory=32)
     known = run_policy(policies()["fcfs"], instance)
-    windows, groups = start_windows(instance, known.tel), window_groups(instance)
-    costs = start_costs(instance, [], groups, [[] for _ in groups])
-    states = running_states(instance)
     pricing = PatternPricing(
         instance,
-        states,
+        running_states(instance),
         deadline=math.inf,
-        windows=windows,
+        windows=start_windows(instance, known.tel),
         options=BoundOptions(knots=12, points=10),
     )
-    priced = pricing.improve(time.monotonic() + 60.0)
-
-    def run(patterns: PatternPrices | None, width: int) -> Pass:
-        return passes_of(instance, costs, groups, patterns=patterns, widths=(width,))[-1]
-
-    plain = run(None, 1_000_000)
+    patterns = network(instance, pricing.improve(time.monotonic() + 60.0).table)
+    plain = pass_of(instance, 1_000_000)
     assert plain.complete
-    assert 0 < priced.bound <= plain.tel
+    assert 0 < patterns.bound <= plain.tel
     for width in (1, 5, 40, 300):
-        found = run(PatternPrices(states, priced), width)
+        found = pass_of(instance, width, patterns=patterns)
         assert found.bound <= plain.tel <= found.tel
-    found = run(PatternPrices(states, priced), 1_000_000)
+    found = pass_of(instance, 1_000_000, patterns=patterns)
     assert (found.tel, found.bound, found.complete) == (plain.tel, plain.tel, True)
     assert found.states <= plain.states
 
@@ -185,7 +167,7 @@ def test_too_many_requests_are_refused() -> None:
     """A set of requests is one 64-bit word."""
     instance = Instance("many", 5, tuple(Request(i, 0, 0, 1) for i in range(64)))
     with pytest.raises(ValueError, match="at most 63 requests, found 64"):
-        _search(instance, Options(), [], 0.0)
+        _search(instance, Options(), [])
 
 
 @pytest.mark.parametrize("width", [0, -1])
@@ -195,18 +177,9 @@ def test_a_width_that_keeps_no_state_is_refused(width: int) -> None:
     One request of one token runs at a time, so the optimum ends at 1 and 2: a TEL of 3.
     """
     instance = Instance("two", 1, (Request(0, 0, 0, 1), Request(1, 0, 0, 1)))
-    costs, passes = start_costs(instance, [], [], []), list[Pass]()
-    with pytest.raises(ValueError, match=f"widths of at least 1, found {width}"):
-        search(
-            instance,
-            start_windows(instance, 4),
-            [],
-            costs,
-            (4, [0, 2]),
-            passes.append,
-            widths=(9, width),
-        )
-    assert passes == []
+    costs = start_costs(instance, [], [], [])
+    with pytest.raises(ValueError, match=f"a width of at least 1, found {width}"):
+        search(instance, start_windows(instance, 4), costs, (4, [0, 2]), width)
 
 
 @pytest.mark.parametrize("tel", a_few((7 * 10**13, 8_388_613, 1 << 40), 1))
@@ -219,11 +192,12 @@ def test_far_incumbents_do_not_overflow(tel: int) -> None:
     """
     instance = Instance("three", 9, tuple(Request(i, 0, 0, 5) for i in range(3)))
     costs = start_costs(instance, [], [], [])
-    passes: list[Pass] = []
-    search(instance, start_windows(instance), [], costs, (tel, [0, 5, tel - 20]), passes.append)
-    assert (passes[-1].tel, passes[-1].bound, passes[-1].complete) == (21, 21, True)
+    found = search(instance, start_windows(instance), costs, (tel, [0, 5, tel - 20]), 300)
+    assert found is not None
+    assert (found.tel, found.bound, found.complete) == (21, 21, True)
     # The known schedule is optimal: all states are dropped, none is lost, and the bound is its TEL.
     alone = Instance("one", 9, (Request(0, 0, 0, 5),))
     costs = start_costs(alone, [], [], [])
-    search(alone, start_windows(alone), [], costs, (5, [0]), passes.append)
-    assert (passes[-1].tel, passes[-1].bound, passes[-1].complete) == (5, 5, True)
+    found = search(alone, start_windows(alone), costs, (5, [0]), 300)
+    assert found is not None
+    assert (found.tel, found.bound, found.complete) == (5, 5, True)

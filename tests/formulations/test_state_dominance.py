@@ -14,7 +14,7 @@ from formulations.search import layers
 from formulations.search._state_dominance import StateDominance
 from formulations.search.layers import Pass
 from instances import Instance, Request
-from tests.formulations.forward import passes_of
+from tests.formulations.forward import pass_of
 from tests.formulations.relaxed import random_instance
 from tests.oracles.brute_force import brute_force_optimum
 from tests.tiers import a_few
@@ -75,12 +75,12 @@ def _best(instance: Instance, state: State, t: int, until: int) -> int:
 
 
 def _layer(instance: Instance, pair: list[State], t: int, reach: int) -> tuple[NDArray[Any], ...]:
-    held = [_held(instance, state, t + reach + 40)[t : t + reach] for state in pair]
+    held = [_held(instance, state, t + reach + 40)[t + 1 : t + 1 + reach] for state in pair]
     masks = [sum(1 << i for i, start in enumerate(state) if start is not None) for state in pair]
     starts = [[start or 0 for start in state] for state in pair]
     nothing = np.zeros(len(pair), dtype=np.int64)
     return (
-        np.array(masks, dtype=np.uint64), nothing.astype(np.uint64), nothing, nothing,
+        np.array(masks, dtype=np.uint64), nothing, nothing,
         np.array(starts, dtype=np.int16), np.array(held, dtype=np.int16),
     )  # fmt: skip
 
@@ -92,7 +92,7 @@ def test_what_dominates_has_a_completion_as_good(seeds: range) -> None:
     for seed in seeds:
         rng = random.Random(seed)
         instance = _drawn(rng)
-        t, reach = rng.randint(1, 6), int(instance.outputs.max()) + 2
+        t, reach = rng.randint(1, 6), int(instance.outputs.max())
         until = max(t, int(instance.arrivals.max())) + int(instance.outputs.sum()) + 2
         states = _states(instance, t, until)
         compared = StateDominance(instance, reach)
@@ -124,11 +124,11 @@ def test_passes_that_compare_every_layer_find_the_optimum(
         instance = random_instance(rng)
         optimum = brute_force_optimum(instance)
         for width in (rng.randint(1, 6), rng.randint(7, 40), 5_000):
-            passes = passes_of(instance, widths=(width,), threads=rng.randint(1, 2))
-            assert passes[0].bound <= optimum <= passes[0].tel, (seed, width)
-            complete += passes[0].complete and width < 40
-        assert passes[0].complete
-        assert passes[0].tel == optimum, seed
+            found = pass_of(instance, width, threads=rng.randint(1, 2))
+            assert found.bound <= optimum <= found.tel, (seed, width)
+            complete += found.complete and width < 40
+        assert found.complete
+        assert found.tel == optimum, seed
     assert complete > 20
 
 
@@ -140,13 +140,13 @@ def test_states_are_compared_at_their_own_time(monkeypatch: pytest.MonkeyPatch) 
     def undominated(
         self: StateDominance, t: int, layer: tuple[NDArray[Any], ...], count: int, *rest: Any
     ) -> NDArray[np.bool_]:
-        masks, _, _, _, starts, profiles = layer
+        masks, _, _, starts, profiles = layer
         latest = 0
         for mask, row, held in zip(masks[:count], starts, profiles, strict=False):
             own = [int(s) if (int(mask) >> i) & 1 else None for i, s in enumerate(row)]
             latest = max([latest, *(1 + start for start in own if start is not None)])
             tokens = _held(instance, tuple(own), t + len(held) + 10)
-            assert held[1:].tolist() == tokens[t + 1 : t + len(held)]
+            assert held.tolist() == tokens[t + 1 : t + 1 + len(held)]
         # Some state starts what it can at once.
         assert latest == t or t > instance.outputs.sum()
         seen.add(t)
@@ -155,7 +155,7 @@ def test_states_are_compared_at_their_own_time(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(StateDominance, "undominated", undominated)
     rows = [(2, 4), (1, 3), (2, 2), (0, 5)]
     instance = Instance("four", 8, tuple(Request(i, 0, *row) for i, row in enumerate(rows)))
-    passes_of(instance, widths=(1_000,))
+    pass_of(instance, 1_000)
     assert seen >= {1, 2, 3, 4, 5}
 
 
@@ -166,6 +166,6 @@ def test_a_layer_in_parts_is_that_made_at_once(seed: int, monkeypatch: pytest.Mo
     found: list[Pass] = []
     for full in (layers.FULL, 0.0):
         monkeypatch.setattr(layers, "FULL", full)
-        found += passes_of(instance, widths=(50_000,), options=layers.Options(dominance=False))
+        found.append(pass_of(instance, 50_000, options=layers.Options(dominance=False)))
     assert found[0] == found[1]
     assert found[0].complete

@@ -17,7 +17,7 @@ from heuristics.simulator import run_policy
 from instances import Instance, Request, read_instance
 from instances.families import am1, am2, amax_trap, chat_lognormal, uniform
 from kvopt.engines import auto
-from kvopt.engines.auto import chosen_methods
+from kvopt.engines.auto import chosen_method
 from kvopt.engines.job import Job
 from kvopt.engines.parts import counting
 from kvopt.engines.start import RELAXATION_ORDER, warm_start_policies
@@ -115,17 +115,17 @@ def test_few_requests_are_searched_alone(n: int) -> None:
 @pytest.mark.parametrize(
     ("asked", "ends", "first"),
     [
-        (None, "gives up", "search:sweep"),
-        (None, "no memory", "search:sweep"),
+        (None, "gives up", "improve"),
+        (None, "no memory", "improve"),
         (None, "no time", ""),
-        ("cpsat", "gives up", "search:sweep"),
+        ("cpsat", "gives up", "improve"),
         ("cpsat", "no time", "search:bidirectional"),
     ],
 )
 def test_others_follow_the_search_alone(
     asked: str | None, ends: str, first: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sweeps where it gives up; itself again where the engine that is asked for has its turn.
+    """A second seed where it gives up; itself where the engine that is asked for has its turn.
 
     Nobody once all the time is over.
     """
@@ -156,6 +156,7 @@ def test_others_follow_the_search_alone(
     assert given[0].deadline is not None
     assert given[0].deadline < began + 5 if asked else given[0].deadline == job.deadline
     assert [task.method.text for task in team] == ([first, "improve"] if first else [])
+    assert len({(task.method.text, task.seed) for task in team}) == len(team)
 
 
 def test_others_are_not_counted() -> None:
@@ -184,28 +185,23 @@ def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
 
 
 @pytest.mark.parametrize(
-    ("instance", "names"),
+    ("instance", "name"),
     [
-        (am2.generate(seed=3, n=10), ["search:bidirectional", "search:sweep"]),
-        (am1.generate(seed=0, n=13), ["search:bidirectional", "search:sweep"]),
-        (Instance("few", 16_492, chat_lognormal.generate(n=20).requests), ["search:layers"]),
-        (
-            am1.generate(seed=0),
-            ["search:bidirectional(states=yes)", "bound:bound-patterns"],
-        ),
+        (am2.generate(seed=3, n=10), "search:bidirectional"),
+        (am1.generate(seed=0, n=13), "search:bidirectional"),
+        (Instance("few", 16_492, chat_lognormal.generate(n=20).requests), "search:layers"),
+        (am1.generate(seed=0), "search:bidirectional(states=yes)"),
         # Patterns of 40 requests in 16,492 tokens are too many to search.
         (
             Instance("few", 16_492, chat_lognormal.generate(n=40).requests),
-            ["highs:ilp-sparse(groups=yes,relaxed=yes)"],
+            "highs:ilp-sparse(groups=yes,relaxed=yes)",
         ),
-        (chat_lognormal.generate(n=2000), ["bound:bound-dual"]),
+        (chat_lognormal.generate(n=2000), "bound:bound-dual"),
         # Many starts, but of two kinds; and many, each looked at in less than a second.
-        (
-            amax_trap.generate(upper=32),
-            ["search:sweep(multipliers=yes)", "bound:bound-patterns"],
-        ),
-        (uniform.generate(n=200), ["search:sweep(multipliers=yes)", "bound:bound-patterns"]),
-        (uniform.generate(n=2000), ["bound:bound-dual"]),
+        (amax_trap.generate(upper=32), "search:sweep(multipliers=yes)"),
+        (uniform.generate(n=200), "search:sweep(multipliers=yes)"),
+        (uniform.generate(n=400), "bound:bound-patterns"),
+        (uniform.generate(n=2000), "bound:bound-dual"),
     ],
     ids=[
         "few",
@@ -216,13 +212,21 @@ def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
         "large",
         "two kinds",
         "many starts",
+        "patterns of many rounds",
         "too many starts",
     ],
 )
-def test_what_runs_beside_the_local_search(instance: Instance, names: list[str]) -> None:
+def test_what_runs_beside_the_local_search(instance: Instance, name: str) -> None:
     """Both directions where few; sweeps where patterns are; else groups, or prices on a grid."""
-    found = chosen_methods(instance, start_windows(instance))
-    assert [method.text for method in found] == names
+    assert chosen_method(instance, start_windows(instance), None).text == name
+
+
+def test_where_memory_is_too_little_for_a_sweep_prices_take_its_place() -> None:
+    """Its tables would take 0.9 GB."""
+    instance = uniform.generate(n=200)
+    windows = start_windows(instance)
+    assert chosen_method(instance, windows, 0.8).text == "bound:bound-patterns"
+    assert chosen_method(instance, windows, 1.0).text == "search:sweep(multipliers=yes)"
 
 
 def test_warm_starts_begin_with_the_best_and_end_with_the_slow() -> None:
@@ -318,7 +322,7 @@ def test_what_the_engine_had_by_itself() -> None:
 
 @pytest.mark.slow("waits")
 def test_where_a_sweep_is_too_large_prices_take_its_place() -> None:
-    """It refuses without a word of being done; the run is stopped at the first better bound."""
+    """The run is stopped at the first better bound."""
     task = task_of(uniform.generate(n=400), "auto", time_limit=60, threads=2)
     enough, sources = threading.Event(), set()
 

@@ -67,8 +67,7 @@ def _events(
     prices: list[float] | None,
 ) -> list[Event]:
     """Run the search in this process, with these memory prices in place of the LP's."""
-    groups = len(window_groups(instance))
-    found = None if prices is None else (np.array(prices), np.zeros((groups, 1)))
+    found = None if prices is None else (np.array(prices), np.zeros((0, 1)))
     monkeypatch.setattr(search, "lp_prices", lambda *_: found)
     events: list[Event] = []
     job = search_job(layers, layers.Options(), instance, 30.0, starts, upper_bound)
@@ -85,7 +84,7 @@ def test_prices_fitted_with_windows_are_evaluated_with_them() -> None:
 
     Together at time 2 they hold 1 + 8 tokens, more than M = 8, so one waits: 1 + 2 + 1 = 4.
     """
-    names = ("layers", "layers(groups=no)", "layers(prices=no)")
+    names = ("layers", "layers(prices=no)")
     for answer in solve_batch([(CRASH, name) for name in names], poor_start=True):
         assert (answer.tel, answer.bound) == (4, 4)
 
@@ -173,22 +172,15 @@ def test_loading_kernels_is_no_part_of_the_first_pass(monkeypatch: pytest.Monkey
 
     Under load it made a search of milliseconds look for prices on patterns for half a minute.
     """
-    loaded: list[bool] = []
     load = search.compile_kernels
-
-    def slowly(*, priced: bool = True) -> None:
-        loaded.append(priced)
-        time.sleep(0.5)
-        load(priced=priced)
-
-    monkeypatch.setattr(search, "compile_kernels", slowly)
+    monkeypatch.setattr(search, "compile_kernels", lambda: (time.sleep(0.5), load()))
     monkeypatch.setattr(search, "PATTERNS_FROM", 0.4)
     instance = Instance("six", 12, tuple(Request(i, 0, i % 3, 3 + i % 2) for i in range(6)))
     starts = [4 * i for i in range(6)]
     tel = sum(start + 3 + i % 2 for i, start in enumerate(starts))
-    events = _events(monkeypatch, instance, starts, tel, None)
-    assert loaded == [False]
-    sources = {event.source for event in bounds_of(events)}
+    sources = {
+        event.source for event in bounds_of(_events(monkeypatch, instance, starts, tel, None))
+    }
     assert "search" in sources
     assert "prices of patterns" not in sources
 

@@ -208,14 +208,14 @@ def test_a_pass_takes_a_better_schedule_on_its_way() -> None:
     assert tel > optimum
     windows = start_windows(instance, tel)
     costs = certified_costs(instance, [], None, windows.latest)
-    passes: list[Pass] = []
 
     def search(known: list[tuple[int, list[int]] | None]) -> Pass:
-        layers.search(
-            instance, windows, [], costs, (tel, poor), passes.append,
-            widths=(100_000,), known=lambda: known.pop(0) if len(known) > 1 else known[0],
+        found = layers.search(
+            instance, windows, costs, (tel, poor), 100_000,
+            known=lambda: known.pop(0) if len(known) > 1 else known[0],
         )  # fmt: skip
-        return passes.pop()
+        assert found is not None
+        return found
 
     alone = search([None])
     assert alone.complete

@@ -109,11 +109,11 @@ def test_the_sentence_is_computed(registry: Registry) -> None:
 @pytest.mark.parametrize(
     ("gap", "seconds", "kind", "expected"),
     [
-        (0.0, 10.0, "certified (tree)", "easy"),
-        (0.0, 10.1, "certified (tree)", "medium"),
+        (0.0, 10.0, "certified (sweep)", "easy"),
+        (0.0, 10.1, "certified (sweep)", "medium"),
         (0.0, 60.1, "solver-reported", "hard"),
         (0.0, 0.0, "construction", "hard"),
-        (0.001, 0.0, "certified (tree)", "open"),
+        (0.001, 0.0, "certified (sweep)", "open"),
     ],
 )
 def test_the_class_is_by_the_run_that_proved(

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from formulations.bounds import tree_search
-from formulations.lagrangian.certificate_file import (
-    read_certificate,
-)
+from formulations.lagrangian.certificate_file import read_certificate
 from instances import Instance
 from kvopt.best_known import again, prove
 from kvopt.best_known.merge import decide
@@ -25,70 +20,10 @@ from schedules.evidence import independent_pair
 from tests.kvopt.best_known.registry import (
     FOUR,
     OPTIMAL,
-    PRICES,
     SWEEP,
-    WORSE,
     Sweep,
     proof_by,
 )
-
-
-def _prove(sweep: Sweep, *more: str) -> int:
-    work = sweep.folder.parent / "trees"
-    return prove.main(["--folder", str(sweep.folder), "--work", str(work), *more])
-
-
-def test_words_become_a_certificate(proved: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
-    """A tree takes the place of the words, value and history stay, and later merges keep it."""
-    before = proved.entry()
-    assert _prove(proved) == 0
-    entry = proved.entry()
-    assert entry["reason"] == "certified (tree), solver-reported by cpsat:cpsat and highs:ilp"
-    assert (entry["lower"]["value"], entry["lower"]["method"]) == (12, "tree")
-    assert all(entry[key] == before[key] for key in ("standing", "upper", "history", "proofs"))
-    assert proved.check() == 0
-    assert (
-        "1 optimal by two independent proofs (1 certified, 0 solver-reported only)"
-        in capsys.readouterr().out
-    )
-    proved.run(FOUR, "search", OPTIMAL, 12, "search", day=9)
-    proved.run(FOUR, "bound:bound-lp", WORSE, 11, "prices", certificate=PRICES, day=9)
-    assert proved.merge() == 0
-    assert proved.entry()["lower"] == entry["lower"]
-    assert proved.check() == 0
-    assert not list((proved.folder.parent / "trees").iterdir())
-
-
-def test_a_tree_is_grown_in_several_steps(
-    proved: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """When the time is up nothing is entered, and the next command goes on with what was kept."""
-    assert _prove(proved, "--time-limit", "1e-9") == 1
-    assert "the same command goes on" in capsys.readouterr().err
-    [unfinished] = (proved.folder.parent / "trees").iterdir()
-    assert proved.entry()["lower"]["method"] == "cpsat:cpsat"
-    kept = json.loads(unfinished.read_text())["certificate"]["tree"]
-    assert len(kept) == 1
-    known = []
-
-    def grow(instance: Instance, value: int, nodes: Any = ()) -> Any:
-        known.append(len(nodes))
-        return tree_search.grow(instance, value, nodes)
-
-    monkeypatch.setattr(prove, "grow", grow)
-    assert _prove(proved, "four") == 0
-    assert known == [1]
-    assert proved.check() == 0
-
-
-def test_no_tree_for_what_is_not_the_optimum(
-    lied: Sweep, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Two engines' words for 13, where 12 is possible: the tree comes down to that schedule."""
-    assert _prove(lied) == 1
-    assert "may have a lower TEL" in capsys.readouterr().err
-    assert lied.entry()["lower"]["method"] == "cpsat:cpsat"
-    assert _prove(lied, "five") == 2
 
 
 @pytest.mark.parametrize(
@@ -118,7 +53,7 @@ def test_the_rule() -> None:
     """Each way in which a value counts as the optimum, and those in which it does not."""
     bare = read_certificate({"kind": "volumes", "value": 12})
     grouped = read_certificate({"kind": "prices", "value": 12, "upper_bound": 12})
-    tree = read_certificate({"kind": "tree", "value": 12})
+    sweep = read_certificate({"kind": "sweep", "value": 12})
     weak = read_certificate({"kind": "volumes", "value": 11})
     known = Instance("known", 5, FOUR.requests, known_optimum=12, known_optimum_reason="r")
     cases = [
@@ -144,11 +79,10 @@ def test_the_rule() -> None:
             FOUR,
             12,
             ["cpsat:cpsat", "highs:ilp"],
-            tree,
-            (True, "certified (tree), solver-reported by cpsat:cpsat"),
+            sweep,
+            (True, "certified (sweep), solver-reported by cpsat:cpsat"),
         ),
-        # A tree shares no code with any model.
-        (FOUR, 12, ["search"], tree, (True, "certified (tree), solver-reported by search")),
+        (FOUR, 12, ["search"], sweep, (True, "certified (sweep), solver-reported by search")),
         (FOUR, 12, ["cpsat:cpsat"], weak, (False, "one proof only: cpsat:cpsat")),
         (FOUR, 12, [], grouped, (False, "one proof only: certificate: prices")),
         # The evaluation of prices and cpsat have the separation of pairs in common.
