@@ -49,8 +49,6 @@ ALONE_UP_TO, ALONE_SECONDS = 12, 20.0
 #: Tokens of memory up to which sweeps go on with multipliers on requests: where bases are compared,
 #: the tokens held at a time take 8 bits up to here, and 16 beyond.
 MULTIPLIERS_UP_TO = 127
-#: Requests up to which CP-SAT repairs parts of the schedule once the bound has ended.
-REPAIR_UP_TO = 200
 #: Start columns up to which a relaxation with one row a round is solved.
 RELAXATION_UP_TO = 400_000
 #: Steps of one search for the best pattern, and of pricing all starts once, up to which there are
@@ -72,8 +70,6 @@ _BIDIRECTIONAL, _FORWARD = "search:bidirectional", "search:layers"
 _BY_STATES = "search:bidirectional(states=yes)"
 _RELAXATION = "highs:ilp-sparse(groups=yes,relaxed=yes)"
 _SWEEPS = ("search:sweep", "search:sweep(multipliers=yes)")
-#: The engines whose schedules are better than those that they began with, and no bound.
-_SCHEDULES = ("improve", "repair")
 
 
 def solve(job: Job, report: Report) -> None:
@@ -87,8 +83,8 @@ def solve(job: Job, report: Report) -> None:
     forwards where patterns are many; up to 63 it follows the prices of patterns.  What is left open
     of more requests is left to the prices alone.
     The order of a relaxation restarts the local search where it is better.
-    Where the bounds have ended, CP-SAT repairs parts of the best schedule (small and medium), or a
-    second local search with another seed takes its core.  Each is a process of its own.
+    Where the bounds have ended, a second local search with another seed takes their core.  Each is
+    a process of its own.
 
     Where another engine is asked for without a formulation (``Method.joined``), it begins a little
     later, on the one that the size decides, with the best schedule so far and so with narrower
@@ -217,12 +213,12 @@ class _Team:
 
     def _follow(self, ended: Task) -> list[Order]:
         """Return what takes the place of a bound that has ended, however it has."""
-        if ended.method.solver in _SCHEDULES or self._state.closed or self._share() >= 1:
+        searches = ended.method == self._improve
+        if searches or self._state.closed or self._share() >= 1:
             return []
         if following := self._following.pop(ended.method.text, None):
             return [self._task(following)]
-        small = len(self._job.instance) <= REPAIR_UP_TO
-        return [self._task(_read("repair")) if small else self._task(self._improve, more_seed=1)]
+        return [self._task(self._improve, more_seed=1)]
 
     def _take(self, event: Event, sender: Task) -> bool:
         """Take an event and pass on what is news; tell whether schedule or bound improved."""

@@ -105,7 +105,6 @@ def test_a_text_is_parsed_as_it_is_written_or_refused(text: str) -> None:
         ("alpha-beta( beta = .1 )", "alpha-beta(beta=0.1)"),
         ("cpsat:cpsat-strong()", "cpsat:cpsat-strong"),
         ("improve", "improve"),
-        ("Repair", "repair"),
         # No digit is lost, and none is added.
         ("a-min with interval(1,1234567)", "a-min with interval(high=1234567)"),
         ("alpha-beta(alpha=0.123456789)", "alpha-beta(alpha=0.123456789)"),
@@ -188,7 +187,7 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
     ("text", "reason"),
     [
         ("svg", "unknown method 'svg'; did you mean svf"),
-        ("true", "unknown method 'true', expected auto, bound, cpsat, highs, improve, repair"),
+        ("true", "unknown method 'true', expected auto, bound, cpsat, highs, improve"),
         ("export", "unknown method 'export'"),
         ("pyomo-solver", "unknown method 'pyomo-solver'"),
         ("_glpk_shell", "unknown method '_glpk_shell'"),
