@@ -40,8 +40,6 @@ class IntegerProgram:
         The program whose name it has, and which is built where none of its options is on.  It has
         a file of its own, since a proof rests on what is built: the plain program shares no code
         with a CP-SAT model, the strengthened one does.
-    bound_only
-        Whether it is a relaxation itself, without integer variables.
     tokens
         The model's rows, then variables, that count tokens beside ``memory``, as far as it has them
         (``formulations.mip._coarse``).
@@ -59,6 +57,5 @@ class IntegerProgram:
     options: type[Any] | None = None
     source: str = ""
     strengthens: IntegerProgram | None = None
-    bound_only: bool = False
     tokens: tuple[str, ...] = ()
     balances: bool = False

@@ -37,16 +37,14 @@ TOLERANCE = 1e-6
 class Compiled:
     """A Pyomo model as HiGHS takes it, with the columns' variables and the memory rows.
 
-    ``priced`` lists the position of each memory row and the times whose price its dual is, for
-    ``price_unit`` tokens; ``opened`` the position, group and round of each row of a window group;
-    ``largest`` is the largest number of a row.
+    ``priced`` lists the position and the time of each memory row, ``opened`` the position, group
+    and round of each row of a window group; ``largest`` is the largest number of a row.
     """
 
     lp: Any
     integer: NDArray[np.bool_]
     columns: list[Any]
-    priced: list[tuple[int, range]]
-    price_unit: int
+    priced: list[tuple[int, int]]
     groups: list[WindowGroup]
     opened: list[tuple[int, int, int]]
     largest: float
@@ -102,23 +100,19 @@ def compile_model(prepared: Prepared) -> Compiled:
     lp.a_matrix_.start_ = matrix.indptr
     lp.a_matrix_.index_ = matrix.indices
     lp.a_matrix_.value_ = matrix.data
-    times = getattr(model, "priced_times", None)
     priced, opened = [], []
     groups = getattr(model, "window_groups", [])
     for position, row in enumerate(form.rows):
         if row.constraint.parent_component() is model.memory:
-            index = row.constraint.index()
-            priced.append((position, times[index] if times else range(index, index + 1)))
+            priced.append((position, row.constraint.index()))
         elif groups and row.constraint.parent_component() is model.group:
             opened.append((position, *row.constraint.index()))
     integer = np.array([not variable.is_continuous() for variable in form.columns])
-    unit = getattr(model, "price_unit", 1)
     return Compiled(
         lp=lp,
         integer=integer,
         columns=list(form.columns),
         priced=priced,
-        price_unit=unit,
         groups=groups,
         opened=opened,
         largest=prepared.largest,
@@ -157,9 +151,9 @@ def _solve_relaxation(
         )
     if solution.dual_valid:
         duals = np.asarray(solution.row_dual)
-        prices = np.zeros(max((times.stop for _, times in compiled.priced), default=1))
-        for row, times in compiled.priced:
-            prices[times.start : times.stop] = -duals[row] / compiled.price_unit
+        prices = np.zeros(max((time for _, time in compiled.priced), default=0) + 1)
+        for row, time in compiled.priced:
+            prices[time] = -duals[row]
         if np.all(np.isfinite(prices)):
             _send_certified(job, report, compiled, windows, prices, duals)
     return str(outcome), engine.getRunTime()

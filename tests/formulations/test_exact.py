@@ -29,7 +29,6 @@ RELAXED = [
     "ilp(relaxed=yes)",
     "ilp-sparse(relaxed=yes)",
     "ilp-sparse(groups=yes,relaxed=yes)",
-    "lp-bucketed",
 ]
 BOUNDS = [name for name, each in formulations().items() if each.kind == "bound" and each.in_rounds]
 

@@ -14,11 +14,9 @@ from kvopt.methods.witness import model_code
 
 def test_all_formulations_are_listed() -> None:
     """The formulations that the papers and the suite name are there, with a line to print."""
-    expected = {"ilp", "ilp-sparse", "ilp-xy", "lp-bucketed", "cpsat", "cpsat-time"}
+    expected = {"ilp", "ilp-sparse", "ilp-xy", "cpsat", "cpsat-strong"}
     assert expected <= set(formulations())
     assert all(each.summary for each in formulations().values())
-    relaxed = {name: each for name, each in formulations().items() if each.relaxation}
-    assert {name for name, each in relaxed.items() if each.kind != "bound"} == {"lp-bucketed"}
 
 
 def test_what_is_built_depends_on_the_options() -> None:

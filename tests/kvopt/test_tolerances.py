@@ -127,7 +127,6 @@ def test_prices_that_prove_nothing_do_no_harm() -> None:
         "ilp(relaxed=yes)",
         "ilp-sparse(relaxed=yes)",
         "ilp-sparse(groups=yes,relaxed=yes)",
-        "lp-bucketed",
     )
     # Every request can start when it arrives: 1 + 1 + 5 + 2.
     for answer in solve_batch([(instance, name) for name in names], poor_start=True):
@@ -217,7 +216,7 @@ def _job(instance: Instance, formulation: str, solver: str = "pyomo", path: str 
     )
 
 
-@pytest.mark.parametrize("name", [*MIPS, "lp-bucketed"])
+@pytest.mark.parametrize("name", MIPS)
 def test_a_model_is_built_as_long_as_there_is_time(name: str) -> None:
     """A model, its coarse one and rows that separate; where the time is over each is given up."""
     instance = _instance(10**9, *((0, 3 * 10**8, 3 + i) for i in range(4)))
