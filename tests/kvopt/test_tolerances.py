@@ -240,9 +240,9 @@ def test_a_model_is_built_as_long_as_there_is_time(name: str) -> None:
 
 
 def test_cp_models_are_given_up_in_time() -> None:
-    """A literal for each start, half a million terms: more than half of half a second takes."""
-    instance = _instance(10**9, *((0, 3 * 10**8, 100 + i) for i in range(16)))
-    finished = execute(task_of(instance, "cpsat:cpsat-time", time_limit=0.5))
+    """An interval for each token, half a million: more than half of half a second takes."""
+    instance = _instance(10**9, *((0, 3 * 10**8, 30_000 + i) for i in range(16)))
+    finished = execute(task_of(instance, "cpsat:cpsat", time_limit=0.5))
     assert finished.schedule is not None
     assert any("too short to build" in note for note in finished.notes)
 

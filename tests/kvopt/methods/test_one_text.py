@@ -147,7 +147,7 @@ def test_every_policy_is_told_what_it_may_know() -> None:
 
 #: As stored rows name them; a change would run them again.
 STORED = """
-auto cpsat cpsat:cpsat-time cpsat:cpsat-strong(groups=no,equal=no) highs:ilp
+auto cpsat cpsat:cpsat cpsat:cpsat-strong(groups=no,equal=no) highs:ilp
 highs:ilp-sparse(groups=yes,relaxed=yes)
 highs:ilp-sparse(groups=yes,lookahead=2,fixing=yes) bound:bound-dual bound:bound-volume search
 search:layers(dominance=no) svf a-min a-min(ties=permutation) alpha-beta(alpha=0.3,beta=0.001)
