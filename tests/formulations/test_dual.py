@@ -70,8 +70,7 @@ def test_the_deadline_is_kept() -> None:
 LATE = [
     *(n for n, each in formulations().items() if each.kind != "mip" and n != "bound-seconds"),
     *("ilp", "ilp-xy"),
-    *("ilp(groups=yes,fixing=yes)", "ilp-sparse(groups=yes,fixing=yes)"),
-    *("cpsat-strong(dual=yes)", "cpsat-strong(fixing=yes)"),
+    *("ilp(groups=yes)", "ilp-sparse(groups=yes)"),
 ]
 
 

@@ -20,10 +20,7 @@ TINY = sorted((Path(__file__).parents[2] / "instances" / "tiny").glob("*.json"))
 EXACT = [name for name, each in formulations().items() if not each.relaxation]
 EXACT += [
     "ilp(groups=yes)",
-    "ilp(groups=yes,fixing=yes)",
     "ilp-sparse(groups=yes)",
-    "ilp-sparse(groups=yes,lookahead=2,fixing=yes)",
-    "cpsat-strong(fixing=yes,dual=yes)",
 ]
 RELAXED = [
     "ilp(relaxed=yes)",

@@ -22,9 +22,7 @@ from support.clock import NotBuiltError, built_until
 
 @dataclass(frozen=True)
 class Prepared:
-    """A model that carries the warm start, and the start windows that volumes prove.
-
-    The model's own windows may be narrower, by the formulation's options.
+    """A model that carries the warm start, and its start windows.
 
     Attributes
     ----------
@@ -57,8 +55,7 @@ class Prepared:
 def prepare(job: Job, report: Report) -> Prepared | None:
     """Build the model of a MIP formulation; None, and said why, where it is too large or late."""
     program = job.formulation
-    known = start_windows(job.instance, job.upper_bound)
-    windows = program.windows(job.instance, job.upper_bound, **job.options)
+    windows = start_windows(job.instance, job.upper_bound)
     if reason := too_large(program.size(job.instance, windows), job.memory_limit):
         report.note(reason)
         return None
@@ -71,7 +68,7 @@ def prepare(job: Job, report: Report) -> Prepared | None:
     if job.relaxation:
         pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
     program.set_starts(model, job.instance, job.warm_start)
-    return Prepared(model, known)
+    return Prepared(model, windows)
 
 
 def covered(job: Job, report: Report, prepared: Prepared, tolerance: float) -> Prepared | None:
@@ -88,8 +85,6 @@ def covered(job: Job, report: Report, prepared: Prepared, tolerance: float) -> P
     if reason := too_large(entries, job.memory_limit):
         report.note(f"in a coarser unit of tokens {reason}")
         return prepared
-    if prepared.model.component("lookahead") is not None:
-        report.note("the rows that look ahead count tokens: they are left out in coarser units")
     try:
         with built_until(job.end_of_building()):
             coarsen(job.formulation, prepared.model, job.instance, unit, job.warm_start)
