@@ -36,7 +36,8 @@ def build_model(instance: Instance, windows: Windows, options: Options | None = 
     model = ilp_sparse.build_model(instance, windows)
     model.window_groups = groups = window_groups(instance)
     model.G = pyo.RangeSet(0, len(groups) - 1)
-    model.open = pyo.Var(model.G, model.T, bounds=(0, None))
+    # Above the row's side, so that the price is the row's.
+    model.open = pyo.Var(model.G, model.T, bounds=lambda _, g, __: (0, groups[g].most + 1))
 
     def open_balance(m: Model, g: int, t: int) -> Any:
         opened: dict[tuple[int, int], int] = {}

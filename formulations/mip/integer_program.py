@@ -38,11 +38,6 @@ class IntegerProgram:
         The program whose name it has, and which is built where none of its options is on.  It has
         a file of its own, since a proof rests on what is built: the plain program shares no code
         with a CP-SAT model, the strengthened one does.
-    tokens
-        The model's rows, then variables, that count tokens beside ``memory``, as far as it has them
-        (``formulations.mip._coarse``).
-    balances
-        Whether memory is balances from time to time rather than one row of starts for each time.
     """
 
     kind: ClassVar[Literal["mip"]] = "mip"
@@ -54,5 +49,3 @@ class IntegerProgram:
     options: type[Any] | None = None
     source: str = ""
     strengthens: IntegerProgram | None = None
-    tokens: tuple[str, ...] = ()
-    balances: bool = False
