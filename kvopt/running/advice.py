@@ -9,17 +9,17 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.bounds.lp import coarse_starts
 from formulations.valid.windows import TIGHTEN_UP_TO, start_windows
 from heuristics.registry import policies
 from heuristics.simulator import AdviceError, Setting, run_policy
 from instances import Instance
 from instances.batch_time import BatchTime
 from kvopt.engines.job import Job
-from kvopt.methods.engines import engine_of
 from kvopt.methods.grammar import read_method
 from kvopt.methods.method import Method
 from kvopt.methods.policy import PolicyCall
-from kvopt.running.events import Done, Event, Note, Relaxation, Report
+from kvopt.running.events import Event, Note, Relaxation, Report
 from kvopt.running.task import Task
 from schedules import Schedule
 
@@ -57,8 +57,8 @@ def run_policy_call(
 def adviser_of(instance: Instance) -> Method:
     """Return what solves the LP relaxation that a policy is advised by.
 
-    That is the relaxation of ``ilp-sparse`` where it has few enough columns; else column generation
-    finds the same LP's optimum without listing its columns.
+    That is the relaxation of ``ilp-sparse`` where it has few enough columns, else the first grid of
+    column generation, which lists none.
     """
     rounds, known = _in_rounds(instance), None
     if len(rounds) <= TIGHTEN_UP_TO:
@@ -85,6 +85,12 @@ def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
     known = run_policy(policies()["svf"], instance)
     adviser = adviser_of(instance)
     assert adviser.model is not None
+    if adviser.solver == "bound":
+        windows = start_windows(instance, known.tel)
+        starts = coarse_starts(instance, windows, np.array(known.starts), deadline, task.threads)
+        if starts is None:
+            raise AdviceError("the LP relaxation was not solved: the time limit")
+        return starts
     events: list[Event] = []
     job = Job(
         instance=instance,
@@ -98,15 +104,13 @@ def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
         upper_bound=known.tel,
         memory_limit=task.memory_limit,
     )
-    engine = importlib.import_module(engine_of(adviser.solver).module)
-    engine.solve(job, Report(events.append))
-    told = [event for event in events if isinstance(event, Relaxation)]
-    # Only of an optimum, so that advice does not depend on how fast the machine is.
-    if told and any(isinstance(event, Done) and event.outcome == "optimal" for event in events):
-        return np.array(told[-1].expected_starts)
+    importlib.import_module("kvopt.engines.highs").solve(job, Report(events.append))
+    for event in events:
+        if isinstance(event, Relaxation):
+            return np.array(event.expected_starts)
     reasons = [event.text for event in events if isinstance(event, Note)]
     ending = "the time limit" if time.monotonic() > deadline else "no reason given"
-    raise AdviceError(f"{adviser.formulation} was not solved: {'; '.join(reasons) or ending}")
+    raise AdviceError(f"the LP relaxation was not solved: {'; '.join(reasons) or ending}")
 
 
 def _in_rounds(instance: Instance) -> Instance:

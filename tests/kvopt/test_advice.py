@@ -30,10 +30,10 @@ print(json.dumps(found))
 """
 
 
-def test_column_generation_has_the_optimum_of_the_listed_relaxation() -> None:
-    """Of optima of one LP the expected starts have one sum, and none is before its arrival."""
+def test_column_generation_has_nearly_the_optimum_of_the_listed_relaxation() -> None:
+    """On a grid with a knot in each round sums of starts nearly agree; none is too early."""
     listed, generated = json.loads(in_python(_TWO_WAYS).splitlines()[-1])
-    assert sum(generated) == pytest.approx(sum(listed), rel=1e-5)
+    assert sum(generated) == pytest.approx(sum(listed), rel=5e-3)
     for starts in (listed, generated):
         for start, request in zip(starts, MIXED.requests, strict=True):
             assert start >= request.arrival - 1e-6
@@ -41,9 +41,12 @@ def test_column_generation_has_the_optimum_of_the_listed_relaxation() -> None:
 
 @pytest.mark.slow("waits")
 def test_a_large_instance_is_advised_in_time() -> None:
-    """300 requests like those of a trace: their LP has too many columns to list them."""
-    instance = mix80_20_lognormal.generate(n=300)
+    """1,000 requests like those of a trace: their LP has too many columns to list them."""
+    instance = mix80_20_lognormal.generate(n=1_000)
     assert adviser_of(instance).text == "bound:bound-lp"
     assert adviser_of(MIXED).text == "highs:ilp-sparse(relaxed=yes)"
     record = execute(task_of(instance, "sorted-lp", time_limit=60)).record
     assert (record.status, record.detail) == ("feasible", "")
+    # In the order of their volumes 654,271.
+    assert record.tel is not None
+    assert record.tel < 650_000
