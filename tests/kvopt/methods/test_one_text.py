@@ -103,7 +103,7 @@ def _parts(text: str, kind: str) -> list[str]:
     [
         "SVF",
         "A_min with Interval(1, 50)",
-        "highs : ilp_sparse(Fixing=yes)",
+        "highs : ilp_sparse(Groups=yes)",
         "cpsat",
         "improve",
         "alpha-beta( alpha = 0.30 )",

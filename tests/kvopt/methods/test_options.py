@@ -106,7 +106,7 @@ def test_the_listing_is_what_the_formulation_takes(name: str) -> None:
 def test_an_option_reaches_the_model() -> None:
     """Without pairwise separation and groups the same model has fewer rows."""
     instance = Instance("four", 9, tuple(Request(i, 0, 2, 4) for i in range(4)))
-    strong = [f"cpsat-strong({switch}=no)" for switch in ("groups", "equal", "bound", "separation")]
+    strong = [f"cpsat-strong({switch}=no)" for switch in ("groups", "equal", "separation")]
     models = ("cpsat", "cpsat(separation=no)", "cpsat-strong", *strong)
     rows = dict(zip(models, _rows(instance, models), strict=True))
     assert rows["cpsat(separation=no)"] < rows["cpsat"]
