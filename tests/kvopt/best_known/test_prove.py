@@ -98,7 +98,6 @@ def test_no_tree_for_what_is_not_the_optimum(
         (["highs:ilp", "cpsat:cpsat"], ("highs:ilp", "cpsat:cpsat")),
         # The search has its windows and groups from where the integer programs have theirs.
         (["search", "highs:ilp"], None),
-        (["search", "cpsat:cpsat"], ("search", "cpsat:cpsat")),
         (["cpsat:cpsat-strong", "highs:ilp"], None),
         # One solver is one witness, whatever the models.
         (["cpsat:cpsat", "cpsat:cpsat-strong"], None),
