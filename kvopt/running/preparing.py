@@ -99,7 +99,7 @@ def _units(task: Task, engine: ModuleType | None, computed: Method | None) -> se
         units.add("clocked-queues" if task.batch_time else "queues")
     if call is not None and call.policy.warm_up is not None:
         units |= {unit for unit in UNITS if UNITS[unit] == call.policy.warm_up.__module__}
-    if computed is not None and hasattr(engine, "kernels_of"):
+    if engine is not None and computed is not None and hasattr(engine, "kernels_of"):
         units |= engine.kernels_of(instance, computed.formulation)
     return units
 
