@@ -53,8 +53,6 @@ class Formulation:
     kind
         ``mip`` (a Pyomo model, for HiGHS and every other solver that Pyomo knows), ``cp``,
         ``search`` (a search of our own) or ``bound`` (a bound without a model of the whole).
-    relaxation
-        Whether it yields a bound only.
     module
         The file that declares it.
     summary
@@ -70,12 +68,16 @@ class Formulation:
 
     name: str
     kind: Kind
-    relaxation: bool
     module: str
     summary: str
     options: tuple[Option, ...]
     declared: Declared
     strengthened: Formulation | None = None
+
+    @property
+    def relaxation(self) -> bool:
+        """Whether it yields a bound only."""
+        return self.kind == "bound"
 
     @property
     def in_rounds(self) -> bool:
@@ -147,11 +149,9 @@ def _declared(path: Path) -> Formulation:
         raise TypeError(f"{module}: expected FORMULATION as one of {Declared}, found {declared!r}")
     summary = _line(summary_of(imported), declared.source)
     own = tuple(_options(declared.options, module)) if declared.options else ()
-    bound = isinstance(declared, ComputedBound)
     if isinstance(declared, IntegerProgram):
-        bound = declared.bound_only
-        own = own if bound else (*own, RELAXED)
-    return Formulation(declared.name, declared.kind, bound, module, summary, own, declared)
+        own = (*own, RELAXED)
+    return Formulation(declared.name, declared.kind, module, summary, own, declared)
 
 
 def _line(summary: str, source: str) -> str:

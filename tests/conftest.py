@@ -40,7 +40,7 @@ def pytest_runtest_teardown() -> None:
     """Fail the first test after which pytest's own process has an engine."""
     found = sys.modules.keys() & ENGINES - _loaded
     _loaded.update(found)
-    assert not found, f"{found} loaded here: ask tests.engine_batch or tests.oracles.prices"
+    assert not found, f"{found} loaded here: ask tests.engine_batch"
 
 
 #: Tests that run no compiled kernels come first, while these are made.

@@ -55,7 +55,7 @@ def _answers(
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.cp_model_presolve = False
-    windows = program.windows(instance, known, **options)
+    windows = program.windows(instance, known)
     answers = []
     for starts in schedules:
         model, variables = program.build(instance, windows, None, **options)

@@ -1,7 +1,4 @@
-"""The LP relaxation with cliques as arrays, its prices by the engine at hand, and what these fix.
-
-An engine is loaded only by the function that uses it: no process may load two of them.
-"""
+"""The LP relaxation with cliques as arrays, and its prices by HiGHS."""
 
 from __future__ import annotations
 
@@ -13,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.bounds.highs import LP, run_highs
-from formulations.lagrangian.starts import StartCosts, certified_costs
-from formulations.valid.fixing import fixed_windows
-from formulations.valid.groups import WindowGroup, window_groups
+from formulations.valid.groups import WindowGroup
 from formulations.valid.windows import Windows
 from instances import Instance
 
@@ -23,10 +18,6 @@ from instances import Instance
 INTERIOR_FROM = 4_000
 #: Up to this many starts the LP takes seconds.
 STARTS_UP_TO = 20_000
-#: Rounds up to which its rows do.
-ROUNDS_UP_TO = 200_000
-#: Seconds after which the LP is given up.
-LP_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
@@ -140,34 +131,3 @@ def by_highs(made: CliqueLP, seconds: float) -> NDArray[np.float64] | None:
     # HiGHS refuses another number of threads as long as this run's threads are there.
     engine.resetGlobalScheduler(True)
     return np.asarray(solution.col_dual) if solution.dual_valid else None
-
-
-def priced_windows(
-    instance: Instance, windows: Windows, upper_bound: int | None, solve: Solve
-) -> Windows:
-    """Return windows narrowed by the LP's prices, for any exact model.
-
-    They keep every schedule with TEL ≤ ``upper_bound`` that keeps to ``windows``: fixing is done
-    for ``upper_bound`` + 1, so that the known schedule stays and no model becomes infeasible.
-    ``solve`` is the engine of the process that asks (:func:`by_highs`, or ``glop.by_glop``).
-    Without an upper bound, or for more than ``STARTS_UP_TO`` starts, windows stay as they are.
-    """
-    costs = None if upper_bound is None else priced_starts(instance, windows, solve)
-    if upper_bound is None or costs is None:
-        return windows
-    return fixed_windows(instance, windows, costs.costs, costs.slack(upper_bound + 1))
-
-
-def priced_starts(instance: Instance, windows: Windows, solve: Solve) -> StartCosts | None:
-    """Return what starts cost at the LP's prices; None if there are none in time.
-
-    Their bound holds for every schedule that keeps to ``windows``.  None too for more than
-    ``STARTS_UP_TO`` starts or ``ROUNDS_UP_TO`` rounds.
-    """
-    if windows.starts > STARTS_UP_TO or windows.horizon > ROUNDS_UP_TO:
-        return None
-    groups = window_groups(instance)
-    found = lp_prices(instance, windows, groups, LP_SECONDS, solve)
-    if found is None:
-        return None
-    return certified_costs(instance, groups, found, windows.latest)

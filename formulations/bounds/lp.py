@@ -6,12 +6,15 @@ import numpy as np
 
 from formulations.bounds.computed_bound import ComputedBound
 from formulations.bounds.fluid import likely_horizon, model_size
-from formulations.bounds.outcome import Bound, Reporter
+from formulations.bounds.highs import Floats
+from formulations.bounds.outcome import Bound, Reporter, SilentReporter
 from formulations.valid.states import Ints
 from formulations.valid.windows import Windows
 from instances import Instance
 
 FIRST_KNOTS = 60
+#: Knots of the grid whose optimum policies are advised by.
+COARSE_KNOTS = 200
 #: Relative gap at which a coarse grid is left for a finer one.
 COARSE_TOLERANCE = 1e-3
 #: Relative gap at which the LP counts as solved.
@@ -62,6 +65,28 @@ def compute_bound(
             break
         horizon = min(2 * horizon, most)
     return search.result(solved=solved)
+
+
+def coarse_starts(
+    instance: Instance, windows: Windows, known_starts: Ints, deadline: float, threads: int
+) -> Floats | None:
+    """Return Σ t·x of each request, shape (n,), rounds, in the LP on a coarse grid of times.
+
+    Its memory rows are those of the LP, added up between knots.  None where it is not solved by the
+    deadline, so that the clock decides nothing else.
+    """
+    from formulations.bounds.price_search import PriceSearch  # loads SciPy
+
+    search = PriceSearch(
+        instance,
+        SilentReporter(),
+        deadline=deadline,
+        threads=threads,
+        windows=windows,
+        known_starts=known_starts,
+    )
+    search.begin(COARSE_KNOTS)
+    return search.result().expected_starts if search.iterate(COARSE_TOLERANCE) else None
 
 
 FORMULATION = ComputedBound(name="bound-lp", compute=compute_bound, size=model_size)

@@ -31,7 +31,7 @@ class ConstraintProgram:
         Returns the start windows, given the TEL of a known schedule.
     options
         A dataclass of what can be switched or set, each field with its meaning as an annotation;
-        ``build`` and ``windows`` take an object of it as ``options``.  None if there is nothing.
+        ``build`` takes an object of it as ``options``.  None if there is nothing.
     source
         Paper and equations; empty for one of our own.
     """

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from formulations.cp import _windows
+from formulations.cp._windows import StartRounds, start_windows
 from formulations.cp.constraint_program import ConstraintProgram
 from formulations.valid.separation import separation
 from instances import Instance
@@ -28,15 +28,7 @@ class Options:
     ] = True
 
 
-def start_windows(
-    instance: Instance, upper_bound: int | None = None, options: Options | None = None
-) -> _windows.StartRounds:
-    """Return start windows from outputs alone, whatever the options."""
-    del options
-    return _windows.start_windows(instance, upper_bound)
-
-
-def model_size(instance: Instance, windows: _windows.StartRounds) -> int:
+def model_size(instance: Instance, windows: StartRounds) -> int:
     """Return the number of entries of the model: one interval a token, and the pairs."""
     del windows
     n = len(instance)
@@ -45,7 +37,7 @@ def model_size(instance: Instance, windows: _windows.StartRounds) -> int:
 
 def build_model(
     instance: Instance,
-    windows: _windows.StartRounds,
+    windows: StartRounds,
     warm_start: Sequence[int] | None = None,
     options: Options | None = None,
 ) -> tuple[cp_model.CpModel, list[Any]]:

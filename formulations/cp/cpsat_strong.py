@@ -12,9 +12,7 @@ from formulations.cp._windows import StartRounds
 from formulations.cp.constraint_program import ConstraintProgram
 from formulations.valid.differences import forbidden_differences
 from formulations.valid.groups import window_groups
-from formulations.valid.volumes import volume_bound
-from formulations.valid.windows import Windows
-from formulations.valid.windows import start_windows as windows_from_volumes
+from formulations.valid.windows import start_windows
 from instances import Instance
 
 if TYPE_CHECKING:
@@ -33,31 +31,6 @@ class Options:
         bool, "start differences that overflow although the pair may start together"
     ] = True
     equal: Annotated[bool, "equal requests start in the instance's order"] = True
-    bound: Annotated[bool, "the TEL is at least the volume bound"] = True
-    windows: Annotated[
-        bool,
-        "start windows from volumes and horizon (valid.windows) instead of those of cpsat",
-    ] = True
-    fixing: Annotated[bool, "start windows narrowed by certified multipliers (valid.fixing)"] = (
-        False
-    )
-    dual: Annotated[bool, "the TEL is at least what multipliers certify (valid.fixing)"] = False
-
-
-def start_windows(
-    instance: Instance, upper_bound: int | None = None, options: Options | None = None
-) -> StartRounds:
-    """Return start windows from volumes and horizon, or those of ``cpsat``; then the fixed ones."""
-    options = options or Options()
-    if not options.windows and not options.fixing:
-        return cpsat.start_windows(instance, upper_bound)
-    windows = windows_from_volumes(instance, upper_bound)
-    if not options.fixing:
-        return windows
-    from formulations.bounds.clique_lp import priced_windows
-    from formulations.bounds.glop import by_glop
-
-    return priced_windows(instance, windows, upper_bound, by_glop)
 
 
 def build_model(
@@ -78,9 +51,6 @@ def build_model(
 
     *Equal requests.*  Those of equal (arrival, prompt, output) start in the instance's order:
     exchanging the starts of two of them changes neither feasibility nor TEL.
-
-    *Bound*, *dual*.  The TEL is at least the volume bound, or what prices certify for schedules
-    that keep to the windows (``formulations.lagrangian.starts``).
     """
     options = options or Options()
     if warm_start is not None and options.equal:
@@ -94,12 +64,6 @@ def build_model(
     if options.equal:
         for i, j in _neighbours(instance):
             model.add(starts[i] <= starts[j])
-    least = volume_bound(instance) if options.bound else 0
-    if options.dual:
-        least = max(least, _certified(instance, windows))
-    if least:
-        ends = sum(request.output - int(request.arrival) for request in instance.requests)
-        model.add(sum(starts) + ends >= least)
     return model, starts
 
 
@@ -127,16 +91,6 @@ def _add_differences(model: cp_model.CpModel, instance: Instance, starts: list[A
             below = model.new_bool_var("")
             model.add(difference <= low - 1).only_enforce_if(below)
             model.add(difference >= high + 1).only_enforce_if(~below)
-
-
-def _certified(instance: Instance, windows: StartRounds) -> int:
-    """Return what prices certify for schedules that keep to the windows (rounds)."""
-    from formulations.bounds.clique_lp import priced_starts
-    from formulations.bounds.glop import by_glop
-
-    known = Windows(windows.earliest, windows.latest, windows.horizon)
-    costs = priced_starts(instance, known, by_glop)
-    return costs.bound if costs else 0
 
 
 def _classes(instance: Instance) -> list[list[int]]:

@@ -45,13 +45,6 @@ class StartCosts:
         """The certified lower bound on the TEL (rounds)."""
         return -(-(sum(self.least) - self.constant) // self.denominator)
 
-    def slack(self, upper_bound: int) -> int:
-        """Return what a schedule with a TEL below ``upper_bound`` may pay beyond the least costs.
-
-        In units of 1 / denominator, for ``formulations.valid.fixing.fixed_windows``.
-        """
-        return (upper_bound - 1) * self.denominator - (sum(self.least) - self.constant)
-
 
 def start_costs(
     instance: Instance,

@@ -36,7 +36,8 @@ def build_model(instance: Instance, windows: Windows) -> Model:
     rounds = [windows.rounds(i) for i in model.I]
 
     model.running = pyo.Var(model.T, bounds=(0, len(instance)))
-    model.tokens = pyo.Var(model.T, bounds=(0, None))
+    # Above the row's side, so that the price of memory is the row's.
+    model.tokens = pyo.Var(model.T, bounds=(0, instance.memory + 1))
     model.running[0].fix(0)
     model.tokens[0].fix(0)
 
@@ -86,6 +87,4 @@ FORMULATION = IntegerProgram(
     build=build_model,
     size=model_size,
     set_starts=set_starts,
-    tokens=("token_balance", "tokens"),
-    balances=True,
 )

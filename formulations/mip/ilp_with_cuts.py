@@ -1,4 +1,4 @@
-"""Strengthenings of ``ilp``: clique inequalities as rows of starts, narrower start windows."""
+"""``ilp`` with clique inequalities as rows of starts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from formulations.mip import ilp
-from formulations.mip._narrowed import narrowed_windows
 from formulations.mip._parts import weighted
 from formulations.mip.integer_program import Model
 from formulations.valid.groups import WindowGroup, exclusive_groups
@@ -17,26 +16,23 @@ from instances import Instance
 
 @dataclass(frozen=True)
 class Options:
-    """Which strengthenings are added to ``ilp``, for ablation."""
+    """What is added to ``ilp``."""
 
     groups: Annotated[bool, "clique inequalities of exclusive requests"] = False
-    fixing: Annotated[bool, "start windows narrowed by certified multipliers (valid.fixing)"] = (
-        False
-    )
 
 
 def build_model(instance: Instance, windows: Windows, options: Options | None = None) -> Model:
-    """Return the model of ``ilp`` with rows of starts of which at most one is made.
+    """Return ``ilp`` with ``groups``: rows of starts of which at most one is made.
 
     The starts are those whose windows hold one round; groups, windows and the proof that every
     feasible schedule satisfies the rows are in ``formulations.valid.groups``.
     """
     import pyomo.environ as pyo
 
-    options = options or Options()
+    del options
     model = ilp.build_model(instance, windows)
     model.group = pyo.ConstraintList()
-    for group in exclusive_groups(instance) if options.groups else []:
+    for group in exclusive_groups(instance):
         for starts in _largest_rows(windows, group):
             model.group.add(weighted(dict.fromkeys(starts, 1), model.x) <= group.most)
     return model
@@ -72,7 +68,6 @@ def _largest_rows(windows: Windows, group: WindowGroup) -> Iterator[list[tuple[i
 FORMULATION = replace(
     ilp.FORMULATION,
     build=build_model,
-    windows=narrowed_windows,
     options=Options,
     strengthens=ilp.FORMULATION,
 )

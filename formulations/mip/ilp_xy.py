@@ -86,5 +86,4 @@ FORMULATION = IntegerProgram(
     build=build_model,
     size=model_size,
     set_starts=set_starts,
-    tokens=("start_round", "held_at", "held", "p"),
 )

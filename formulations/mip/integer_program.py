@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from formulations.valid.windows import Windows, start_windows
+from formulations.valid.windows import Windows
 from instances import Instance
 
 #: A Pyomo model; Pyomo ships no types.
@@ -29,24 +29,15 @@ class IntegerProgram:
         Number of matrix entries that the model will have.
     set_starts
         Gives every variable the value of a schedule, as a warm start.
-    windows
-        Returns the start windows, given the TEL of a known schedule.
     options
         A dataclass of what can be switched or set, each field with its meaning as an annotation;
-        ``build`` and ``windows`` take an object of it as ``options``.  None if there is nothing.
+        ``build`` takes an object of it as ``options``.  None if there is nothing.
     source
         Paper and equations; empty for one of our own.
     strengthens
         The program whose name it has, and which is built where none of its options is on.  It has
         a file of its own, since a proof rests on what is built: the plain program shares no code
         with a CP-SAT model, the strengthened one does.
-    bound_only
-        Whether it is a relaxation itself, without integer variables.
-    tokens
-        The model's rows, then variables, that count tokens beside ``memory``, as far as it has them
-        (``formulations.mip._coarse``).
-    balances
-        Whether memory is balances from time to time rather than one row of starts for each time.
     """
 
     kind: ClassVar[Literal["mip"]] = "mip"
@@ -55,10 +46,6 @@ class IntegerProgram:
     build: Callable[..., Model]
     size: Callable[[Instance, Windows], int]
     set_starts: Callable[[Model, Instance, Sequence[int]], None]
-    windows: Callable[..., Windows] = start_windows
     options: type[Any] | None = None
     source: str = ""
     strengthens: IntegerProgram | None = None
-    bound_only: bool = False
-    tokens: tuple[str, ...] = ()
-    balances: bool = False

@@ -23,7 +23,7 @@ PARAMETERS = {"presolve_inclusion_work_limit": 0}
 def solve(job: Job, report: Report) -> None:
     """Build the model of a CP formulation and solve it within the job's limits."""
     program, options = job.formulation, job.options
-    windows = program.windows(job.instance, job.upper_bound, **options)
+    windows = program.windows(job.instance, job.upper_bound)
     size = program.size(job.instance, windows)
     if reason := too_large(size, job.memory_limit):
         report.note(reason)

@@ -16,9 +16,8 @@ from formulations.lagrangian.starts import certified_costs
 from formulations.valid.groups import WindowGroup
 from formulations.valid.windows import Windows
 from kvopt.engines.job import Job
-from kvopt.engines.parts.coarsened import solve_covered
-from kvopt.engines.parts.prepared import Prepared, prepare
-from kvopt.engines.parts.tolerances import CoveredReport, send_relaxation
+from kvopt.engines.parts.prepared import Prepared, covered, prepare
+from kvopt.engines.parts.tolerances import CoveredReport
 from kvopt.running.events import Report
 
 #: Read by ``kvopt.methods.engines``.
@@ -37,19 +36,16 @@ TOLERANCE = 1e-6
 class Compiled:
     """A Pyomo model as HiGHS takes it, with the columns' variables and the memory rows.
 
-    ``priced`` lists the position of each memory row and the times whose price its dual is, for
-    ``price_unit`` tokens; ``opened`` the position, group and round of each row of a window group;
-    ``largest`` is the largest number of a row.
+    ``priced`` lists the position and the time of each memory row, ``opened`` the position, group
+    and round of each row of a window group.
     """
 
     lp: Any
     integer: NDArray[np.bool_]
     columns: list[Any]
-    priced: list[tuple[int, range]]
-    price_unit: int
+    priced: list[tuple[int, int]]
     groups: list[WindowGroup]
     opened: list[tuple[int, int, int]]
-    largest: float
 
     def values(self) -> NDArray[np.float64]:
         """Return the values that the variables carry now, shape (columns,)."""
@@ -70,12 +66,15 @@ def solve(job: Job, report: Report) -> None:
     )
     outcome, nodes, seconds = "", 0, 0.0
     if job.relaxation or lp.num_col_ >= RELAXATION_FIRST_FROM:
-        outcome, seconds = _solve_relaxation(job, report, compiled, prepared.windows)
+        outcome, seconds = _solve_relaxation(job, report, compiled, prepared)
     if not job.relaxation:
-        search = _Search(job, report)
-        solve_covered(job, report, prepared, ("HiGHS", TOLERANCE), search.run)
-        outcome, nodes = search.outcome, search.nodes
-        seconds += search.seconds
+        model = covered(job, report, prepared, TOLERANCE)
+        if model is not prepared:
+            compiled = compile_model(model)
+        words = CoveredReport(job, report, "HiGHS", model.activity, TOLERANCE)
+        words.prices(model.windows)
+        outcome, nodes, more = _search(job, report, compiled, words)
+        seconds += more
     solver = f"HiGHS {quiet_highs().version()}"
     report.done(solver=solver, nodes=nodes, outcome=outcome, solver_seconds=seconds)
 
@@ -102,26 +101,21 @@ def compile_model(prepared: Prepared) -> Compiled:
     lp.a_matrix_.start_ = matrix.indptr
     lp.a_matrix_.index_ = matrix.indices
     lp.a_matrix_.value_ = matrix.data
-    times = getattr(model, "priced_times", None)
     priced, opened = [], []
     groups = getattr(model, "window_groups", [])
     for position, row in enumerate(form.rows):
         if row.constraint.parent_component() is model.memory:
-            index = row.constraint.index()
-            priced.append((position, times[index] if times else range(index, index + 1)))
+            priced.append((position, row.constraint.index()))
         elif groups and row.constraint.parent_component() is model.group:
             opened.append((position, *row.constraint.index()))
     integer = np.array([not variable.is_continuous() for variable in form.columns])
-    unit = getattr(model, "price_unit", 1)
     return Compiled(
         lp=lp,
         integer=integer,
         columns=list(form.columns),
         priced=priced,
-        price_unit=unit,
         groups=groups,
         opened=opened,
-        largest=prepared.largest,
     )
 
 
@@ -135,7 +129,7 @@ def _engine(job: Job) -> Any:
 
 
 def _solve_relaxation(
-    job: Job, report: Report, compiled: Compiled, windows: Windows
+    job: Job, report: Report, compiled: Compiled, prepared: Prepared
 ) -> tuple[str, float]:
     """Send the LP's value and the bound that its prices certify; return outcome and seconds."""
     engine = _engine(job)
@@ -148,20 +142,17 @@ def _solve_relaxation(
     solution = engine.getSolution()
     if engine.getModelStatus() == highspy.HighsModelStatus.kOptimal:
         values = np.asarray(solution.col_value)
-        send_relaxation(
-            report,
-            engine.getInfo().objective_function_value,
-            _expected_starts(compiled, values, len(job.instance)),
-            largest=compiled.largest,
-            tolerance=TOLERANCE,
-        )
+        # Where the tolerance is a token it is of another LP.
+        shown = prepared.activity * TOLERANCE < 1
+        value = engine.getInfo().objective_function_value if shown else None
+        report.relaxation(value, _expected_starts(compiled, values, len(job.instance)))
     if solution.dual_valid:
         duals = np.asarray(solution.row_dual)
-        prices = np.zeros(max((times.stop for _, times in compiled.priced), default=1))
-        for row, times in compiled.priced:
-            prices[times.start : times.stop] = -duals[row] / compiled.price_unit
+        prices = np.zeros(max((time for _, time in compiled.priced), default=0) + 1)
+        for row, time in compiled.priced:
+            prices[time] = -duals[row]
         if np.all(np.isfinite(prices)):
-            _send_certified(job, report, compiled, windows, prices, duals)
+            _send_certified(job, report, compiled, prepared.windows, prices, duals)
     return str(outcome), engine.getRunTime()
 
 
@@ -214,60 +205,50 @@ def _expected_starts(compiled: Compiled, values: NDArray[np.float64], n: int) ->
     return expected
 
 
-class _Search:
-    """HiGHS' branch and bound from the warm start, on one model after another.
+def _search(
+    job: Job, report: Report, compiled: Compiled, words: CoveredReport
+) -> tuple[str, int, float]:
+    """Branch and bound from the warm start, and send what is found; return outcome, nodes, time."""
+    engine = _search_engine(job, compiled)
+    starts_of = _StartReader(compiled)
 
-    ``outcome`` is that of the last one, ``nodes`` and ``seconds`` count all.
-    """
+    def on_improvement(event: Any) -> None:
+        words.schedule(starts_of(np.asarray(event.data_out.mip_solution)))
 
-    def __init__(self, job: Job, report: Report) -> None:
-        self._job, self._report = job, report
-        self.outcome, self.nodes, self.seconds = "", 0, 0.0
-
-    def run(self, prepared: Prepared, words: CoveredReport) -> bool:
-        """Solve a model and send what is found; tell whether HiGHS calls it optimal."""
-        compiled = compile_model(prepared)
-        engine = self._engine(compiled)
-        starts_of = _StartReader(compiled)
-
-        def on_improvement(event: Any) -> None:
-            words.schedule(starts_of(np.asarray(event.data_out.mip_solution)))
-
-        engine.cbMipImprovingSolution.subscribe(on_improvement)
-        # HiGHS logs only where it prints; this callback comes between nodes and cut rounds as well.
-        engine.cbMipInterrupt.subscribe(lambda event: words.bound(event.data_out.mip_dual_bound))
-        failed = engine.run() == highspy.HighsStatus.kError
-        info, status = engine.getInfo(), engine.getModelStatus()
-        self.outcome = str(engine.modelStatusToString(status).lower())
-        self.nodes += int(info.mip_node_count)
-        self.seconds += engine.getRunTime()
-        if failed:
-            # The bound that it states then is of no search.
-            self._report.failure("HiGHS refuses to solve the model")
-            return False
+    engine.cbMipImprovingSolution.subscribe(on_improvement)
+    # HiGHS logs only where it prints; this callback comes between nodes and cut rounds as well.
+    engine.cbMipInterrupt.subscribe(lambda event: words.bound(event.data_out.mip_dual_bound))
+    failed = engine.run() == highspy.HighsStatus.kError
+    info, status = engine.getInfo(), engine.getModelStatus()
+    if failed:
+        # The bound that it states then is of no search.
+        report.failure("HiGHS refuses to solve the model")
+    else:
         words.bound(info.mip_dual_bound)
         if status == highspy.HighsModelStatus.kInfeasible:
             words.infeasible()
         elif info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible):
             words.schedule(starts_of(np.asarray(engine.getSolution().col_value)))
-        return bool(status == highspy.HighsModelStatus.kOptimal)
+    outcome = str(engine.modelStatusToString(status).lower())
+    return outcome, int(info.mip_node_count), engine.getRunTime()
 
-    def _engine(self, compiled: Compiled) -> Any:
-        engine = _engine(self._job)
-        engine.setOptionValue("mip_rel_gap", 0.0)
-        engine.setOptionValue("mip_abs_gap", ABSOLUTE_GAP)
-        engine.setOptionValue("mip_feasibility_tolerance", TOLERANCE)
-        # HiGHS 1.15 proves wrong optima after a restart, of models as small as M = 8, n = 4
-        # (``ilp-xy``: 41 of 300 seeds; none without restarts, or without presolve).
-        engine.setOptionValue("mip_allow_restart", False)
-        engine.passModel(compiled.lp)
-        positions = np.flatnonzero(compiled.integer).astype(np.int32)
-        kinds = np.full(len(positions), int(highspy.HighsVarType.kInteger), dtype=np.uint8)
-        engine.changeColsIntegrality(len(positions), positions, kinds)
-        start = highspy.HighsSolution()
-        start.col_value = compiled.values().tolist()
-        engine.setSolution(start)
-        return engine
+
+def _search_engine(job: Job, compiled: Compiled) -> Any:
+    engine = _engine(job)
+    engine.setOptionValue("mip_rel_gap", 0.0)
+    engine.setOptionValue("mip_abs_gap", ABSOLUTE_GAP)
+    engine.setOptionValue("mip_feasibility_tolerance", TOLERANCE)
+    # HiGHS 1.15 proves wrong optima after a restart, of models as small as M = 8, n = 4
+    # (``ilp-xy``: 41 of 300 seeds; none without restarts, or without presolve).
+    engine.setOptionValue("mip_allow_restart", False)
+    engine.passModel(compiled.lp)
+    positions = np.flatnonzero(compiled.integer).astype(np.int32)
+    kinds = np.full(len(positions), int(highspy.HighsVarType.kInteger), dtype=np.uint8)
+    engine.changeColsIntegrality(len(positions), positions, kinds)
+    start = highspy.HighsSolution()
+    start.col_value = compiled.values().tolist()
+    engine.setSolution(start)
+    return engine
 
 
 class _StartReader:

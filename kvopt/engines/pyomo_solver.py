@@ -10,10 +10,9 @@ from pyomo.common.errors import ApplicationError
 from pyomo.solvers.plugins.solvers.persistent_solver import PersistentSolver
 
 from kvopt.engines.job import Job
-from kvopt.engines.parts.coarsened import solve_covered
-from kvopt.engines.parts.prepared import Prepared, prepare
+from kvopt.engines.parts.prepared import Prepared, covered, prepare
 from kvopt.engines.parts.pyomo_options import KNOWN, UNKNOWN, Known
-from kvopt.engines.parts.tolerances import CoveredReport, send_relaxation
+from kvopt.engines.parts.tolerances import CoveredReport
 from kvopt.running.events import Report
 
 #: Read by ``kvopt.methods.engines``.
@@ -45,54 +44,47 @@ def solve(job: Job, report: Report) -> None:
     model = prepared.model
     report.built(columns=model.nvariables(), rows=model.nconstraints(), entries=0)
     known = KNOWN.get(job.solver, UNKNOWN)
-    search = _Search(job, report, known)
-    solve_covered(job, report, prepared, (job.solver, known.tolerance), search.run)
-    report.done(solver=job.solver, nodes=0, outcome=search.outcome)
+    prepared = covered(job, report, prepared, known.tolerance)
+    words = CoveredReport(job, report, job.solver, prepared.activity, known.tolerance)
+    words.prices(prepared.windows)
+    outcome = _solve(job, report, prepared, known, words)
+    report.done(solver=job.solver, nodes=0, outcome=outcome)
 
 
-class _Search:
-    """A solver's runs on one model after another; ``outcome`` is that of the last one."""
+def _solve(job: Job, report: Report, prepared: Prepared, known: Known, words: CoveredReport) -> str:
+    """Solve a model, send what is found, and return the ending."""
+    model, engine = prepared.model, pyo.SolverFactory(job.solver)
+    if isinstance(engine, PersistentSolver):
+        engine.set_instance(model)
+    results = engine.solve(model, load_solutions=False, **_settings(job, engine, known))
+    condition = str(results.solver.termination_condition)
+    if len(results.solution) > 0:
+        model.solutions.load_from(results)
+        if job.relaxation:
+            shown = prepared.activity * known.tolerance < 1
+            report.relaxation(float(pyo.value(model.tel)) if shown else None)
+        else:
+            _take_solution(job, model, words)
+    # A bound is what the solver says of all solutions, never the value of one ...
+    if condition == "optimal" or known.states_bound:
+        bound = _number(results.problem.lower_bound)
+        # ... but of an optimum, which is all that Pyomo's interface appsi_cbc hands over.
+        if condition == "optimal" and bound == -math.inf:
+            bound = _number(results.problem.upper_bound)
+        words.bound(bound)
+    if condition == "infeasible":
+        words.infeasible()
+    return condition
 
-    def __init__(self, job: Job, report: Report, known: Known) -> None:
-        self._job, self._report, self._known = job, report, known
-        self.outcome = ""
 
-    def run(self, prepared: Prepared, words: CoveredReport) -> bool:
-        """Solve a model and send what is found; tell whether the solver calls it optimal."""
-        job, model = self._job, prepared.model
-        engine = pyo.SolverFactory(job.solver)
-        if isinstance(engine, PersistentSolver):
-            engine.set_instance(model)
-        results = engine.solve(model, load_solutions=False, **self._settings(engine))
-        condition = self.outcome = str(results.solver.termination_condition)
-        if len(results.solution) > 0:
-            model.solutions.load_from(results)
-            if job.relaxation:
-                value, largest = float(pyo.value(model.tel)), prepared.largest
-                tolerance = self._known.tolerance
-                send_relaxation(self._report, value, [], largest=largest, tolerance=tolerance)
-            else:
-                _take_solution(job, model, words)
-        # A bound is what the solver says of all solutions, never the value of one ...
-        if condition == "optimal" or self._known.states_bound:
-            bound = _number(results.problem.lower_bound)
-            # ... but of an optimum, which is all that Pyomo's interface appsi_cbc hands over.
-            if condition == "optimal" and bound == -math.inf:
-                bound = _number(results.problem.upper_bound)
-            words.bound(bound)
-        if condition == "infeasible":
-            words.infeasible()
-        return condition == "optimal"
-
-    def _settings(self, engine: Any) -> dict[str, Any]:
-        left = TIME_SHARE * self._job.left()
-        settings: dict[str, Any] = {"timelimit": max(math.floor(left), 1)}
-        if not self._job.relaxation:
-            settings["options"] = self._known.options
-            # Some of Pyomo's interfaces do not say whether they take a warm start.
-            if getattr(engine, "warm_start_capable", bool)():
-                settings["warmstart"] = True
-        return settings
+def _settings(job: Job, engine: Any, known: Known) -> dict[str, Any]:
+    settings: dict[str, Any] = {"timelimit": max(math.floor(TIME_SHARE * job.left()), 1)}
+    if not job.relaxation:
+        settings["options"] = known.options
+        # Some of Pyomo's interfaces do not say whether they take a warm start.
+        if getattr(engine, "warm_start_capable", bool)():
+            settings["warmstart"] = True
+    return settings
 
 
 def _available(engine: Any) -> bool:

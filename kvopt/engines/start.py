@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 WARM_START_SHARE = 0.2
 #: Who found the schedule of a relaxation's expected starts.
 RELAXATION_ORDER = "order of the LP relaxation"
-#: Who found the schedules of engines that work beside others.
-_FOUND_BY = {"improve": "local search", "repair": "repair by CP-SAT"}
 
 
 def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -> None:
@@ -100,7 +98,8 @@ def _run_whole(
         asked=method.on(formulation, options) if formulation and method.joined else None,
         beside=beside,
     )
-    found_by = _FOUND_BY.get(method.solver) or f"{method.solver} {shown}".strip()
+    searches = method.solver == "improve"
+    found_by = "local search" if searches else f"{method.solver} {shown}".strip()
     engine.solve(job, _naming(found_by, instance, report))
 
 

@@ -132,17 +132,12 @@ def bound_only(formulation: Formulation, options: OptionValues) -> tuple[bool, O
 def switched(formulation: Formulation, given: OptionValues) -> list[str]:
     """Return a formulation with options and, for each of its own switches, with it turned.
 
-    A number that is 0 where it is off is turned to 2.  Of an integer program each comes a second
-    time with its LP relaxation only.
+    Of an integer program each comes a second time with its LP relaxation only.
     """
     turned = [given]
     for option in formulation.options:
-        if option == RELAXED:
-            continue
-        if isinstance(option.default, bool):
+        if option != RELAXED and isinstance(option.default, bool):
             turned.append(given | {option.name: not given.get(option.name, option.default)})
-        elif option.default == 0:
-            turned.append(given | {option.name: 2})
     texts = [format_formulation(formulation, options) for options in turned]
     if RELAXED in formulation.options:
         relaxed = {RELAXED.name: True}

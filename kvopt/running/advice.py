@@ -5,28 +5,26 @@ from __future__ import annotations
 import importlib
 import time
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.mip.integer_program import IntegerProgram
-from formulations.registry import formulations
-from formulations.valid.windows import start_windows
+from formulations.bounds.lp import coarse_starts
+from formulations.valid.windows import TIGHTEN_UP_TO, start_windows
 from heuristics.registry import policies
 from heuristics.simulator import AdviceError, Setting, run_policy
 from instances import Instance
 from instances.batch_time import BatchTime
 from kvopt.engines.job import Job
+from kvopt.methods.grammar import read_method
+from kvopt.methods.method import Method
 from kvopt.methods.policy import PolicyCall
 from kvopt.running.events import Event, Note, Relaxation, Report
 from kvopt.running.task import Task
 from schedules import Schedule
 
-#: Start columns up to which a policy is advised by the full relaxation, beyond by the bucketed one.
-FULL_RELAXATION_UP_TO = 120_000
-#: Share of the objective up to which late starts are a matter of the solver's tolerance.
-LATE = 1e-6
+#: Start columns up to which the relaxation is solved with all of them at once.
+LISTED_UP_TO = 120_000
 
 
 def run_policy_call(
@@ -56,14 +54,24 @@ def run_policy_call(
     return run_policy(call.policy, instance, setting, call.method)
 
 
+def adviser_of(instance: Instance) -> Method:
+    """Return what solves the LP relaxation that a policy is advised by.
+
+    That is the relaxation of ``ilp-sparse`` where it has few enough columns, else the first grid of
+    column generation, which lists none.
+    """
+    rounds, known = _in_rounds(instance), None
+    if len(rounds) <= TIGHTEN_UP_TO:
+        known = run_policy(policies()["svf"], rounds).tel
+    small = start_windows(rounds, known).starts <= LISTED_UP_TO
+    return read_method("highs:ilp-sparse(relaxed=yes)" if small else "bound:bound-lp", planned=True)
+
+
 def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
     """Return Σ t·x of each request in the LP relaxation, shape (n,), rounds (W Alg. 6).
 
-    The relaxation is that of ``ilp-sparse`` where it has few enough columns, else ``lp-bucketed``,
-    whose expected starts are known to within a bucket only: first on a short grid, on which it is
-    solved in half the time, and on the whole one where that may have another optimum.  Of an
-    instance in seconds it is that of the same requests in rounds.  HiGHS solves it in this process,
-    unless the task brings them along.
+    Of an instance in seconds it is that of the same requests in rounds.  HiGHS solves it in this
+    process, unless the task brings them along.
 
     Raises
     ------
@@ -75,39 +83,19 @@ def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
     assert task.instance is not None
     instance = _in_rounds(task.instance)
     known = run_policy(policies()["svf"], instance)
-    windows = start_windows(instance, known.tel)
-    if windows.starts <= FULL_RELAXATION_UP_TO:
-        return _solved("ilp-sparse", {}, task, instance, known, deadline)[0]
-    starts, objective = _solved("lp-bucketed", {"short": True}, task, instance, known, deadline)
-    told = starts.sum() + instance.outputs.sum() - instance.arrivals.sum()
-    if objective is None or objective - told > LATE * objective:
-        # Some start after the grid, or too late to end on it.
-        return _solved("lp-bucketed", {}, task, instance, known, deadline)[0]
-    return starts
-
-
-def _solved(
-    name: str,
-    settings: dict[str, bool],
-    task: Task,
-    instance: Instance,
-    known: Schedule,
-    deadline: float,
-) -> tuple[NDArray[np.float64], float | None]:
-    """Solve a relaxation; return the expected starts, and its objective where that can be told.
-
-    Parameters
-    ----------
-    settings
-        Of what builds it.
-    """
-    declared = formulations()[name].declared
-    assert isinstance(declared, IntegerProgram)
+    adviser = adviser_of(instance)
+    assert adviser.model is not None
+    if adviser.solver == "bound":
+        windows = start_windows(instance, known.tel)
+        starts = coarse_starts(instance, windows, np.array(known.starts), deadline, task.threads)
+        if starts is None:
+            raise AdviceError("the LP relaxation was not solved: the time limit")
+        return starts
     events: list[Event] = []
     job = Job(
         instance=instance,
-        solver="highs",
-        formulation=replace(declared, build=partial(declared.build, **settings)),
+        solver=adviser.solver,
+        formulation=adviser.model.declared,
         relaxation=True,
         deadline=deadline,
         threads=task.threads,
@@ -119,10 +107,10 @@ def _solved(
     importlib.import_module("kvopt.engines.highs").solve(job, Report(events.append))
     for event in events:
         if isinstance(event, Relaxation):
-            return np.array(event.expected_starts), event.value
+            return np.array(event.expected_starts)
     reasons = [event.text for event in events if isinstance(event, Note)]
     ending = "the time limit" if time.monotonic() > deadline else "no reason given"
-    raise AdviceError(f"{name} was not solved: {'; '.join(reasons) or ending}")
+    raise AdviceError(f"the LP relaxation was not solved: {'; '.join(reasons) or ending}")
 
 
 def _in_rounds(instance: Instance) -> Instance:

@@ -15,7 +15,7 @@ from types import ModuleType
 
 from heuristics import admission, real_time
 from heuristics.compiled import pays
-from heuristics.policy import AdvisedPolicy, Policy
+from heuristics.policy import Policy
 from instances.batch_time import parse_batch_time
 from kvopt.engines.start import run_engine
 from kvopt.methods.engines import engine_of
@@ -23,7 +23,7 @@ from kvopt.methods.method import Method
 from kvopt.methods.own import as_policy_call, load_own, told_by_line
 from kvopt.methods.program import load_program
 from kvopt.methods.sources import is_python
-from kvopt.running.advice import expected_starts, run_policy_call
+from kvopt.running.advice import adviser_of, expected_starts, run_policy_call
 from kvopt.running.compiled import UNITS, compile_first, missing_units
 from kvopt.running.events import Report
 from kvopt.running.first_answer import FirstAnswer, report_quick_bounds
@@ -31,8 +31,9 @@ from kvopt.running.task import Task
 from support.compiling import CLOCK
 
 Run = Callable[[Task, Report], None]
-#: What models load late, by half a second; a run that bounds and policies settle does without.
-_OF_MODELS = "kvopt.engines.parts.libraries"
+#: What Pyomo loads when it translates its first model, in half a second; a run that bounds and
+#: policies settle does without.
+_OF_MODELS = ("scipy.sparse", "scipy.spatial", "scipy.stats")
 #: What kernels, and those who call them, load late.
 _OF_KERNELS = ("numba", "scipy.sparse")
 
@@ -43,15 +44,18 @@ def prepare(task: Task, report: Report) -> Run:
     if task.model_file:
         return partial(run_engine, importlib.import_module("kvopt.engines.export"), method)
     assert task.instance is not None
-    engine = _engine_of(task) if method.kind in ("auto", "engine") else None
-    units = _units(task, engine)
+    computed = _computed(task)
+    engine = None if computed is None else _engine_of(task, computed)
+    units = _units(task, engine, computed)
     first = FirstAnswer(task, report)
-    if engine is not None and missing_units(units):
+    if computed is method and missing_units(units):
         first.answer()
     compile_first(units, report.compiled, first.improve)
     if pays(len(task.instance)):
         # What was compiled is loaded.
         (real_time if task.batch_time else admission).compile_kernels()
+    for library in _libraries(computed, units):
+        importlib.import_module(library)
     if method.path is not None:
         # What the file compiles, or waits for, is its own time.
         CLOCK.stop()
@@ -63,27 +67,30 @@ def prepare(task: Task, report: Report) -> Run:
     if method.call is not None:
         if method.call.policy.warm_up is not None:
             method.call.policy.warm_up()
-        advised = isinstance(method.call.policy, AdvisedPolicy)
-        if advised and task.expected_starts is None:
-            importlib.import_module("kvopt.engines.highs")
-            importlib.import_module(_OF_MODELS)
         return partial(_run_policy, method)
     assert engine is not None
     if task.batch_time:
         engine.compile_kernels()
-    for library in _libraries(method, units):
-        importlib.import_module(library)
     return partial(first.run, engine, method)
 
 
-def _engine_of(task: Task) -> ModuleType:
-    method = task.method
-    if task.batch_time:
+def _computed(task: Task) -> Method | None:
+    """Return what an engine computes: the method, or the relaxation that a policy is advised by."""
+    if task.method.kind in ("auto", "engine"):
+        return task.method
+    if not task.method.advised or task.expected_starts is not None:
+        return None
+    assert task.instance is not None
+    return adviser_of(task.instance)
+
+
+def _engine_of(task: Task, method: Method) -> ModuleType:
+    if task.batch_time and method is task.method:
         return importlib.import_module(UNITS["seconds"])
     return importlib.import_module(engine_of("auto" if method.joined else method.solver).module)
 
 
-def _units(task: Task, engine: ModuleType | None) -> set[str]:
+def _units(task: Task, engine: ModuleType | None, computed: Method | None) -> set[str]:
     """Return the units of kernels that a task runs."""
     instance, call = task.instance, task.method.call
     assert instance is not None
@@ -92,17 +99,17 @@ def _units(task: Task, engine: ModuleType | None) -> set[str]:
         units.add("clocked-queues" if task.batch_time else "queues")
     if call is not None and call.policy.warm_up is not None:
         units |= {unit for unit in UNITS if UNITS[unit] == call.policy.warm_up.__module__}
-    if engine is not None and hasattr(engine, "kernels_of"):
-        units |= engine.kernels_of(instance, task.method.formulation)
+    if engine is not None and computed is not None and hasattr(engine, "kernels_of"):
+        units |= engine.kernels_of(instance, computed.formulation)
     return units
 
 
-def _libraries(method: Method, units: set[str]) -> tuple[str, ...]:
+def _libraries(method: Method | None, units: set[str]) -> tuple[str, ...]:
     """Return what an engine is sure to use that its file does not import at its top."""
-    if method.kind != "engine" or method.joined:
+    if method is None or method.kind != "engine" or method.joined:
         return ()
     if method.solves == "mip":
-        return (_OF_MODELS,)
+        return _OF_MODELS
     if not units:
         return ()
     return (*_OF_KERNELS, "highspy") if method.solves in ("bound", "search") else _OF_KERNELS
@@ -119,7 +126,7 @@ def _run_policy(method: Method, task: Task, report: Report) -> None:
     report_quick_bounds(task, report)
     began = time.monotonic()
     advice = None
-    if isinstance(method.call.policy, AdvisedPolicy):
+    if method.advised:
         advice = expected_starts(task, task.end_from(time.monotonic()))
         report.relaxation(None, advice.tolist())
     batch_time = parse_batch_time(task.batch_time) if task.batch_time else None

@@ -39,7 +39,7 @@ PAIRS: list[tuple[int, str, float]] = [
     (100, "", 5),
     (100, "--solver highs", 3),
     (100, "--solver highs --formulation ilp", 5),
-    (100, "--solver cpsat --formulation cpsat-time", 3),
+    (100, "--solver cpsat --formulation cpsat-strong", 3),
     (100, "--policy svf", 1),
     (1_000, "", 4),
     (1_000, "--solver highs", 5),

@@ -19,7 +19,6 @@ from formulations.lagrangian.starts import start_costs
 from formulations.registry import RELAXED, formulations
 from formulations.search.layers import Options, search
 from formulations.valid.differences import forbidden_differences
-from formulations.valid.fixing import fixed_windows
 from formulations.valid.groups import exclusive_groups, window_groups
 from formulations.valid.separation import separation
 from formulations.valid.volumes import completion_bounds
@@ -139,21 +138,6 @@ def _groups(sizes: tuple[int, ...] | None, longer: int = 0) -> Family:
     return family
 
 
-def _fixing(above: int, price: float, group_price: float) -> Family:
-    """Starts that survive fixing by some prices with a known TEL of OPT + ``above``."""
-
-    def family(instance: Instance, optimum: int) -> Keeps:
-        groups = window_groups(instance)
-        rounds = optimum // len(instance) + 2
-        # Falling prices, as they are where memory is short first and then no more.
-        prices = [price * (rounds - t) / rounds for t in range(rounds)]
-        costs = start_costs(instance, prices, groups, [[group_price] * rounds for _ in groups])
-        slack = costs.slack(optimum + above)
-        return _within(fixed_windows(instance, start_windows(instance), costs.costs, slack))
-
-    return family
-
-
 def _ranks(later: int = 0) -> Family:
     """The j-th completion is no earlier than the volumes allow, or ``later`` than that."""
 
@@ -181,10 +165,6 @@ FAMILIES: dict[str, Family] = {
     "groups of 2": _groups((2,)),
     "groups of 3": _groups((3,)),
     "groups of 4": _groups((4,)),
-    "fixing, no prices": _fixing(1, 0.0, 0.0),
-    "fixing, low prices": _fixing(1, 0.1, 0.1),
-    "fixing, high prices": _fixing(1, 0.5, 0.5),
-    "fixing, group prices": _fixing(1, 0.0, 1.0),
     "volumes": _ranks(),
 }
 #: The same families, made wrong by as little as possible: each loses an optimal schedule.
@@ -200,8 +180,6 @@ DAMAGED: dict[str, Family] = {
     "groups of 2": _groups((2,), longer=1),
     "groups of 3": _groups((3,), longer=1),
     "groups of 4": _groups((4,), longer=1),
-    "fixing, no prices": _fixing(0, 0.0, 0.0),
-    "fixing, low prices": _fixing(0, 0.1, 0.1),
     "volumes": _ranks(later=1),
 }
 
@@ -332,10 +310,9 @@ def test_a_cp_model_refuses_what_is_no_schedule() -> None:
     """The check above can fail: two requests of peak M at once, and equal ones out of order."""
     instance = Instance("two", 4, (Request(0, 0, 2, 2), Request(1, 0, 2, 2)))
     case = [(instance, 6, [[0, 0], [0, 2], [2, 0]])]
-    names = ["cpsat(separation=no)", "cpsat-time", "cpsat-strong"]
+    names = ["cpsat(separation=no)", "cpsat-strong"]
     answers = accepted(names, case)
     assert [answers[name] for name in names] == [
-        [[False, True, True]],
         [[False, True, True]],
         [[False, True, False]],
     ]

@@ -69,9 +69,8 @@ def test_the_deadline_is_kept() -> None:
 #: Every formulation in rounds but the integer programs, of which there are five, and options.
 LATE = [
     *(n for n, each in formulations().items() if each.kind != "mip" and n != "bound-seconds"),
-    *("ilp", "ilp-xy", "lp-bucketed"),
-    *("ilp(groups=yes,fixing=yes)", "ilp-sparse(groups=yes,fixing=yes)"),
-    *("cpsat-strong(dual=yes)", "cpsat-strong(fixing=yes)"),
+    *("ilp", "ilp-xy"),
+    *("ilp(groups=yes)", "ilp-sparse(groups=yes)"),
 ]
 
 

@@ -20,16 +20,12 @@ TINY = sorted((Path(__file__).parents[2] / "instances" / "tiny").glob("*.json"))
 EXACT = [name for name, each in formulations().items() if not each.relaxation]
 EXACT += [
     "ilp(groups=yes)",
-    "ilp(groups=yes,fixing=yes)",
     "ilp-sparse(groups=yes)",
-    "ilp-sparse(groups=yes,lookahead=2,fixing=yes)",
-    "cpsat-strong(fixing=yes,dual=yes)",
 ]
 RELAXED = [
     "ilp(relaxed=yes)",
     "ilp-sparse(relaxed=yes)",
     "ilp-sparse(groups=yes,relaxed=yes)",
-    "lp-bucketed",
 ]
 BOUNDS = [name for name, each in formulations().items() if each.kind == "bound" and each.in_rounds]
 

@@ -14,11 +14,9 @@ from kvopt.methods.witness import model_code
 
 def test_all_formulations_are_listed() -> None:
     """The formulations that the papers and the suite name are there, with a line to print."""
-    expected = {"ilp", "ilp-sparse", "ilp-xy", "lp-bucketed", "cpsat", "cpsat-time"}
+    expected = {"ilp", "ilp-sparse", "ilp-xy", "cpsat", "cpsat-strong"}
     assert expected <= set(formulations())
     assert all(each.summary for each in formulations().values())
-    relaxed = {name: each for name, each in formulations().items() if each.relaxation}
-    assert {name for name, each in relaxed.items() if each.kind != "bound"} == {"lp-bucketed"}
 
 
 def test_what_is_built_depends_on_the_options() -> None:
@@ -44,14 +42,13 @@ def test_listing_imports_no_solver() -> None:
     assert result.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("cp", ["cpsat", "cpsat-time"])
 @pytest.mark.parametrize("mip", ["ilp", "ilp-sparse"])
-def test_witnesses_share_no_model_code(cp: str, mip: str) -> None:
+def test_witnesses_share_no_model_code(mip: str) -> None:
     """By the import statements a CP model and an integer program have no file in common.
 
     The agreement of such a pair makes a best-known value ``opt``.
     """
-    modules = [formulations()[name].module for name in (cp, mip)]
+    modules = [formulations()[name].module for name in ("cpsat", mip)]
     codes = [model_code(module) for module in modules]
     assert all(module in code for module, code in zip(modules, codes, strict=True))
     assert codes[0] & codes[1] == set()

@@ -27,7 +27,7 @@ from kvopt.methods.witness import engine_witness, search_witness
 from kvopt.running.events import BoundProved, Done, Event, Itself, Report, ScheduleFound, read_event
 from kvopt.running.execute import InterruptedRunError, execute
 from kvopt.running.process import Outcome
-from kvopt.running.supervise import Snapshot, supervise
+from kvopt.running.supervise import Snapshot
 from kvopt.running.task import Finished, Task
 from schedules import check_schedule, make_schedule
 from schedules.files import parse_schedule
@@ -360,19 +360,3 @@ def test_an_engine_begins_with_the_best_schedule(solver: str) -> None:
         execute(task, enough, listen)
     assert enough.is_set()
     assert "local search" in found_by
-
-
-@pytest.mark.slow("waits")
-def test_repair_improves_a_bad_schedule() -> None:
-    """From first come, first served, with arrivals and without, every schedule sent is better."""
-    for instance in (am1.generate(seed=2, n=14), am2.generate(seed=2)):
-        start = run_policy(policies()["fcfs"], instance)
-        task = task_of(instance, "repair", time_limit=8.0, warm_start=list(start.starts))
-        run = supervise(task, 13.0)
-        assert run.outcome.ending == "finished"
-        # Every one was checked, and taken only where it is better.
-        tels = [tel for _, tel in run.state.incumbents]
-        assert not run.state.refused
-        assert tels
-        assert start.tel > tels[0]
-        assert tels == sorted(tels, reverse=True)

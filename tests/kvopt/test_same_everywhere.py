@@ -53,7 +53,7 @@ METHODS = (
     "CPSAT:cpsat-strong(equal=no,groups=no)",
     "file:own.py( order = down, weight=2.0 )",
     "a-max with noise(sigma=0.5)",
-    "highs:ilp(groups=yes,fixing=yes)",
+    "highs:ilp(groups=yes)",
     "cpsat",
     "highs",
     "file:own.py",

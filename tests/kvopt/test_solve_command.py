@@ -40,14 +40,14 @@ def test_one_session_uses_both_engines(method: str, small: Path, solve_afresh: C
 
 @pytest.mark.parametrize(
     "formulation",
-    a_few(("ilp", "ilp(relaxed=yes)", "ilp-sparse", "ilp-xy", "ilp(groups=yes)", "lp-bucketed"), 2),
+    a_few(("ilp", "ilp(relaxed=yes)", "ilp-sparse", "ilp-xy", "ilp(groups=yes)"), 2),
 )
 def test_every_mip_formulation_runs(formulation: str, small: Path, solve: Command) -> None:
     """Each formulation is reachable from the command line; a relaxation yields a bound only."""
     result = solve(small, "--solver", "highs", "--formulation", formulation)
     rows = summary_of(result.stdout)
     assert result.returncode == 0
-    relaxed = formulation in ("ilp(relaxed=yes)", "lp-bucketed")
+    relaxed = formulation == "ilp(relaxed=yes)"
     expected = "feasible" if relaxed else "optimal"
     assert rows["status"] == expected
     assert ("LP relaxation" in rows) == relaxed

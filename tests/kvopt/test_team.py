@@ -34,7 +34,7 @@ def _task(instance: Instance, method: str, seconds: float = 20.0) -> Task:
 def test_two_engines_side_by_side_and_a_third_on_demand() -> None:
     """HiGHS and CP-SAT run at once; the first bound of one starts another job."""
     events: list[tuple[str, Event]] = []
-    extra = [_task(PAIR, "cpsat:cpsat-time")]
+    extra = [_task(PAIR, "cpsat:cpsat-strong")]
 
     def listen(task: Task, event: Event) -> list[Task]:
         events.append((task.method.text, event))
@@ -44,7 +44,7 @@ def test_two_engines_side_by_side_and_a_third_on_demand() -> None:
     outcomes = run_team(tasks, listen, deadline=time.monotonic() + 30, finished=lambda: False)
     assert [outcome.ending for outcome in outcomes] == ["finished"] * 3
     done = {method for method, event in events if isinstance(event, Done)}
-    assert done == {"highs:ilp", "cpsat:cpsat", "cpsat:cpsat-time"}
+    assert done == {"highs:ilp", "cpsat:cpsat", "cpsat:cpsat-strong"}
 
 
 def test_all_stop_when_it_is_enough() -> None:
@@ -102,7 +102,7 @@ def test_whoever_has_ended_is_followed_whatever_ended_it() -> None:
         _task(PAIR, "cpsat:cpsat"),
         _task(large, "search:layers"),
         replace(_task(large, "highs:ilp"), memory_limit=0.05),
-        replace(_task(PAIR, "cpsat:cpsat-time"), warm_start=[0]),
+        replace(_task(PAIR, "cpsat:cpsat-strong"), warm_start=[0]),
     ]
     ended: list[str] = []
     done: set[str] = set()

@@ -136,7 +136,7 @@ def crowd(seed: int, most: int = 5) -> Instance:
 
 
 #: Memories of many tokens.
-MEMORIES = (2_000, 16_492, 10**5, 10**7, 10**9)
+MEMORIES = (2_000, 16_492, 10**5, 10**7, 10**8, 10**9)
 
 
 def edge(seed: int, most: int = 6) -> Instance:

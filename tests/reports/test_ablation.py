@@ -89,7 +89,7 @@ def test_numbers_by_hand(write: Callable[..., Path]) -> None:
 
 _OF = "switches-of-ilp"
 _CUT = "highs:ilp"
-_BASE, _MORE = f"{_CUT}(groups=yes)", f"{_CUT}(groups=yes,fixing=yes)"
+_BASE = f"{_CUT}(groups=yes)"
 _LIMIT: dict[str, Any] = {"time_limit": 60.0}
 SWITCHED = (
     _row(_OF, "d", _BASE, **_LIMIT, total_seconds=4.0, nodes=50, relaxation=90.0),
@@ -104,8 +104,6 @@ SWITCHED = (
         peak_memory=400_000_000,
     ),
     _row(_OF, "e", _CUT, **_LIMIT, total_seconds=15.0, nodes=200),
-    _row(_OF, "d", _MORE, **_LIMIT, total_seconds=2.0, nodes=50),
-    _row(_OF, "e", _MORE, **_LIMIT, total_seconds=2.0, nodes=400),
     # Only the relaxation: no rows of the tables, but the LP bounds of the programs above.
     _row(
         _OF, "e", "highs:ilp(groups=yes,relaxed=yes)", **_LIMIT, status="feasible", relaxation=80.0
@@ -127,10 +125,6 @@ def test_factors_by_hand(write: Callable[..., Path]) -> None:
     # only on e: 200/100.  Memory: sqrt(4 · 1).  Mean seconds: sqrt(61 · 16) − 1.
     cut = ["2", "1", "30.24", "≥ 15.00", "2.00", "2.00", "80.0", "97.5"]
     assert lines["`ilp`"] == cut
-    # Seconds: sqrt(2/4 · 2/1); nodes: sqrt(1 · 4).
-    more = ["2", "2", "2.00", "1.00", "2.00", "1.00", "–", "100.0"]
-    assert lines["`ilp(groups=yes,fixing=yes)`"] == more
-    assert list(lines)[-2:] == ["`ilp(groups=yes)`", "`ilp(groups=yes,fixing=yes)`"]
     assert b"<svg" in (folder / "switches.svg").read_bytes()
 
 
@@ -138,7 +132,7 @@ def test_factors_by_hand(write: Callable[..., Path]) -> None:
     ("name", "base", "shown"),
     [
         ("cpsat-strong(groups=no)", "cpsat-strong", "groups=no"),
-        ("ilp(fixing=yes,groups=yes)", "ilp(groups=yes)", "fixing=yes"),
+        ("cpsat-strong(equal=no,groups=no)", "cpsat-strong(groups=no)", "equal=no"),
         # Another formulation is no switch of the first line's.
         ("cpsat(separation=no)", "cpsat-strong", "cpsat(separation=no)"),
     ],
@@ -153,13 +147,27 @@ def test_open_runs_as_it_is_turn_the_sign(write: Callable[..., Path]) -> None:
     open_end = _row(
         *(_OF, "d", _BASE), **_LIMIT, status="feasible", lower_bound=90, total_seconds=60.0
     )
-    folder = write(*PLAIN, open_end, *SWITCHED[1:])
+    other = (
+        _row(
+            *("switches-of-cpsat-strong", "d", "cpsat:cpsat-strong"),
+            **_LIMIT,
+            status="feasible",
+            lower_bound=90,
+            total_seconds=60.0,
+        ),
+        _row(
+            *("switches-of-cpsat-strong", "d", "cpsat:cpsat-strong(groups=no)"),
+            **_LIMIT,
+            total_seconds=2.0,
+        ),
+    )
+    folder = write(*PLAIN, open_end, *SWITCHED[1:], *other)
     page.main([])
     text = (folder / "ABLATION.md").read_text(encoding="utf-8")
-    # Both forms have open runs for the first switch; d: 60/60, e: 15/1.
+    # Both forms have open runs; d: 60/60, e: 15/1.
     assert " ~ 3.87 |" in text
-    # d: 2/60, e: 2/1.
-    assert " ≤ 0.26 |" in text
+    # 2/60.
+    assert " ≤ 0.03 |" in text
 
 
 def test_the_root_bound_is_the_lp_bound_of_a_search(write: Callable[..., Path]) -> None:
@@ -231,16 +239,14 @@ def test_every_switch_is_in_the_suite() -> None:
         own = [
             option
             for option in formulation.options
-            if option != RELAXED and (option.default is True or option.default in (False, 0))
+            if option != RELAXED and isinstance(option.default, bool)
         ]
         if not own or name == "cpsat":
             continue
         found = [method.partition(":")[2] for method in sections[f"switches-of-{name}"]]
         base = read_formulation(found[0])[1]
         for option in own:
-            value = 2
-            if isinstance(option.default, bool):
-                value = not base.get(option.name, option.default)
+            value = not base.get(option.name, option.default)
             assert format_formulation(formulation, base | {option.name: value}) in found
         if formulation.kind == "mip":
             assert format_formulation(formulation, base | {RELAXED.name: True}) in found

@@ -66,7 +66,7 @@ METHODS = [
     "highs:ilp(groups=yes)",
     "highs:ilp-xy",
     "cpsat",
-    "cpsat:cpsat-time",
+    "cpsat:cpsat",
 ]
 METHODS += ["search", "auto", "bound:bound-lp", "file:mine.py"]
 POLICIES = ["svf", "mc-sf", "a-min"]

@@ -117,7 +117,7 @@ def test_one_solver_is_one_witness() -> None:
     """Whatever its models are, and however often it is named."""
     assert (
         independent_pair(
-            [CP, Witness("cpsat:cpsat-time", 12, "cpsat", frozenset({"t"}), Argument.CONSTRAINTS)]
+            [CP, Witness("cpsat:cpsat-strong", 12, "cpsat", frozenset({"t"}), Argument.CONSTRAINTS)]
         )
         is None
     )

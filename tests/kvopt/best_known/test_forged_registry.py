@@ -306,7 +306,7 @@ def test_a_relaxation_in_a_store_is_no_proof(good: tuple[Sweep, int]) -> None:
     """Its bound may meet the schedule; the row says optimal, and no entry has it as a witness."""
     sweep, _ = good
     before = sweep.entry()["proofs"]
-    for method in ("highs:ilp(relaxed=yes)", "highs:lp-bucketed", "HIGHS:LP_BUCKETED"):
+    for method in ("highs:ilp(relaxed=yes)", "HIGHS:ILP(Relaxed=yes)", "bound:bound-lp"):
         sweep.run(FOUR, method, OPTIMAL, 12, "HiGHS", day=5)
     assert sweep.merge() == 0
     assert sweep.entry()["proofs"] == before

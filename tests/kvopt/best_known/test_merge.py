@@ -73,7 +73,7 @@ def test_better_replaces_worse_and_never_the_reverse(sweep: Sweep) -> None:
     assert sweep.merge() == 0
     sweep._path.unlink()
     sweep.run(FOUR, "mc-sf", WORSE, 10, "CP-SAT", day=4)
-    sweep.run(FOUR, "cpsat:cpsat-time", WORSE, 10, "CP-SAT", day=4)
+    sweep.run(FOUR, "cpsat:cpsat-strong", WORSE, 10, "CP-SAT", day=4)
     # 3: nothing better in the store, and a bound that is solver-reported.
     assert sweep.merge("--check") == 3
     assert sweep.merge() == 0

@@ -30,13 +30,12 @@ from tests.kvopt.best_known.registry import (
     ("methods", "pair"),
     [
         (["cpsat:cpsat", "highs:ilp"], ("cpsat:cpsat", "highs:ilp")),
-        (["highs:ilp", "cpsat:cpsat-time"], ("highs:ilp", "cpsat:cpsat-time")),
+        (["highs:ilp", "cpsat:cpsat"], ("highs:ilp", "cpsat:cpsat")),
         # The search has its windows and groups from where the integer programs have theirs.
         (["search", "highs:ilp"], None),
-        (["search", "cpsat:cpsat-time"], ("search", "cpsat:cpsat-time")),
         (["cpsat:cpsat-strong", "highs:ilp"], None),
         # One solver is one witness, whatever the models.
-        (["cpsat:cpsat", "cpsat:cpsat-time"], None),
+        (["cpsat:cpsat", "cpsat:cpsat-strong"], None),
         (["highs:ilp", "highs:ilp-sparse"], None),
         (["search:counts", "highs:ilp"], ("search:counts", "highs:ilp")),
         (["cpsat:cpsat"], None),

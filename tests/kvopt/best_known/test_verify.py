@@ -161,8 +161,8 @@ def _size(file: Path) -> int:
             (lambda e: e.update(standing="open"), "four: open ("),
             (lambda e: e.update(proofs=e["proofs"][:1]), "one proof only: cpsat:cpsat"),
             (
-                lambda e: e["proofs"][1].update(method="cpsat:cpsat-time"),
-                "one proof only: cpsat:cpsat, cpsat:cpsat-time",
+                lambda e: e["proofs"][1].update(method="cpsat:cpsat-strong"),
+                "one proof only: cpsat:cpsat, cpsat:cpsat-strong",
             ),
             (lambda e: e["proofs"][1].update(method="cpsat:cpsat"), "expected one proof a method"),
             (lambda e: e["proofs"][1].update(method="svf"), "expected a method of an engine"),

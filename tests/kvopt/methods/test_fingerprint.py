@@ -81,8 +81,8 @@ def project(sources: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             # Every engine's start can choose a formulation.
             ("formulations/choice.py", set(METHODS) - {"svf", "fcfs", "a-min", "sorted-lp"}),
             ("kvopt/engines/cpsat.py", {"cpsat:cpsat"}),
-            # auto repairs by CP-SAT, without that engine; others work beside a solver alone.
-            ("kvopt/engines/repair.py", {"auto", "highs"}),
+            # auto loads no CP-SAT; others work beside a solver alone.
+            ("formulations/cp/cpsat.py", {"cpsat:cpsat"}),
             ("kvopt/engines/search.py", {"auto", "highs", "search"}),
             ("kvopt/engines/highs.py", set(METHODS) - {"svf", "fcfs", "a-min"} - set(METHODS[-3:])),
             # It bounds whatever has been found.

@@ -100,12 +100,11 @@ def test_a_text_is_parsed_as_it_is_written_or_refused(text: str) -> None:
         # Case does not count, nor does _ for -, nor do blanks.
         ("SVF", "svf"),
         ("Mc_Sf", "mc-sf"),
-        ("HiGHS : ILP_sparse ( Fixing = YES )", "highs:ilp-sparse(fixing=yes)"),
+        ("HiGHS : ILP_sparse ( Groups = YES )", "highs:ilp-sparse(groups=yes)"),
         ("A-min( Ties = Permutation )with Interval( 2 , 5 )", None),
         ("alpha-beta( beta = .1 )", "alpha-beta(beta=0.1)"),
         ("cpsat:cpsat-strong()", "cpsat:cpsat-strong"),
         ("improve", "improve"),
-        ("Repair", "repair"),
         # No digit is lost, and none is added.
         ("a-min with interval(1,1234567)", "a-min with interval(high=1234567)"),
         ("alpha-beta(alpha=0.123456789)", "alpha-beta(alpha=0.123456789)"),
@@ -188,7 +187,7 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
     ("text", "reason"),
     [
         ("svg", "unknown method 'svg'; did you mean svf"),
-        ("true", "unknown method 'true', expected auto, bound, cpsat, highs, improve, repair"),
+        ("true", "unknown method 'true', expected auto, bound, cpsat, highs, improve"),
         ("export", "unknown method 'export'"),
         ("pyomo-solver", "unknown method 'pyomo-solver'"),
         ("_glpk_shell", "unknown method '_glpk_shell'"),
@@ -201,7 +200,7 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
         ("highs with interval", "highs knows the outputs: it takes no prediction"),
         ("a-min with interval(1000,1)", "expected low <= high, found 1000 and 1"),
         ("auto:ilp", "auto takes no formulation, found 'ilp'"),
-        ("highs(fixing=yes)", "highs: options go with a formulation, as in highs:ilp"),
+        ("highs(groups=yes)", "highs: options go with a formulation, as in highs:ilp"),
         ("alpha-beta(alpha=1_0)", "expected alpha as a number from 0 to 0.999, found '1_0'"),
         ("alpha-beta(alpha=nan)", "expected alpha as a number"),
         ("alpha-beta(alpha=\u0661)", "expected alpha as a number"),

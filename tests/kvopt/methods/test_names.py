@@ -27,7 +27,7 @@ TYPOS = [
     ("cplx", "cplex"),
     ("highs:ilp-sprase", "ilp-sparse"),
     ("cpsat:cpast", "cpsat"),
-    ("highs:ilp(fixng=yes)", "fixing"),
+    ("highs:ilp(gruops=yes)", "groups"),
     ("cpsat:cpsat(separation=yse)", "yes"),
     ("alpha-beta(aplha=0.1)", "alpha"),
     ("a-min(ties=frehs)", "fresh"),

@@ -103,7 +103,7 @@ def _parts(text: str, kind: str) -> list[str]:
     [
         "SVF",
         "A_min with Interval(1, 50)",
-        "highs : ilp_sparse(Fixing=yes)",
+        "highs : ilp_sparse(Groups=yes)",
         "cpsat",
         "improve",
         "alpha-beta( alpha = 0.30 )",
@@ -147,9 +147,9 @@ def test_every_policy_is_told_what_it_may_know() -> None:
 
 #: As stored rows name them; a change would run them again.
 STORED = """
-auto cpsat cpsat:cpsat-time cpsat:cpsat-strong(groups=no,equal=no) highs:ilp
+auto cpsat cpsat:cpsat cpsat:cpsat-strong(groups=no,equal=no) highs:ilp
 highs:ilp-sparse(groups=yes,relaxed=yes)
-highs:ilp-sparse(groups=yes,lookahead=2,fixing=yes) bound:bound-dual bound:bound-volume search
+highs:ilp-sparse(groups=yes) bound:bound-dual bound:bound-volume search
 search:layers(dominance=no) svf a-min a-min(ties=permutation) alpha-beta(alpha=0.3,beta=0.001)
 local-search(moves=200) vllm-v1(budget=1e+06) svf-1bit(threshold=1e+09) sglang-ratio(order=lof)
 """

@@ -56,9 +56,9 @@ def test_numbers_are_options_too() -> None:
         ("", "expected a name"),
         ("cpsat(separation=no)x", "expected the end, found 'x'"),
         ("nothing", "unknown formulation 'nothing'"),
-        ("lp-bucketed(groups=no)", "lp-bucketed takes no options, found 'groups'"),
+        ("bound-lp(groups=no)", "bound-lp takes no options, found 'groups'"),
         ("ilp-xy(groups=no)", "ilp-xy takes relaxed, found 'groups'"),
-        ("lp-bucketed(relaxed=yes)", "lp-bucketed takes no options, found 'relaxed'"),
+        ("bound-lp(relaxed=yes)", "bound-lp takes no options, found 'relaxed'"),
         ("cpsat-strong(cuts=no)", "takes separation, groups, .*, found 'cuts'"),
         ("cpsat(separation)", "expected separation as yes or no, found 'separation'"),
         ("cpsat(separation=1)", "expected separation as yes or no, found '1'"),
@@ -106,7 +106,7 @@ def test_the_listing_is_what_the_formulation_takes(name: str) -> None:
 def test_an_option_reaches_the_model() -> None:
     """Without pairwise separation and groups the same model has fewer rows."""
     instance = Instance("four", 9, tuple(Request(i, 0, 2, 4) for i in range(4)))
-    strong = [f"cpsat-strong({switch}=no)" for switch in ("groups", "equal", "bound", "separation")]
+    strong = [f"cpsat-strong({switch}=no)" for switch in ("groups", "equal", "separation")]
     models = ("cpsat", "cpsat(separation=no)", "cpsat-strong", *strong)
     rows = dict(zip(models, _rows(instance, models), strict=True))
     assert rows["cpsat(separation=no)"] < rows["cpsat"]
