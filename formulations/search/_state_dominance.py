@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.search._backward_tables import Ints
 from formulations.search._dominance import dropped, in_parts, sorted_places
-from formulations.search._tables import Ints
 from instances import Instance
 
 #: Bits of a lane, by what it may hold at most.

@@ -23,12 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.lagrangian.starts import StartCosts
-from formulations.search._backward_tables import Network
+from formulations.search._backward_tables import Ints, Network
 from formulations.search._state_dominance import StateDominance
 from formulations.search._tables import (
     NONE,
     CompletionBounds,
-    Ints,
     no_bounds,
     no_patterns,
     pattern_tables,
@@ -158,8 +157,10 @@ def _price_tables(
 ) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
     """Return the tables of prices on memory, and of those on patterns where there are any."""
     prices = scaled_prices(instance, costs, max(windows.latest), tel)
-    of_patterns = patterns and pattern_tables(patterns, prices, windows.latest, tel)
-    return price_tables(instance, prices, windows.latest, tel), of_patterns
+    priced = price_tables(instance, prices, windows.latest, tel)
+    if patterns is None:
+        return priced, None
+    return priced, pattern_tables(patterns, prices, windows.latest, tel)
 
 
 class _Pass:

@@ -173,7 +173,12 @@ def test_loading_kernels_is_no_part_of_the_first_pass(monkeypatch: pytest.Monkey
     Under load it made a search of milliseconds look for prices on patterns for half a minute.
     """
     load = search.compile_kernels
-    monkeypatch.setattr(search, "compile_kernels", lambda: (time.sleep(0.5), load()))
+
+    def slowly() -> None:
+        time.sleep(0.5)
+        load()
+
+    monkeypatch.setattr(search, "compile_kernels", slowly)
     monkeypatch.setattr(search, "PATTERNS_FROM", 0.4)
     instance = Instance("six", 12, tuple(Request(i, 0, i % 3, 3 + i % 2) for i in range(6)))
     starts = [4 * i for i in range(6)]
