@@ -16,7 +16,7 @@ def volume_bound(instance: Instance) -> int:
     Source: Kong, Qi, Ye and Zhou, arXiv 2606.22327, Prop. 3.1, combined with the j-th smallest
     output; arrivals and lanes added here.
 
-    Proof: docs/proofs/area.md (P16).
+    Proof: docs/proofs/area.md (P3).
     """
     completions = max(
         sum(completion_bounds(instance.requests, instance.memory)),
@@ -28,7 +28,7 @@ def volume_bound(instance: Instance) -> int:
 def lane_bound(requests: tuple[Request, ...], memory: int) -> int:
     """Return a lower bound on Σ completions (rounds) from how many requests fit together.
 
-    Proof: docs/proofs/area.md (P16), steps 3 to 5.
+    Proof: docs/proofs/area.md (P3), steps 3 to 5.
     """
     if not requests:
         return 0
@@ -43,7 +43,7 @@ def lane_bound(requests: tuple[Request, ...], memory: int) -> int:
 def completion_bounds(requests: tuple[Request, ...], memory: int) -> list[int]:
     """Return, for j = 1..n, a round before which the j-th completion cannot come.
 
-    Proof: docs/proofs/area.md (P16), steps 1 and 2.
+    Proof: docs/proofs/area.md (P3), steps 1 and 2.
     """
     first = min((int(request.arrival) for request in requests), default=0)
     volumes = accumulate(sorted(request.volume for request in requests))
