@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,12 +104,8 @@ def clique_lp(instance: Instance, windows: Windows, groups: list[WindowGroup]) -
     return CliqueLP(cost, matrix, sides, upper, x, rounds)
 
 
-#: Returns reduced costs of the columns within so many seconds, or None.
-Solve = Callable[[CliqueLP, float], NDArray[np.float64] | None]
-
-
 def lp_prices(
-    instance: Instance, windows: Windows, groups: list[WindowGroup], seconds: float, solve: Solve
+    instance: Instance, windows: Windows, groups: list[WindowGroup], seconds: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Return λ, shape (T + 1,), and μ, shape (groups, T + 1); None if there are none in time.
 
@@ -118,11 +113,11 @@ def lp_prices(
     evaluation.
     """
     lp = clique_lp(instance, windows, groups)
-    reduced = solve(lp, seconds)
+    reduced = _reduced_costs(lp, seconds)
     return None if reduced is None else lp.prices(reduced)
 
 
-def by_highs(made: CliqueLP, seconds: float) -> NDArray[np.float64] | None:
+def _reduced_costs(made: CliqueLP, seconds: float) -> NDArray[np.float64] | None:
     """Return the reduced costs that HiGHS finds: simplex, or interior point if it is large."""
     solver = "ipm" if made.starts >= INTERIOR_FROM else "choose"
     lp = LP(made.cost, made.matrix, made.sides, made.sides, made.upper)

@@ -10,7 +10,7 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
-from formulations.bounds.clique_lp import by_highs, lp_prices
+from formulations.bounds.clique_lp import lp_prices
 from formulations.lagrangian.certificate_file import price_certificate
 from formulations.lagrangian.starts import StartCosts, certified_costs
 from formulations.search import bidirectional, counts, layers
@@ -118,8 +118,7 @@ def solve(job: Job, report: Report) -> None:
         return
     prices = None
     if chosen.prices:
-        left = PRICES_SHARE * job.left()
-        prices = lp_prices(instance, windows, [], left, by_highs)
+        prices = lp_prices(instance, windows, [], PRICES_SHARE * job.left())
     # The LP's prices suit its windows; over more starts they certify less.
     costs = certified_costs(instance, [], prices, windows.latest)
     report.built(columns=size, rows=0, entries=size)

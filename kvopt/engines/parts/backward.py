@@ -18,7 +18,7 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
-from formulations.bounds.clique_lp import by_highs, lp_prices
+from formulations.bounds.clique_lp import lp_prices
 from formulations.bounds.fluid import likely_horizon
 from formulations.bounds.patterns import PatternPricing, prices_among_equals
 from formulations.lagrangian.budget import Budget
@@ -421,7 +421,7 @@ def _memory_prices(job: Job) -> Iterator[_Turn]:
     windows = start_windows(job.instance, job.upper_bound)
     found = None
     if not too_large(job.formulation.size(job.instance, windows), job.memory_limit):
-        found = lp_prices(job.instance, windows, [], LP_SHARE * job.left(), by_highs)
+        found = lp_prices(job.instance, windows, [], LP_SHARE * job.left())
     table = rounded_prices(job.instance, np.zeros(2) if found is None else found[0])
     left = job.left()
     yield _Turn(table, left, LAST_SHARE * left, job.options["options"].multipliers)

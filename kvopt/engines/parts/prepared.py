@@ -62,6 +62,7 @@ def covered(job: Job, report: Report, prepared: Prepared, tolerance: float) -> P
     model = _built(job, report, size, partial(_sets.build_model, job.instance, windows, rows))
     if model is None:
         return prepared
+    report.note("memory is a row for each set of requests, in rounds: tokens exceed the tolerance")
     ilp.set_starts(model, job.instance, job.warm_start)
     return Prepared(model, windows)
 

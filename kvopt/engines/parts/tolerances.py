@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from formulations.bounds.clique_lp import STARTS_UP_TO, by_highs, lp_prices
+from formulations.bounds.clique_lp import STARTS_UP_TO, lp_prices
 from formulations.lagrangian.certificate_file import price_certificate
 from formulations.lagrangian.starts import certified_costs
 from formulations.valid.groups import window_groups
@@ -95,7 +95,7 @@ class CoveredReport:
             return
         job, groups = self._job, window_groups(self._job.instance)
         seconds = min(PRICES_SHARE * job.left(), PRICES_SECONDS)
-        if found := lp_prices(job.instance, windows, groups, seconds, by_highs):
+        if found := lp_prices(job.instance, windows, groups, seconds):
             costs = certified_costs(job.instance, groups, found, windows.latest)
             certificate = price_certificate(
                 *(costs.bound, costs.denominator, costs.memory),
