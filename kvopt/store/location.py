@@ -67,7 +67,7 @@ def _read_url(text: str) -> URL:
         raise LocationError(f"{_EXPECTED}, found another URL") from None
     if url.password is not None or any(name.lower() in _PASSWORDS for name in url.query):
         where = "the file that PGPASSFILE names"
-        raise LocationError(f"{_EXPECTED}, found a password, which belongs into {where}")
+        raise LocationError(f"{_EXPECTED}, found a password, which belongs in {where}")
     if url.drivername == "sqlite" and url.database and not url.query:
         return read_location(url.database)
     if url.drivername not in _POSTGRESQL or ("@" in text and url.username is None):
