@@ -24,7 +24,7 @@ from kvopt.methods.knowledge import (
     token_keeping_policies,
 )
 from kvopt.methods.witness import is_own
-from kvopt.running.task import Finished
+from kvopt.runs.task import Finished
 from kvopt.waiting import no_request_waits, what_binds
 from schedules.files import parse_schedule
 from schedules.model import any_kept

@@ -24,10 +24,10 @@ from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.method import Kind, Method
 from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
 from kvopt.result import Result
-from kvopt.running.batch_time import batch_time_of, read_wish, refuse_rounds_only
-from kvopt.running.execute import InterruptedRunError, execute
-from kvopt.running.provenance import usable_cores
-from kvopt.running.task import Task
+from kvopt.runs.batch_time import batch_time_of, read_wish, refuse_rounds_only
+from kvopt.runs.execute import InterruptedRunError, execute
+from kvopt.runs.provenance import usable_cores
+from kvopt.runs.task import Task
 from schedules import Schedule, Verdict, check_schedule, make_schedule, read_schedule
 
 if TYPE_CHECKING:

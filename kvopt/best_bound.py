@@ -24,8 +24,8 @@ from kvopt.methods.knowledge import only_bounds, shown_source
 from kvopt.methods.witness import word_counts
 from kvopt.places import DEFAULT_STORE
 from kvopt.registered import registered
-from kvopt.running.record import Record
-from kvopt.running.stated_optimum import evaluated
+from kvopt.runs.record import Record
+from kvopt.runs.stated_optimum import evaluated
 from schedules.evidence import believed, names_proof
 from schedules.gap import gap
 
@@ -129,7 +129,7 @@ def of_run(
     is what the certificate proves.
     """
     value, source = record.lower_bound, record.bound_source
-    # What this run says is proved was evaluated when it ended (``kvopt.running.state``).
+    # What this run says is proved was evaluated when it ended (``kvopt.runs.state``).
     told = (record.status, record.detail, source)
     if not believed(*told, word=word_counts(record.method), proved=names_proof(source) or None):
         value = evaluated(instance, record.batch_time, None, certificate)

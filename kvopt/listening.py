@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from kvopt.running.supervise import Listener, Snapshot
+from kvopt.runs.supervise import Listener, Snapshot
 from kvopt.terminal import CompilingLine, ProgressLines
 
 

@@ -23,9 +23,9 @@ from kvopt.best_bound import (
 )
 from kvopt.methods.knowledge import shown_method
 from kvopt.registered import registered
-from kvopt.running.batch_time import bounds_kept_tokens
-from kvopt.running.record import Record
-from kvopt.running.task import Finished
+from kvopt.runs.batch_time import bounds_kept_tokens
+from kvopt.runs.record import Record
+from kvopt.runs.task import Finished
 from kvopt.terminal import summary
 from kvopt.waiting import no_request_waits, what_binds
 from schedules import Schedule, Status, write_schedule

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import IO
 
 from kvopt.methods.knowledge import shown_source
-from kvopt.running.state import RunState
-from kvopt.running.supervise import Snapshot
+from kvopt.runs.state import RunState
+from kvopt.runs.supervise import Snapshot
 from support.progress import REWRITTEN_EVERY_SECONDS, TOLD_EVERY_SECONDS, StatusLine
 from support.text import wrapped
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from kvopt.running.task import Task
+from kvopt.runs.task import Task
 from kvopt.store.export import read_rows as stored_rows
 from kvopt.suites import Suite
 from kvopt.sweeps.plan import plan

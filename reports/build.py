@@ -88,7 +88,7 @@ def build_report(
     Parameters
     ----------
     frame
-        The columns of ``kvopt.running.record.Record``, as ``Store.rows`` returns them.
+        The columns of ``kvopt.runs.record.Record``, as ``Store.rows`` returns them.
     store
         Where the schedules are that pages picture; without it there are no pictures.
     best_known

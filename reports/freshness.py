@@ -33,7 +33,7 @@ def told(rows: pd.DataFrame, stale: int) -> str:
     Parameters
     ----------
     rows
-        Columns of ``kvopt.running.record.Record``.
+        Columns of ``kvopt.runs.record.Record``.
     stale
         As :func:`stale_rows` counts them.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from kvopt.running.record import columns
+from kvopt.runs.record import columns
 from reports.metrics import ratio_interval
 from schedules.gap import gaps
 

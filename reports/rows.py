@@ -12,7 +12,7 @@ from heuristics.registry import policies
 from kvopt.methods.engines import named_engines
 from kvopt.methods.knowledge import MARK, only_bounds, shown_methods, token_keeping_policies
 from kvopt.methods.witness import is_own
-from kvopt.running.record import PROVED, columns
+from kvopt.runs.record import PROVED, columns
 from kvopt.store.belief import believed_rows
 from schedules.evidence import bounds_hold, keeps_tokens
 
@@ -31,7 +31,7 @@ def prepare(frame: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     frame
-        The columns of ``kvopt.running.record.Record``; those that are missing are taken as empty.
+        The columns of ``kvopt.runs.record.Record``; those that are missing are taken as empty.
 
     Returns
     -------

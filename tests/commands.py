@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
-import kvopt.running.begun
+import kvopt.runs.begun
 from tests.forks import OF_RUNS
 
 
@@ -27,7 +27,7 @@ def run_command(
         contextlib.chdir(cwd or os.getcwd()),
         contextlib.redirect_stdout(output),
         contextlib.redirect_stderr(errors),
-        mock.patch.object(kvopt.running.begun, "subprocess", OF_RUNS),
+        mock.patch.object(kvopt.runs.begun, "subprocess", OF_RUNS),
     ):
         code = command(given, program)
     return subprocess.CompletedProcess(given, code, output.getvalue(), errors.getvalue())

@@ -11,7 +11,7 @@ import pytest
 
 from tests.tiers import unknown_kinds
 
-# As in the processes of runs (``kvopt.running.process``), before any linear algebra is loaded.
+# As in the processes of runs (``kvopt.runs.process``), before any linear algebra is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Tests start thousands of processes; each would compile all sources anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -59,7 +59,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile the kernels once beside the first tests, where several processes would run them.
 
-    Whoever needs them before they are ready waits (``kvopt.running.compiled``).
+    Whoever needs them before they are ready waits (``kvopt.runs.compiled``).
     """
     config = session.config
     if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):

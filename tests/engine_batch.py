@@ -17,8 +17,8 @@ from kvopt.engines.start import run_engine, warm_start_policies
 from kvopt.methods.engines import engine_of, engines
 from kvopt.methods.grammar import read_method
 from kvopt.methods.options import read_formulation
-from kvopt.running.compiled import compile_first
-from kvopt.running.events import (
+from kvopt.runs.compiled import compile_first
+from kvopt.runs.events import (
     BoundProved,
     Event,
     Failure,
@@ -28,7 +28,7 @@ from kvopt.running.events import (
     event_line,
     read_event,
 )
-from kvopt.running.task import Task
+from kvopt.runs.task import Task
 from schedules import Schedule, check_schedule, make_schedule
 from tests.child import Child, open_answers
 

@@ -20,14 +20,14 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 _SERVED = multiprocessing.get_context("forkserver")
-_SERVED.set_forkserver_preload(["kvopt.running.reaper", "kvopt.running.worker", "pytest"])
+_SERVED.set_forkserver_preload(["kvopt.runs.reaper", "kvopt.runs.worker", "pytest"])
 #: An exit code is read once, and where two threads ask at once, the second one is told 255.  Who
 #: starts a process asks for the codes of all others.
 _ASKED = Lock()
 
 
 class Fork:
-    """What ``subprocess.Popen`` is of ``python -P -m kvopt.running.reaper FD MODULE``."""
+    """What ``subprocess.Popen`` is of ``python -P -m kvopt.runs.reaper FD MODULE``."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Fork:
         start_new_session: bool,
         pass_fds: list[int],
     ) -> None:
-        assert command[1:4] == ["-P", "-m", "kvopt.running.reaper"]
+        assert command[1:4] == ["-P", "-m", "kvopt.runs.reaper"]
         assert start_new_session
         handed = _Handed([stdin, stdout, stderr, *pass_fds])
         given = (command[-1], str(cwd or Path.cwd()), env, handed)
@@ -64,7 +64,7 @@ class Fork:
         return code
 
 
-#: What ``kvopt.running.begun`` finds in place of ``subprocess`` where runs are forks.
+#: What ``kvopt.runs.begun`` finds in place of ``subprocess`` where runs are forks.
 OF_RUNS = SimpleNamespace(Popen=Fork, TimeoutExpired=subprocess.TimeoutExpired)
 
 
@@ -81,7 +81,7 @@ def _received(*handed: Any) -> list[int]:
 
 def _keep(module: str, cwd: str, env: dict[str, str], handed: list[int]) -> NoReturn:
     """Be the reaper of a run."""
-    from kvopt.running.reaper import main
+    from kvopt.runs.reaper import main
 
     os.setsid()
     # What it leaves behind is not told of by the tracker of the tests' process.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import time
 
-from kvopt.running.beside import BESIDE
-from kvopt.running.events import Report, event_line
+from kvopt.runs.beside import BESIDE
+from kvopt.runs.events import Report, event_line
 
 
 def main() -> None:

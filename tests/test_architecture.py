@@ -70,7 +70,7 @@ def test_every_station_exists(name: str) -> None:
     assert exists(name)
 
 
-@pytest.mark.parametrize("name", ["no.py", "kvopt.no", "kvopt.running.no", "kvopt.result.no"])
+@pytest.mark.parametrize("name", ["no.py", "kvopt.no", "kvopt.runs.no", "kvopt.result.no"])
 def test_what_does_not_exist_is_told(name: str) -> None:
     """The test above can fail."""
     assert not exists(name)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kvopt.running import provenance
+from kvopt.runs import provenance
 from tests.docs.pages import PAGES
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -31,7 +31,7 @@ from kvopt.best_known import __main__ as best_known
 from kvopt.best_known.entry import ENTRIES
 from kvopt.best_known.files import format_registry, format_schemas, read_certificate_file
 from kvopt.best_known.library import LibraryInstance
-from kvopt.running.task import Finished
+from kvopt.runs.task import Finished
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, export_rows, read_rows
 from kvopt.suites import SuiteError, suites

@@ -16,8 +16,8 @@ from kvopt.best_known.library import WithLadder, library_by_hash
 from kvopt.best_known.merge import decide, is_stale
 from kvopt.methods.grammar import read_method
 from kvopt.methods.witness import engine_witness
-from kvopt.running.execute import execute
-from kvopt.running.task import Task
+from kvopt.runs.execute import execute
+from kvopt.runs.task import Task
 from support.jsonfile import write_text
 
 

@@ -19,7 +19,7 @@ from kvopt.best_known.files import schedule_of
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.witness import made_by, recorded_method, search_witness, word_counts
-from kvopt.running.task import Finished, Task
+from kvopt.runs.task import Finished, Task
 from kvopt.store import Store, StoreError
 from schedules import Schedule, check_schedule, make_schedule
 from schedules.evidence import CONSTRUCTION, VOLUMES, believed, names_proof
@@ -29,7 +29,7 @@ from support.jsonfile import first_fault
 
 @dataclass(frozen=True)
 class StoredRun:
-    """What the registry needs of a stored run; see ``kvopt.running.record.Record``."""
+    """What the registry needs of a stored run; see ``kvopt.runs.record.Record``."""
 
     key: str
     instance: str

@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from threading import Thread
 from typing import TypeVar
 
-from kvopt.running.provenance import usable_cores
+from kvopt.runs.provenance import usable_cores
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -16,12 +16,12 @@ from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import OF_ANSWER, read_method, read_methods
 from kvopt.methods.method import Method
 from kvopt.places import DEFAULT_STORE
-from kvopt.running.batch_time import rounds_only
-from kvopt.running.execute import InterruptedRunError, execute
-from kvopt.running.series import Series
-from kvopt.running.state import RunState
-from kvopt.running.supervise import Snapshot
-from kvopt.running.task import Finished, Task
+from kvopt.runs.batch_time import rounds_only
+from kvopt.runs.execute import InterruptedRunError, execute
+from kvopt.runs.series import Series
+from kvopt.runs.state import RunState
+from kvopt.runs.supervise import Snapshot
+from kvopt.runs.task import Finished, Task
 from support.machine import MachineError
 
 _BOUND = "bound"

@@ -39,9 +39,9 @@ from kvopt.executors import Executor, ExecutorError
 from kvopt.methods.fingerprint import UNREAD
 from kvopt.methods.grammar import MethodError, read_methods, unique_methods
 from kvopt.methods.knowledge import shown_method
-from kvopt.running.batch_time import read_wish, refuse_silent_default
-from kvopt.running.record import FAILED
-from kvopt.running.task import Finished, Task
+from kvopt.runs.batch_time import read_wish, refuse_silent_default
+from kvopt.runs.record import FAILED
+from kvopt.runs.task import Finished, Task
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, check_export, export_rows
 from kvopt.suites import Section, SuiteError

@@ -11,7 +11,7 @@ from instances.deployments import GPUS, MODELS, Deployment, DeploymentError, dep
 from instances.traces.reading import is_trace
 from kvopt.commands import completion
 from kvopt.ranges import read_count
-from kvopt.running.batch_time import InSecondsError, batch_time_of, read_wish, too_late
+from kvopt.runs.batch_time import InSecondsError, batch_time_of, read_wish, too_late
 from schedules.real_time.slo import read_slo
 from support.command import Options, option, together
 from support.usage import UsageError

@@ -11,8 +11,8 @@ from instances.time_unit import ROUNDS
 from kvopt.best_bound import left, percent_left
 from kvopt.methods.knowledge import MARK, knowledge, policy_name, token_keeping_policies
 from kvopt.registered import registered
-from kvopt.running.record import Record
-from kvopt.running.task import Finished
+from kvopt.runs.record import Record
+from kvopt.runs.task import Finished
 from schedules import Schedule
 from schedules.metrics import measure
 from schedules.real_time.serving import goodput

@@ -17,10 +17,10 @@ from kvopt.commands.policies_columns import Against, Line, table_text
 from kvopt.methods.grammar import ANSWER, every_policy, read_prediction
 from kvopt.methods.knowledge import MARK, OF_CLASSES, policy_name
 from kvopt.registered import registered
-from kvopt.running.batch_time import bounds_kept_tokens, rounds_only
-from kvopt.running.series import Series
-from kvopt.running.stated_optimum import dispute
-from kvopt.running.task import Finished, Task
+from kvopt.runs.batch_time import bounds_kept_tokens, rounds_only
+from kvopt.runs.series import Series
+from kvopt.runs.stated_optimum import dispute
+from kvopt.runs.task import Finished, Task
 from kvopt.sweeps.progress import Display
 from schedules.files import parse_schedule
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
@@ -65,7 +65,7 @@ def policies_table(
     its reason instead, and one that may keep tokens is marked.  The last line says how many were
     not run.
 
-    Policies run one after the other in one process (``kvopt.running.series``).  Each may take its
+    Policies run one after the other in one process (``kvopt.runs.series``).  Each may take its
     share of the time that is left when it begins, so that a slow one costs no other its turn.
     Standard error shows how far they are, unless it is to be ``quiet``.
     """

@@ -31,12 +31,12 @@ from kvopt.methods.grammar import MethodError
 from kvopt.methods.method import Method
 from kvopt.methods.witness import is_own
 from kvopt.result import Result
-from kvopt.running.batch_time import refuse_rounds_only, refuse_silent_default, told_limits, whose
-from kvopt.running.execute import execute
-from kvopt.running.limits import deadline_of
-from kvopt.running.provenance import usable_cores
-from kvopt.running.supervise import Snapshot
-from kvopt.running.task import Finished, Task
+from kvopt.runs.batch_time import refuse_rounds_only, refuse_silent_default, told_limits, whose
+from kvopt.runs.execute import execute
+from kvopt.runs.limits import deadline_of
+from kvopt.runs.provenance import usable_cores
+from kvopt.runs.supervise import Snapshot
+from kvopt.runs.task import Finished, Task
 from kvopt.terminal import ProgressLines, summary
 from schedules.real_time.requests import write_requests
 from schedules.real_time.serving import measured_lines

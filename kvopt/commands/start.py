@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 
 from kvopt.commands.watchdog import Watchdog, interrupt_once, under_watch
-from kvopt.running.begun import begin_ahead
-from kvopt.running.linux import occupy_streams
+from kvopt.runs.begun import begin_ahead
+from kvopt.runs.linux import occupy_streams
 
 #: The variable by which a shell asks what may follow on the command line.
 _COMPLETE = "_KVOPT_COMPLETE"

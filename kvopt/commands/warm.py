@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from kvopt.running.compiled import UNITS, compile_first, missing_units
+from kvopt.runs.compiled import UNITS, compile_first, missing_units
 from kvopt.terminal import CompilingLine
 from support.command import Command, Options, option
 from support.compiling import kernel_folder

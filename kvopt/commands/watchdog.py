@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, NoReturn
 
-from kvopt.running.linux import end_with
+from kvopt.runs.linux import end_with
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs

@@ -17,7 +17,7 @@ from instances.traces.reading import read_input
 from kvopt.methods.fingerprint import unread_neighbours
 from kvopt.methods.method import Method
 from kvopt.places import DEFAULT_STORE
-from kvopt.running.batch_time import read_wish, refuse_silent_default, told_limits, whose
+from kvopt.runs.batch_time import read_wish, refuse_silent_default, told_limits, whose
 from kvopt.store import StoreError
 from kvopt.store.location import store_files
 from kvopt.sweeps.inputs import Wishes

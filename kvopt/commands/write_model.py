@@ -11,8 +11,8 @@ from formulations.choice import default_formulation
 from instances import Instance
 from kvopt.methods.method import Method
 from kvopt.methods.options import read_formulation
-from kvopt.running.execute import execute
-from kvopt.running.task import Finished, Task
+from kvopt.runs.execute import execute
+from kvopt.runs.task import Finished, Task
 from support.command import Options
 from support.jsonfile import TEMPORARY
 

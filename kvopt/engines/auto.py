@@ -23,7 +23,7 @@ from kvopt.engines.start import RELAXATION_ORDER, run_engine
 from kvopt.methods.engines import engine_of
 from kvopt.methods.grammar import read_method
 from kvopt.methods.method import Method
-from kvopt.running.events import (
+from kvopt.runs.events import (
     BoundProved,
     Done,
     Ending,
@@ -35,9 +35,9 @@ from kvopt.running.events import (
     Report,
     ScheduleFound,
 )
-from kvopt.running.state import RunState
-from kvopt.running.task import Task
-from kvopt.running.team import Order, StepBack, Stop, Tell, run_team
+from kvopt.runs.state import RunState
+from kvopt.runs.task import Task
+from kvopt.runs.team import Order, StepBack, Stop, Tell, run_team
 from schedules import check_schedule, make_schedule
 
 #: Read by ``kvopt.methods.engines``.
@@ -266,7 +266,7 @@ class _Team:
 
 
 def kernels_of(instance: Instance, formulation: str) -> set[str]:
-    """Return the units that what is set to work at this size runs (``kvopt.running.compiled``)."""
+    """Return the units that what is set to work at this size runs (``kvopt.runs.compiled``)."""
     del formulation
     if counting.ends_at_once(instance):
         return set()

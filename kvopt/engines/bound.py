@@ -16,7 +16,7 @@ from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from kvopt.engines.job import Job
 from kvopt.engines.parts.size import too_large
-from kvopt.running.events import Report
+from kvopt.runs.events import Report
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": "bound", "named": True, "default": True}
@@ -26,7 +26,7 @@ RESERVE_SHARE = 0.05
 
 
 def kernels_of(instance: Instance, formulation: str) -> set[str]:
-    """Return the units of kernels that it runs (``kvopt.running.compiled``)."""
+    """Return the units of kernels that it runs (``kvopt.runs.compiled``)."""
     del instance
     return {"prices", "look-ahead"} if formulation in ("", "bound-dual") else {"prices"}
 

@@ -10,7 +10,7 @@ from ortools.sat.python import cp_model
 
 from kvopt.engines.job import Job
 from kvopt.engines.parts.size import exact_as_floats, too_large
-from kvopt.running.events import Report
+from kvopt.runs.events import Report
 from support.clock import NotBuiltError, built_until
 
 #: Read by ``kvopt.methods.engines``.

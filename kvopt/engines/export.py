@@ -8,7 +8,7 @@ from kvopt.engines.job import Job
 from kvopt.engines.parts.prepared import prepare
 from kvopt.engines.parts.pyomo_options import KNOWN, Known
 from kvopt.engines.parts.tolerances import COVERED
-from kvopt.running.events import Report
+from kvopt.runs.events import Report
 from kvopt.solution_file import name_of_model
 
 #: Read by ``kvopt.methods.engines``.

@@ -18,7 +18,7 @@ from formulations.valid.windows import Windows
 from kvopt.engines.job import Job
 from kvopt.engines.parts.prepared import Prepared, covered, prepare
 from kvopt.engines.parts.tolerances import CoveredReport
-from kvopt.running.events import Report
+from kvopt.runs.events import Report
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": "mip", "named": True, "default": True, "proof": "HiGHS"}

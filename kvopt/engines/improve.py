@@ -7,14 +7,14 @@ import numpy as np
 from heuristics.local_search import Budget, columns_of, improve_starts
 from instances import Instance
 from kvopt.engines.job import Job
-from kvopt.running.events import Report
+from kvopt.runs.events import Report
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": None, "named": True}
 
 
 def kernels_of(instance: Instance, formulation: str) -> set[str]:
-    """Return the units of kernels that it runs (``kvopt.running.compiled``)."""
+    """Return the units of kernels that it runs (``kvopt.runs.compiled``)."""
     del instance, formulation
     return {"annealing"}
 

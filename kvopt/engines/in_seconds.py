@@ -13,8 +13,8 @@ from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
 from instances.batch_time import DEFAULT, BatchTime, parse_batch_time
 from kvopt.engines.start import WARM_START_SHARE, warm_start_policies
-from kvopt.running.events import Report
-from kvopt.running.task import Task
+from kvopt.runs.events import Report
+from kvopt.runs.task import Task
 from schedules.model import better
 
 #: Share of the time kept back for the last evaluation of the prices.
@@ -22,7 +22,7 @@ _RESERVE_SHARE = 0.05
 
 
 def kernels_of(instance: Instance, formulation: str) -> set[str]:
-    """Return the units of kernels that it runs (``kvopt.running.compiled``)."""
+    """Return the units of kernels that it runs (``kvopt.runs.compiled``)."""
     del instance, formulation
     return {"seconds"}
 

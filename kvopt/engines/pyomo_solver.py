@@ -13,7 +13,7 @@ from kvopt.engines.job import Job
 from kvopt.engines.parts.prepared import Prepared, covered, prepare
 from kvopt.engines.parts.pyomo_options import KNOWN, UNKNOWN, Known
 from kvopt.engines.parts.tolerances import CoveredReport
-from kvopt.running.events import Report
+from kvopt.runs.events import Report
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": "mip", "named": False}

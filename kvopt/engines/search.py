@@ -24,7 +24,7 @@ from kvopt.engines.job import Job, tel_of
 from kvopt.engines.parts import backward, counting
 from kvopt.engines.parts.ascent import Ascent
 from kvopt.engines.parts.size import too_large
-from kvopt.running.events import Report
+from kvopt.runs.events import Report
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": "search", "named": True, "default": True, "proof": "search"}
@@ -62,7 +62,7 @@ MEMORY_SHARE = 0.5
 
 
 def kernels_of(instance: Instance, formulation: str) -> set[str]:
-    """Return the units of kernels that it runs (``kvopt.running.compiled``)."""
+    """Return the units of kernels that it runs (``kvopt.runs.compiled``)."""
     del instance
     by_name = {
         "counts": set(),

@@ -12,7 +12,7 @@ from formulations.valid.parts import Part, closed_up, parts_of
 from formulations.valid.volumes import volume_bound
 from instances import Instance
 from kvopt.methods.engines import proofs
-from kvopt.running.events import (
+from kvopt.runs.events import (
     BoundProved,
     Done,
     Ending,
@@ -22,7 +22,7 @@ from kvopt.running.events import (
     Report,
     ScheduleFound,
 )
-from kvopt.running.task import Task
+from kvopt.runs.task import Task
 from schedules import check_schedule, make_schedule
 from schedules.evidence import VOLUMES
 
@@ -158,7 +158,7 @@ class _State:
         """Take a bound, and a certificate that says more than the one before.
 
         An engine's own proof takes the place of what volumes or prices have proved, as it does in
-        ``kvopt.running.state``: one more witness.
+        ``kvopt.runs.state``: one more witness.
         """
         own = proofs().values()
         witness = event.value == self.bound and event.source in own and self.source not in own

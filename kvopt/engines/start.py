@@ -24,13 +24,13 @@ from kvopt.methods.options import (
     format_formulation,
     read_formulation,
 )
-from kvopt.running.beside import BESIDE
-from kvopt.running.events import Event, Relaxation, Report, ScheduleFound
+from kvopt.runs.beside import BESIDE
+from kvopt.runs.events import Event, Relaxation, Report, ScheduleFound
 from schedules import Schedule
 
 if TYPE_CHECKING:
     from kvopt.methods.method import Method
-    from kvopt.running.task import Task
+    from kvopt.runs.task import Task
 
 #: Share of the time limit after which no further policy is tried as a warm start.
 WARM_START_SHARE = 0.2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from kvopt.running.task import Finished, Task
+from kvopt.runs.task import Finished, Task
 
 
 class ExecutorError(Exception):

@@ -19,11 +19,11 @@ from distributed import Client, Future, KilledWorker, LocalCluster, Security
 from kvopt.executors import ExecutorError
 from kvopt.executors.dask_crew import Crew
 from kvopt.executors.dask_worker import UnfitWorkerError, carry_out, present, under_way
-from kvopt.running.execute import InterruptedRunError
-from kvopt.running.row import faulty
-from kvopt.running.state import RunState
-from kvopt.running.supervise import Snapshot
-from kvopt.running.task import Finished, Task
+from kvopt.runs.execute import InterruptedRunError
+from kvopt.runs.row import faulty
+from kvopt.runs.state import RunState
+from kvopt.runs.supervise import Snapshot
+from kvopt.runs.task import Finished, Task
 from support.machine import MachineError
 
 _SECONDS_TO_CONNECT = 15

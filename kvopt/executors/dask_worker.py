@@ -11,8 +11,8 @@ import threading
 from distributed import Status, Worker, get_worker
 
 from kvopt.methods.grammar import MethodError
-from kvopt.running.execute import difference, execute
-from kvopt.running.task import Task
+from kvopt.runs.execute import difference, execute
+from kvopt.runs.task import Task
 
 _running: set[str] = set()
 _lock = threading.Lock()

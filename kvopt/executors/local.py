@@ -8,9 +8,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 from itertools import islice
 
-from kvopt.running.execute import execute
-from kvopt.running.supervise import Snapshot
-from kvopt.running.task import Finished, Task
+from kvopt.runs.execute import execute
+from kvopt.runs.supervise import Snapshot
+from kvopt.runs.task import Finished, Task
 from support.machine import MachineError
 from support.text import counted
 

@@ -110,7 +110,7 @@ def _ask(path: Path) -> bytes:
     with tempfile.TemporaryFile() as answer:
         try:
             process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "kvopt.running.reaper", str(lifeline), _MODULE],
+                [sys.executable, "-P", "-m", "kvopt.runs.reaper", str(lifeline), _MODULE],
                 stdin=subprocess.DEVNULL,
                 stdout=answer,
                 stderr=subprocess.DEVNULL,

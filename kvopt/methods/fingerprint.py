@@ -35,17 +35,17 @@ from kvopt.methods.method import Method
 from kvopt.methods.neighbours import MOST_BYTES, MOST_FILES, TooMuchError, neighbours
 from kvopt.methods.options import read_formulation
 from kvopt.methods.sources import foreign, module_file, package_files, reachable, read_source
-from kvopt.running.batch_time import ENGINES
+from kvopt.runs.batch_time import ENGINES
 
 #: Libraries whose version changes no schedule and no bound.
 _BESIDE = {"psutil", "pydantic", "matplotlib"}
 #: Call, bound and judge every method.  Their own lines count, not what they import for others.
 _AROUND = (
-    "kvopt.running.worker",
-    "kvopt.running.preparing",
-    "kvopt.running.first_answer",
-    "kvopt.running.advice",
-    "kvopt.running.state",
+    "kvopt.runs.worker",
+    "kvopt.runs.preparing",
+    "kvopt.runs.first_answer",
+    "kvopt.runs.advice",
+    "kvopt.runs.state",
     "kvopt.methods.own",
     "kvopt.methods.policy",
     "formulations.valid.loads",
@@ -178,7 +178,7 @@ def reached(method: Method) -> dict[str, Path]:
 
 def _advice() -> list[str]:
     """Return the modules that solve the relaxation that some policies are advised by."""
-    return ["kvopt.running.advice", *_named_in("kvopt.running.advice")]
+    return ["kvopt.runs.advice", *_named_in("kvopt.runs.advice")]
 
 
 def _named_in(module: str) -> list[str]:

@@ -46,8 +46,8 @@ from kvopt.methods.described import Described
 from kvopt.methods.method import Method
 from kvopt.methods.options import LARGEST_KEYWORD, Declared, Keyword, read_values
 from kvopt.methods.policy import PolicyCall
-from kvopt.running.events import Report
-from kvopt.running.task import Task
+from kvopt.runs.events import Report
+from kvopt.runs.task import Task
 from schedules import Schedule
 from support.text import one_line
 

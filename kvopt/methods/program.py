@@ -24,8 +24,8 @@ from typing import BinaryIO
 from instances import Instance
 from instances.files import format_instance
 from kvopt.methods.own import OwnMethodError, Sender
-from kvopt.running.events import Report
-from kvopt.running.task import Task
+from kvopt.runs.events import Report
+from kvopt.runs.task import Task
 from schedules.files import SCHEMA, parse_schedule
 from support.jsonfile import parse_object
 from support.machine import lacking

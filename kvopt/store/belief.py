@@ -22,8 +22,8 @@ from instances import InfeasibleInstanceError, Instance
 from instances.files import parse_instance
 from kvopt.methods.sources import reachable, read_source
 from kvopt.methods.witness import word_counts
-from kvopt.running.record import PROVED
-from kvopt.running.stated_optimum import evaluated
+from kvopt.runs.record import PROVED
+from kvopt.runs.stated_optimum import evaluated
 from schedules import check_schedule
 from schedules.evidence import COMPUTED, VOLUMES, believed, names_proof
 from schedules.files import parse_schedule
@@ -124,7 +124,7 @@ def remembered(
 @cache
 def _verifier() -> str:
     """Return a digest of the sources that evaluate certificates."""
-    files = sorted(reachable(["kvopt.running.stated_optimum"]).items())
+    files = sorted(reachable(["kvopt.runs.stated_optimum"]).items())
     told = [f"{module} {read_source(path).digest}" for module, path in files]
     return hashlib.sha256("\n".join(told).encode()).hexdigest()
 

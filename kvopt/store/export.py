@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kvopt.running.record import PROVED, Column, columns
+from kvopt.runs.record import PROVED, Column, columns
 from kvopt.store.store import LARGEST, Store, checked
 from support.inputs import read_whole
 from support.jsonfile import write_bytes

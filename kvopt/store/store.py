@@ -19,8 +19,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from kvopt.running.record import PROVED, Column, columns
-from kvopt.running.task import Finished
+from kvopt.runs.record import PROVED, Column, columns
+from kvopt.runs.task import Finished
 from kvopt.store.location import StoreError, read_location
 from kvopt.store.readonly import SECONDS_TO_WAIT, open_readonly
 from kvopt.store.tables import INSTANCES, PROOFS, RUNS, prepare
@@ -166,7 +166,7 @@ class Store:
     def rows(self, keys: Collection[str] | None = None) -> pd.DataFrame:
         """Return the runs as a table, one row each, in an order that depends on them alone.
 
-        The columns are those of ``kvopt.running.record``, with their types.  The column ``proved``
+        The columns are those of ``kvopt.runs.record``, with their types.  The column ``proved``
         beside them is what integers prove of each bound (:mod:`kvopt.store.belief`).
         """
         import pandas as pd  # half a second, which a sweep need not wait for

@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Connection
 
-from kvopt.running.record import columns
+from kvopt.runs.record import columns
 from kvopt.store.location import StoreError
 
 METADATA = MetaData()

@@ -18,7 +18,7 @@ from instances.arrivals import repeated_at_rate
 from instances.batch_time import DEFAULT, NANOSECONDS, BatchTime, read_batch_time
 from kvopt.methods.knowledge import shown_method
 from kvopt.methods.method import Method
-from kvopt.running.batch_time import refuse_rounds_only
+from kvopt.runs.batch_time import refuse_rounds_only
 from kvopt.suites import Section, read_source
 from kvopt.sweeps.comparison import carried_out
 from kvopt.sweeps.inputs import Wishes, as_wished

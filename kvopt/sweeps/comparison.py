@@ -21,7 +21,7 @@ from kvopt.executors.local import LocalExecutor
 from kvopt.methods.fingerprint import unread_neighbours
 from kvopt.methods.grammar import read_methods
 from kvopt.methods.knowledge import shown_methods
-from kvopt.running.task import Task
+from kvopt.runs.task import Task
 from kvopt.store import Store
 from kvopt.store.belief import believed_rows
 from kvopt.store.location import store_files

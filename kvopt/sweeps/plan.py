@@ -14,8 +14,8 @@ from instances.traces import TraceReport
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import OF_ANSWER, MethodError, read_methods, refuse_namesakes
 from kvopt.methods.method import Method
-from kvopt.running.batch_time import batch_time_of, rounds_only
-from kvopt.running.task import Task
+from kvopt.runs.batch_time import batch_time_of, rounds_only
+from kvopt.runs.task import Task
 from kvopt.suites import Loaded, Section, Source, load
 from support.text import printable
 

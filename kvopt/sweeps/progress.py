@@ -9,9 +9,9 @@ from collections.abc import Callable, Generator, Iterable
 from typing import IO
 
 from kvopt.methods.knowledge import shown_method
-from kvopt.running.record import Record
-from kvopt.running.supervise import Snapshot
-from kvopt.running.task import Finished, Task
+from kvopt.runs.record import Record
+from kvopt.runs.supervise import Snapshot
+from kvopt.runs.task import Finished, Task
 from support.progress import REWRITTEN_EVERY_SECONDS, TOLD_FROM_SECONDS, StatusLine
 from support.text import WIDTH, printable
 

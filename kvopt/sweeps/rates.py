@@ -20,8 +20,8 @@ from kvopt.best_bound import KnownBound, best_bound, left
 from kvopt.methods.grammar import read_method, unique_methods
 from kvopt.methods.knowledge import knowledge, only_bounds, shown_methods
 from kvopt.methods.method import Method
-from kvopt.running.batch_time import bounds_kept_tokens, refuse_rounds_only
-from kvopt.running.task import Task
+from kvopt.runs.batch_time import bounds_kept_tokens, refuse_rounds_only
+from kvopt.runs.task import Task
 from kvopt.store import Store
 from kvopt.suites import Section, read_source
 from kvopt.sweeps.comparison import carried_out

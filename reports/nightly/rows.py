@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from kvopt.running.record import columns
+from kvopt.runs.record import columns
 from kvopt.suites import Suite
 from support.inputs import read_whole
 

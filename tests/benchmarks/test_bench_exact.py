@@ -13,8 +13,8 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from instances import Instance
 from instances.families.am1 import generate
 from kvopt.methods.grammar import read_method
-from kvopt.running.supervise import supervise
-from kvopt.running.task import Task
+from kvopt.runs.supervise import supervise
+from kvopt.runs.task import Task
 
 STRONG = {"layers": "search", "cpsat-strong": "cpsat", "cpsat": "cpsat", "ilp(groups=yes)": "highs"}
 LIMIT = 120.0

@@ -12,8 +12,8 @@ import pytest
 
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.grammar import read_methods
-from kvopt.running.record import Record
-from kvopt.running.task import Finished
+from kvopt.runs.record import Record
+from kvopt.runs.task import Finished
 from kvopt.store import Store
 from kvopt.suites import Section, file_source
 from kvopt.sweeps.contradictions import alarms, run_summaries

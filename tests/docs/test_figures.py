@@ -34,7 +34,7 @@ from instances.worst_cases import read_rows as worst_case_rows
 from kvopt.best_known import read_registry
 from kvopt.commands.capacity import main as capacity_command
 from kvopt.places import PACKAGES
-from kvopt.running.compiled import UNITS
+from kvopt.runs.compiled import UNITS
 from kvopt.suites import read_suite
 from kvopt.sweeps import capacity as capacity_sweep
 from kvopt.sweeps.plan import plan

@@ -154,7 +154,7 @@ from heuristics.simulator import run_policy
 from formulations.search import bidirectional
 from kvopt.engines import search as engine
 from kvopt.engines.job import Job
-from kvopt.running.events import BoundProved, Report, ScheduleFound
+from kvopt.runs.events import BoundProved, Report, ScheduleFound
 from tests.formulations.relaxed import random_instance
 
 engine.COMPLETION_FROM, engine.LOOK_SECONDS, engine.FEW_LOOKS = -1.0, 0.0, 0.0

@@ -10,8 +10,8 @@ from formulations.registry import formulations
 from instances import Instance, Request, write_instance
 from kvopt.commands.solve import main
 from kvopt.methods.grammar import read_method
-from kvopt.running.execute import execute
-from kvopt.running.task import Task
+from kvopt.runs.execute import execute
+from kvopt.runs.task import Task
 from tests.tiers import a_few
 
 #: Its optimum is 12 (J1 Theorem 4.2's counterexample).

@@ -38,7 +38,7 @@ import json
 from formulations.mip import _sets
 from kvopt.engines import highs
 from kvopt.engines.start import run_engine
-from kvopt.running.events import Report
+from kvopt.runs.events import Report
 from tests.engine_batch import _answer, engine_task, one_at_a_time
 from tests.formulations.test_sets import MIPS, WITHOUT
 from tests.oracles.draws import edge

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import kvopt.commands.solve
-import kvopt.running.begun
+import kvopt.runs.begun
 from instances import Instance, Request, write_instance
 from tests.commands import run_command
 from tests.forks import OF_RUNS
@@ -47,7 +47,7 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Refused:
 @pytest.fixture
 def runs_are_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start the processes of runs as forks of one that has imported what they need."""
-    monkeypatch.setattr(kvopt.running.begun, "subprocess", OF_RUNS)
+    monkeypatch.setattr(kvopt.runs.begun, "subprocess", OF_RUNS)
 
 
 @pytest.fixture

@@ -101,7 +101,7 @@ def runs_of(worker: subprocess.Popen[Any]) -> list[psutil.Process]:
     """Return the processes of the runs that a worker is carrying out, with what they started."""
     with contextlib.suppress(psutil.NoSuchProcess):
         for process in psutil.Process(worker.pid).children():
-            if "kvopt.running.worker" in process.cmdline():
+            if "kvopt.runs.worker" in process.cmdline():
                 return [process, *process.children(recursive=True)]
     return []
 

@@ -21,7 +21,7 @@ from instances import Instance, Request, write_instance
 from kvopt.commands.evaluate import main
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import read_method
-from kvopt.running.task import Finished, Task
+from kvopt.runs.task import Finished, Task
 from kvopt.store import Store
 from tests.commands import run_command
 
@@ -186,4 +186,4 @@ class Evaluate:
 
     def workers(self) -> int:
         """Return how many processes of runs are there now."""
-        return sum("kvopt.running.worker" in line for line in self.living())
+        return sum("kvopt.runs.worker" in line for line in self.living())

@@ -8,8 +8,8 @@ import pytest
 
 from instances import Instance, Request
 from instances.families import mix80_20_lognormal
-from kvopt.running.advice import adviser_of
-from kvopt.running.execute import execute
+from kvopt.runs.advice import adviser_of
+from kvopt.runs.execute import execute
 from tests.kvopt.sweep_tools import in_python, task_of
 
 MIXED = Instance(
@@ -19,7 +19,7 @@ MIXED = Instance(
 #: Run in a process of its own, which loads HiGHS: starts of all columns listed, and generated.
 _TWO_WAYS = """
 import json, math
-from kvopt.running import advice
+from kvopt.runs import advice
 from tests.kvopt.sweep_tools import task_of
 from tests.kvopt.test_advice import MIXED
 

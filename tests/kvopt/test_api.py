@@ -23,14 +23,14 @@ from nbclient import NotebookClient
 import kvopt
 import kvopt.api
 import kvopt.result
-import kvopt.running.certified
+import kvopt.runs.certified
 import kvopt.sweeps.comparison
 from formulations.valid.volumes import volume_bound
 from instances import InfeasibleInstanceError, Instance, InstanceFileError, Request, write_instance
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.grammar import MethodError
 from kvopt.registered import Registered, registered
-from kvopt.running.task import Finished, Task
+from kvopt.runs.task import Finished, Task
 from kvopt.sweeps.inputs import InputError
 from schedules import read_schedule
 from schedules.evidence import COMPUTED, believed
@@ -442,7 +442,7 @@ def test_a_certificate_that_takes_too_long_costs_no_schedule(
 
     So it is where it would settle which of method and file is wrong.
     """
-    monkeypatch.setattr(kvopt.running.certified, "certificate_seconds", lambda *_: 0.3)
+    monkeypatch.setattr(kvopt.runs.certified, "certificate_seconds", lambda *_: 0.3)
     for instance in (FOUR, replace(FOUR, known_optimum=11, known_optimum_reason="typed")):
         result = kvopt.solve(instance, _certifying(tmp_path, SLOW))
         assert (result.tel, result.bound, result.certificate) == (17, volume_bound(FOUR), None)
@@ -461,7 +461,7 @@ def interrupt():
         time.sleep(0.1)
         below = psutil.Process().children(recursive=True)
         told = [each.as_dict(["cmdline"], ad_value=[])["cmdline"] for each in below]
-        if any("kvopt.running.certified_worker" in line for line in told):
+        if any("kvopt.runs.certified_worker" in line for line in told):
             return os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=interrupt, daemon=True).start()
 result = kvopt.solve(four, {_certifying(tmp_path, SLOW)!r}, time_limit=50)

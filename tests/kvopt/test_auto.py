@@ -24,11 +24,11 @@ from kvopt.engines.start import RELAXATION_ORDER, warm_start_policies
 from kvopt.methods.engines import proofs
 from kvopt.methods.grammar import read_method
 from kvopt.methods.witness import engine_witness, search_witness
-from kvopt.running.events import BoundProved, Done, Event, Itself, Report, ScheduleFound, read_event
-from kvopt.running.execute import InterruptedRunError, execute
-from kvopt.running.process import Outcome
-from kvopt.running.supervise import Snapshot
-from kvopt.running.task import Finished, Task
+from kvopt.runs.events import BoundProved, Done, Event, Itself, Report, ScheduleFound, read_event
+from kvopt.runs.execute import InterruptedRunError, execute
+from kvopt.runs.process import Outcome
+from kvopt.runs.supervise import Snapshot
+from kvopt.runs.task import Finished, Task
 from schedules import check_schedule, make_schedule
 from schedules.files import parse_schedule
 from tests.kvopt.best_known.registry import FOUR
@@ -88,7 +88,7 @@ _ALONE = """
 import sys
 from instances.families import am2
 from kvopt.engines import auto
-from kvopt.running.events import Report, event_line
+from kvopt.runs.events import Report, event_line
 from tests.kvopt.test_auto import _job
 
 auto.run_team = None

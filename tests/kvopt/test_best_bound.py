@@ -23,8 +23,8 @@ from kvopt.commands.solve import main as solve
 from kvopt.methods.fingerprint import fingerprint
 from kvopt.methods.grammar import read_method
 from kvopt.places import DEFAULT_STORE
-from kvopt.running.execute import execute
-from kvopt.running.task import Finished, Task
+from kvopt.runs.execute import execute
+from kvopt.runs.task import Finished, Task
 from kvopt.store import Store
 from tests.kvopt.sweep_tools import store_runs, task_of
 

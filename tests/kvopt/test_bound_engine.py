@@ -19,7 +19,7 @@ from formulations.lagrangian.states import PriceTable
 from instances import Instance, Request
 from kvopt.engines import bound
 from kvopt.engines.job import Job
-from kvopt.running.events import BoundProved, Event, Note, Report
+from kvopt.runs.events import BoundProved, Event, Note, Report
 
 #: Price 1 on every state at times 1 to 3.  The later start is at 1, since TEL ≤ 5, so the two pay
 #: 2·2 rounds and 2·2 prices; two states fit at a time: 8 − 3·2 = 2.

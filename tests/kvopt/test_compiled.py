@@ -18,10 +18,10 @@ import kvopt
 from heuristics import admission
 from kvopt.listening import Progress
 from kvopt.places import PACKAGES
-from kvopt.running import compiled
-from kvopt.running.execute import execute
-from kvopt.running.state import RunState
-from kvopt.running.supervise import Snapshot
+from kvopt.runs import compiled
+from kvopt.runs.execute import execute
+from kvopt.runs.state import RunState
+from kvopt.runs.supervise import Snapshot
 from kvopt.terminal import CompilingLine
 from support import compiling as keeping
 from support.checkout import ROOT
@@ -131,8 +131,8 @@ def test_the_sum_of_kernels_is_known_before_the_first_is_compiled(
 
     monkeypatch.setattr(compiled, "_compile", compile_one)
     monkeypatch.setattr(compiled, "usable_cores", lambda: 1)
-    monkeypatch.setitem(compiled.UNITS, "queues", "kvopt.running.telling")
-    monkeypatch.setitem(compiled.UNITS, "annealing", "kvopt.running.telling")
+    monkeypatch.setitem(compiled.UNITS, "queues", "kvopt.runs.telling")
+    monkeypatch.setitem(compiled.UNITS, "annealing", "kvopt.runs.telling")
     told: list[tuple[int, int]] = []
     compiled.compile_first(["annealing", "queues"], lambda *each: told.append(each))
     assert told == [(1, 5), (4, 5), (5, 5), (5, 5)]
@@ -151,7 +151,7 @@ def test_another_numba_keeps_its_kernels_apart(monkeypatch: pytest.MonkeyPatch) 
 def test_equal_sources_share_kernels(tmp_path: Path) -> None:
     """A second checkout compiles nothing; one whose kernels differ compiles its own."""
     kept = tmp_path / "kept"
-    compiling = [sys.executable, "-m", "kvopt.running.compiled", "queues"]
+    compiling = [sys.executable, "-m", "kvopt.runs.compiled", "queues"]
     files = []
     for name in ("one", "two", "other"):
         for package in PACKAGES:

@@ -18,7 +18,7 @@ from instances.files import instance_document
 from kvopt.best_known import __main__ as best_known
 from kvopt.best_known.library import LibraryInstance
 from kvopt.commands.evaluate import main as evaluate
-from kvopt.running.task import Finished
+from kvopt.runs.task import Finished
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, export_rows, read_rows
 from schedules import make_schedule

@@ -19,7 +19,7 @@ from instances import Instance, Request, write_instance
 from kvopt.executors import ExecutorError
 from kvopt.executors.dask import DaskExecutor
 from kvopt.executors.local import LocalExecutor
-from kvopt.running.task import Finished, Task
+from kvopt.runs.task import Finished, Task
 from tests.kvopt.dask_cluster import DaskCluster, dask_cluster, listening, runs_of
 from tests.kvopt.sweep_tools import ROOT, task_of, wait_until
 from tests.tiers import a_few

@@ -7,8 +7,8 @@ import math
 import pytest
 
 from instances import Instance, Request
-from kvopt.running.events import Done, Event, Relaxation, Report, read_event
-from kvopt.running.state import RunState
+from kvopt.runs.events import Done, Event, Relaxation, Report, read_event
+from kvopt.runs.state import RunState
 from tests.kvopt.sweep_tools import in_python
 
 #: HiGHS as it is, but for what it answers after an error.
@@ -22,7 +22,7 @@ from formulations.registry import formulations
 from instances import Instance, Request
 from kvopt.engines import highs
 from kvopt.engines.job import Job
-from kvopt.running.events import Report, event_line
+from kvopt.runs.events import Report, event_line
 
 
 class Refusing(highspy.Highs):
@@ -102,7 +102,7 @@ from formulations.registry import formulations
 from instances import Instance, Request
 from kvopt.engines import cpsat
 from kvopt.engines.job import Job
-from kvopt.running.events import Report, event_line
+from kvopt.runs.events import Report, event_line
 
 
 class Listening(cp_model.CpSolver):

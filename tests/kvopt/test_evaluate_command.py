@@ -19,7 +19,7 @@ from kvopt.commands.evaluate import main
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.fingerprint import fingerprint
 from kvopt.methods.grammar import read_method
-from kvopt.running.record import PROVED
+from kvopt.runs.record import PROVED
 from kvopt.store.export import read_rows
 from kvopt.sweeps.contradictions import RunSummary
 from kvopt.sweeps.failures import Failure

@@ -16,11 +16,11 @@ from heuristics.simulator import run_policy
 from kvopt.engines import in_seconds
 from kvopt.engines.start import warm_start_policies
 from kvopt.methods.grammar import read_method
-from kvopt.running import first_answer, team
-from kvopt.running.compiled import compile_first
-from kvopt.running.events import Event, Report, ScheduleFound
-from kvopt.running.first_answer import FirstAnswer
-from kvopt.running.task import Task
+from kvopt.runs import first_answer, team
+from kvopt.runs.compiled import compile_first
+from kvopt.runs.events import Event, Report, ScheduleFound
+from kvopt.runs.first_answer import FirstAnswer
+from kvopt.runs.task import Task
 from schedules import check_schedule, make_schedule
 from tests.kvopt.conftest import HARD
 from tests.kvopt.sweep_tools import in_python
@@ -105,9 +105,9 @@ def test_a_schedule_as_good_as_the_best_is_not_reported(monkeypatch: pytest.Monk
 _RUN = """
 import sys
 from kvopt.methods.grammar import read_method
-from kvopt.running.events import Report
-from kvopt.running.preparing import prepare
-from kvopt.running.task import Task
+from kvopt.runs.events import Report
+from kvopt.runs.preparing import prepare
+from kvopt.runs.task import Task
 import kvopt
 
 instance = kvopt.read("tiny_two_bursts")

@@ -21,9 +21,9 @@ from kvopt.best_known.files import REGISTRY_FILE
 from kvopt.best_known.library import LibraryInstance
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.methods.witness import is_own, word_counts
-from kvopt.running.record import PROVED
-from kvopt.running.stated_optimum import evaluated
-from kvopt.running.task import Finished
+from kvopt.runs.record import PROVED
+from kvopt.runs.stated_optimum import evaluated
+from kvopt.runs.task import Finished
 from kvopt.store import Store, belief
 from kvopt.store.belief import believed_rows
 from kvopt.store.export import export_rows, read_rows

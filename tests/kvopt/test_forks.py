@@ -32,7 +32,7 @@ def _ended() -> Iterator[Fork]:
     """Start a fork that ends at once, and wait until it has."""
     ours, theirs = os.pipe()
     nothing = os.open(os.devnull, os.O_RDWR)
-    command = [sys.executable, "-P", "-m", "kvopt.running.reaper", str(ours), "this"]
+    command = [sys.executable, "-P", "-m", "kvopt.runs.reaper", str(ours), "this"]
     try:
         fork = Fork(
             command, stdin=nothing, stdout=nothing, stderr=nothing, cwd=None,

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from instances import write_instance
-from kvopt.running.events import read_event
-from kvopt.running.pipe import LinePipe
+from kvopt.runs.events import read_event
+from kvopt.runs.pipe import LinePipe
 from kvopt.store.export import read_rows
 from tests.kvopt.sweep_tools import PAIR, Evaluate, own_method
 

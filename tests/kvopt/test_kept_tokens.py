@@ -14,10 +14,10 @@ from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request, write_instance
 from instances.batch_time import parse_batch_time
 from kvopt.engines.in_seconds import solve_in_seconds
-from kvopt.running.events import Event, Refusal, Report, ScheduleFound
-from kvopt.running.execute import execute
-from kvopt.running.state import RunState
-from kvopt.running.task import Finished
+from kvopt.runs.events import Event, Refusal, Report, ScheduleFound
+from kvopt.runs.execute import execute
+from kvopt.runs.state import RunState
+from kvopt.runs.task import Finished
 from kvopt.store import Store
 from kvopt.sweeps.contradictions import alarms, run_summaries
 from reports.build import find_contradictions

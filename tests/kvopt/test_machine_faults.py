@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-import kvopt.running.process
-import kvopt.running.worker
+import kvopt.runs.process
+import kvopt.runs.worker
 from kvopt.commands.main import main
 from kvopt.commands.watchdog import under_watch
-from kvopt.running.begun import Begun, begun
-from kvopt.running.events import Event, Failure, Report
+from kvopt.runs.begun import Begun, begun
+from kvopt.runs.events import Event, Failure, Report
 from kvopt.store import Store
 from support.machine import LACKS
 
@@ -42,7 +42,7 @@ def test_a_run_without_a_process_is_not_stored_and_repeated(
         return begun(module)
 
     failed: list[str] = []
-    monkeypatch.setattr(kvopt.running.process, "begun", failing_once)
+    monkeypatch.setattr(kvopt.runs.process, "begun", failing_once)
     assert main(asked) == 7
     (line,) = capsys.readouterr().err.splitlines()
     assert "1 run not carried out: " in line
@@ -62,7 +62,7 @@ def test_one_run_without_a_process_is_one_line(
     def failing(_: str) -> Begun:
         raise NO_FILES
 
-    monkeypatch.setattr(kvopt.running.process, "begun", failing)
+    monkeypatch.setattr(kvopt.runs.process, "begun", failing)
     assert main(["solve", "tiny_handover", "--method", "svf", "--quiet"]) == 7
     (line,) = capsys.readouterr().err.splitlines()
     assert line == "kvopt solve: no process could be started: Too many open files"
@@ -71,9 +71,9 @@ def test_one_run_without_a_process_is_one_line(
 def test_what_the_process_of_a_run_lacks_it_says() -> None:
     """Its parent tells it from a failure of the method by how the words begin."""
     told: list[Event] = []
-    with kvopt.running.worker._telling_failures(Report(told.append)):
+    with kvopt.runs.worker._telling_failures(Report(told.append)):
         raise NO_THREADS
-    with kvopt.running.worker._telling_failures(Report(told.append)):
+    with kvopt.runs.worker._telling_failures(Report(told.append)):
         raise FileNotFoundError(errno.ENOENT, "No such file")
     lacks = [each.text.startswith(LACKS) for each in told if isinstance(each, Failure)]
     assert lacks == [True, False]

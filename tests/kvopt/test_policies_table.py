@@ -13,7 +13,7 @@ from kvopt.commands import policies_table as module
 from kvopt.commands.beside import Limits
 from kvopt.commands.policies_table import PoliciesTable, policies_table
 from kvopt.registered import Registered
-from kvopt.running.task import Finished, Task
+from kvopt.runs.task import Finished, Task
 from schedules.real_time.slo import read_slo
 
 pytestmark = pytest.mark.usefixtures("runs_are_copies", "quick_bounds")

@@ -14,16 +14,16 @@ from typing import Any
 import psutil
 import pytest
 
-import kvopt.running.begun
-import kvopt.running.linux
-import kvopt.running.process
-import kvopt.running.reaper
+import kvopt.runs.begun
+import kvopt.runs.linux
+import kvopt.runs.process
+import kvopt.runs.reaper
 from instances import Request
 from kvopt.best_known.entry import Upper
-from kvopt.running.begun import WORKER, begun
-from kvopt.running.events import BoundProved, Done, Event, ScheduleFound
-from kvopt.running.state import RunState
-from kvopt.running.supervise import Supervised, supervise
+from kvopt.runs.begun import WORKER, begun
+from kvopt.runs.events import BoundProved, Done, Event, ScheduleFound
+from kvopt.runs.state import RunState
+from kvopt.runs.supervise import Supervised, supervise
 from schedules import make_schedule
 from tests.kvopt.sweep_tools import PAIR, task_of
 
@@ -46,9 +46,9 @@ def test_one_process_below_its_reaper() -> None:
 
 def test_what_began_ahead_takes_the_first_task() -> None:
     """It is used once; a run that it carries out is one like all others."""
-    kvopt.running.begun.begin_ahead()
-    (ahead,) = kvopt.running.begun._ahead
-    taken = begun("kvopt.running.certified_worker")
+    kvopt.runs.begun.begin_ahead()
+    (ahead,) = kvopt.runs.begun._ahead
+    taken = begun("kvopt.runs.certified_worker")
     assert taken is not ahead
     os.close(taken.lifeline)
     time.sleep(0.2)
@@ -70,14 +70,14 @@ def test_a_long_line_waits_for_nobody(worker: Path) -> None:
 
 @pytest.fixture
 def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder whose ``kvopt/running/worker.py`` stands in for the engine's process."""
-    package = tmp_path / "kvopt" / "running"
+    """A folder whose ``kvopt/runs/worker.py`` stands in for the engine's process."""
+    package = tmp_path / "kvopt" / "runs"
     package.mkdir(parents=True)
     (package.parent / "__init__.py").touch()
     (package / "__init__.py").touch()
-    for beside in (kvopt.running.reaper, kvopt.running.linux):
+    for beside in (kvopt.runs.reaper, kvopt.runs.linux):
         shutil.copy(str(beside.__file__), package)
-    monkeypatch.setattr(kvopt.running.begun, "python_path", lambda: str(tmp_path))
+    monkeypatch.setattr(kvopt.runs.begun, "python_path", lambda: str(tmp_path))
     return package / "worker.py"
 
 
@@ -234,7 +234,7 @@ def test_shared_pages_count_once(worker: Path) -> None:
 @_tells_shares
 def test_what_ends_during_a_look_counts_once(worker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither all that such a process held counts, nor its share a second time in the others'."""
-    share, resident = kvopt.running.process._share, kvopt.running.process._resident
+    share, resident = kvopt.runs.process._share, kvopt.runs.process._resident
     copies: list[psutil.Process] = []
 
     def end(process: psutil.Process) -> None:
@@ -253,7 +253,7 @@ def test_what_ends_during_a_look_counts_once(worker: Path, monkeypatch: pytest.M
         return told
 
     worker.write_text(_SHARED)
-    monkeypatch.setattr(kvopt.running.process, "_share", share_of_the_ending)
+    monkeypatch.setattr(kvopt.runs.process, "_share", share_of_the_ending)
     outcome = _run(memory_limit=0.6).outcome
     assert len(copies) == 5
     assert outcome.ending == "finished"
@@ -273,8 +273,8 @@ def test_looks_rest_where_no_limit_is_at_stake(
         time.sleep(0.02)
         return 5
 
-    watch = kvopt.running.process._Watch(0, limit)
-    monkeypatch.setattr(kvopt.running.process._Watch, "_held", held)
+    watch = kvopt.runs.process._Watch(0, limit)
+    monkeypatch.setattr(kvopt.runs.process._Watch, "_held", held)
     end = time.monotonic() + 0.5
     while time.monotonic() < end:
         assert not watch.exceeds()

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from instances import Instance, Request
-from kvopt.running.events import BoundProved
-from kvopt.running.execute import execute
-from kvopt.running.record import columns
-from kvopt.running.state import RunState
+from kvopt.runs.events import BoundProved
+from kvopt.runs.execute import execute
+from kvopt.runs.record import columns
+from kvopt.runs.state import RunState
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, export_rows, read_rows
 from reports.nightly.rows import COLUMNS
@@ -27,8 +27,8 @@ _ONE_MORE = """
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-import kvopt.running.record as declaration
-from kvopt.running.record import Annotated, Found
+import kvopt.runs.record as declaration
+from kvopt.runs.record import Annotated, Found
 
 @dataclass(frozen=True)
 class Wider(declaration.Record):
@@ -36,7 +36,7 @@ class Wider(declaration.Record):
 
 declaration.Record = Wider
 
-from kvopt.running.task import Finished
+from kvopt.runs.task import Finished
 from kvopt.store import Store
 from kvopt.store.export import export_rows, read_rows
 from reports.nightly.rows import COLUMNS, TIMING

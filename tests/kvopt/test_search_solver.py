@@ -21,8 +21,8 @@ from heuristics.simulator import run_policy
 from instances import Instance, Request
 from kvopt.engines import search
 from kvopt.engines.job import Job
-from kvopt.running.events import BoundProved, Done, Event, Report
-from kvopt.running.state import RunState
+from kvopt.runs.events import BoundProved, Done, Event, Report
+from kvopt.runs.state import RunState
 from schedules import make_schedule
 from tests.engine_batch import one_at_a_time, solve_batch
 from tests.oracles.brute_force import brute_force_optimum

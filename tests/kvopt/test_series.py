@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import kvopt
-import kvopt.running.process
-import kvopt.running.series
+import kvopt.runs.process
+import kvopt.runs.series
 from instances import Instance, Request
-from kvopt.running.begun import WORKER, Begun, begun
-from kvopt.running.series import Series
-from kvopt.running.task import Finished, Task
+from kvopt.runs.begun import WORKER, Begun, begun
+from kvopt.runs.series import Series
+from kvopt.runs.task import Finished, Task
 from tests.kvopt.sweep_tools import task_of
 
 FOUR = Instance("four", 6, tuple(Request(i, i % 2, 1 + i % 3, 1 + (2 * i) % 4) for i in range(4)))
@@ -54,7 +54,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         modules.append(module)
         return begun(module)
 
-    monkeypatch.setattr(kvopt.running.process, "begun", counted)
+    monkeypatch.setattr(kvopt.runs.process, "begun", counted)
     return modules
 
 
@@ -122,14 +122,14 @@ def test_nothing_is_lost_at_an_interrupt(tmp_path: Path, monkeypatch: pytest.Mon
     """What was found before Ctrl-C is there, the one under way says so, the others wait."""
     tasks = _tasks(tmp_path, "svf", "fcfs", _LOOPS, "h-sf", "mc-sf")
     series, found = Series(tasks, time.monotonic() + 60), []
-    over = kvopt.running.series._Worker._over
+    over = kvopt.runs.series._Worker._over
 
-    def interrupted(worker: kvopt.running.series._Worker) -> object:
+    def interrupted(worker: kvopt.runs.series._Worker) -> object:
         if worker._position == 2 and worker._current.ready is not None:
             raise KeyboardInterrupt
         return over(worker)
 
-    monkeypatch.setattr(kvopt.running.series._Worker, "_over", interrupted)
+    monkeypatch.setattr(kvopt.runs.series._Worker, "_over", interrupted)
     found = list(series.run())
     assert [each.record.tel is not None for each in found] == [True, True, False]
     assert found[2].record.ending == "interrupted"

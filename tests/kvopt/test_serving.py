@@ -19,8 +19,8 @@ from kvopt.commands.evaluate import main as evaluate
 from kvopt.commands.rates import main as rates
 from kvopt.commands.solve import main as solve
 from kvopt.methods.grammar import read_method
-from kvopt.running.state import RunState
-from kvopt.running.task import Task
+from kvopt.runs.state import RunState
+from kvopt.runs.task import Task
 from kvopt.store import Store
 from kvopt.store.export import read_rows
 from reports.build import make_report, texts

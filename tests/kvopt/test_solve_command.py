@@ -326,9 +326,9 @@ def _engine_of(process: subprocess.Popen[str]) -> psutil.Process:
         for each in psutil.Process(process.pid).children(recursive=True):
             # The one below its reaper, which has the same command line.
             if (
-                "kvopt.running.worker" in each.cmdline()
+                "kvopt.runs.worker" in each.cmdline()
                 and (above := each.parent()) is not None
-                and "kvopt.running.worker" in above.cmdline()
+                and "kvopt.runs.worker" in above.cmdline()
             ):
                 return each
         time.sleep(0.05)

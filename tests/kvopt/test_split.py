@@ -14,9 +14,9 @@ from instances import Instance, Request
 from kvopt.engines import improve
 from kvopt.engines.split import VOLUMES_OF_PARTS
 from kvopt.engines.start import run_engine
-from kvopt.running.events import Event, Report, ScheduleFound
-from kvopt.running.execute import execute
-from kvopt.running.task import Finished
+from kvopt.runs.events import Event, Report, ScheduleFound
+from kvopt.runs.execute import execute
+from kvopt.runs.task import Finished
 from schedules.evidence import VOLUMES
 from tests.engine_batch import solve_batch
 from tests.kvopt.sweep_tools import task_of

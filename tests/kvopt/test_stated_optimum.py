@@ -11,14 +11,14 @@ import pandas as pd
 import pytest
 
 import kvopt.commands.solve
-import kvopt.running.state
+import kvopt.runs.state
 from formulations.valid.volumes import volume_bound
 from instances import Instance, write_instance
 from kvopt.methods.grammar import read_method
-from kvopt.running.events import BoundProved, ScheduleFound
-from kvopt.running.state import RunState
-from kvopt.running.stated_optimum import dispute
-from kvopt.running.task import Task
+from kvopt.runs.events import BoundProved, ScheduleFound
+from kvopt.runs.state import RunState
+from kvopt.runs.stated_optimum import dispute
+from kvopt.runs.task import Task
 from kvopt.sweeps.contradictions import RunSummary
 from reports.build import find_contradictions
 from reports.references import references
@@ -193,7 +193,7 @@ def test_a_refused_schedule_is_not_written(
         del instance, schedule
         return Verdict("malformed", "for the sake of the test")
 
-    monkeypatch.setattr(kvopt.running.state, "check_schedule", refuse)
+    monkeypatch.setattr(kvopt.runs.state, "check_schedule", refuse)
     path, out = tmp_path / "four.json", tmp_path / "out.json"
     write_instance(FOUR, path)
     assert kvopt.commands.solve.main([str(path), "--policy", "svf", "--out", str(out)]) == 5

@@ -17,7 +17,7 @@ import kvopt
 import reports.build
 from kvopt.best_known import __main__ as best_known
 from kvopt.commands import capacity, evaluate, rates
-from kvopt.running.task import Finished
+from kvopt.runs.task import Finished
 from kvopt.store import Store, StoreError
 from kvopt.store.location import LocationError
 from support.command import Command

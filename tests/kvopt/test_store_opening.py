@@ -17,7 +17,7 @@ import pytest
 import reports.build
 from kvopt.best_known import __main__ as best_known
 from kvopt.commands import evaluate
-from kvopt.running.task import Finished
+from kvopt.runs.task import Finished
 from kvopt.store import Store, StoreError, store
 from kvopt.store.export import read_rows
 from reports.nightly import __main__ as nightly

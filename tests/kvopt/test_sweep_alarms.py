@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from kvopt.running.record import PROVED
-from kvopt.running.task import Finished
+from kvopt.runs.record import PROVED
+from kvopt.runs.task import Finished
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, export_rows, read_rows
 from kvopt.sweeps.contradictions import RunSummary, alarms, run_summaries

@@ -12,11 +12,11 @@ import pytest
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request, write_instance
 from kvopt.executors.local import LocalExecutor
-from kvopt.running.events import BoundProved, ScheduleFound
-from kvopt.running.execute import InterruptedRunError, execute
-from kvopt.running.process import Outcome
-from kvopt.running.state import RunState
-from kvopt.running.task import Finished, Task
+from kvopt.runs.events import BoundProved, ScheduleFound
+from kvopt.runs.execute import InterruptedRunError, execute
+from kvopt.runs.process import Outcome
+from kvopt.runs.state import RunState
+from kvopt.runs.task import Finished, Task
 from schedules.evidence import COMPUTED, alarming, believed
 from tests.kvopt.sweep_tools import PAIR, Evaluate, own_method, task_of, wait_until
 from tests.oracles.brute_force import brute_force_optimum

@@ -11,8 +11,8 @@ import pytest
 import kvopt.sweeps.progress
 from instances import Instance, Request
 from kvopt.executors.local import LocalExecutor
-from kvopt.running.state import RunState
-from kvopt.running.supervise import Snapshot
+from kvopt.runs.state import RunState
+from kvopt.runs.supervise import Snapshot
 from kvopt.sweeps.progress import Display, counts
 from schedules import make_schedule
 from tests.kvopt.sweep_tools import Screen, task_of

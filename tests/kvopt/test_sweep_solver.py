@@ -27,7 +27,7 @@ from instances.families import am1, uniform
 from kvopt.engines import search
 from kvopt.engines.parts import backward as proving
 from kvopt.methods.witness import certificate_witness, engine_witness
-from kvopt.running.events import Done, Event, Note, Report, ScheduleFound
+from kvopt.runs.events import Done, Event, Note, Report, ScheduleFound
 from schedules import check_schedule, make_schedule
 from schedules.evidence import independent_pair
 from tests.engine_batch import one_at_a_time, solve_batch

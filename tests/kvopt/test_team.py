@@ -18,10 +18,10 @@ from instances.families import am1
 from kvopt.engines import auto
 from kvopt.engines.job import Job, tel_of
 from kvopt.methods.grammar import read_method
-from kvopt.running import process
-from kvopt.running.events import BoundProved, Done, Event, Ready, Report, ScheduleFound
-from kvopt.running.task import Task
-from kvopt.running.team import Order, StepBack, Tell, run_team
+from kvopt.runs import process
+from kvopt.runs.events import BoundProved, Done, Event, Ready, Report, ScheduleFound
+from kvopt.runs.task import Task
+from kvopt.runs.team import Order, StepBack, Tell, run_team
 from tests.kvopt.sweep_tools import PAIR, task_of
 from tests.oracles.brute_force import brute_force_optimum
 

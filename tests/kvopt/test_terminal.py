@@ -20,8 +20,8 @@ from instances import Instance, Request
 from instances.named import FOLDER
 from kvopt.best_known.files import read_registry
 from kvopt.best_known.verify import faults
-from kvopt.running.state import RunState
-from kvopt.running.supervise import Snapshot
+from kvopt.runs.state import RunState
+from kvopt.runs.supervise import Snapshot
 from kvopt.terminal import ProgressLines
 from schedules import make_schedule
 from support.progress import showing, telling

@@ -26,7 +26,7 @@ from kvopt.engines.parts.size import exact_as_floats
 from kvopt.engines.parts.tolerances import COVERED, CoveredReport, largest_activity
 from kvopt.engines.start import warm_start_policies
 from kvopt.methods.options import read_formulation
-from kvopt.running.events import (
+from kvopt.runs.events import (
     BoundProved,
     Event,
     Failure,
@@ -34,7 +34,7 @@ from kvopt.running.events import (
     Report,
     ScheduleFound,
 )
-from kvopt.running.execute import execute
+from kvopt.runs.execute import execute
 from schedules import check_schedule, make_schedule
 from tests.engine_batch import solve_batch
 from tests.kvopt.sweep_tools import task_of

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kvopt.running.record import Record
+from kvopt.runs.record import Record
 from kvopt.store.export import export_rows
 from reports.ablation import page
 from tests.reports.synthetic import frame

@@ -11,7 +11,7 @@ import pandas as pd
 
 from instances import Instance
 from kvopt.methods.witness import word_counts
-from kvopt.running.record import Record, columns
+from kvopt.runs.record import Record, columns
 from reports.measured import measured
 from reports.references import references
 from reports.rows import prepare

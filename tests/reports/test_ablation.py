@@ -13,7 +13,7 @@ from formulations.registry import RELAXED, Option, formulations
 from kvopt.commands import evaluate
 from kvopt.methods import options
 from kvopt.methods.options import format_formulation, read_formulation
-from kvopt.running.record import Record
+from kvopt.runs.record import Record
 from kvopt.store.export import read_rows as stored_rows
 from kvopt.suites import SuiteError, load, read_suite
 from kvopt.suites.suite import SWITCHES

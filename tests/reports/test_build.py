@@ -17,7 +17,7 @@ from instances import Instance, Request
 from instances.files import instance_document, read_instance
 from instances.named import find_instance
 from kvopt.commands import evaluate
-from kvopt.running.task import Finished
+from kvopt.runs.task import Finished
 from kvopt.store import Store
 from kvopt.store.export import export_rows
 from reports.build import build_report, main, make_report, texts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from kvopt.running.record import Record
+from kvopt.runs.record import Record
 from reports.compared import MOST_RANKED, Compared, compared
 from reports.first import ranking_text
 from reports.interval import at_most, shares

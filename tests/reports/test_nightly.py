@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from kvopt.running.execute import execute
+from kvopt.runs.execute import execute
 from kvopt.store import Store
 from kvopt.suites import Suite, read_suite
 from kvopt.sweeps.plan import plan

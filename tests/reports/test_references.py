@@ -9,7 +9,7 @@ import pytest
 
 from instances.time_unit import ROUNDS
 from kvopt.methods.witness import engine_witness
-from kvopt.running.record import Record
+from kvopt.runs.record import Record
 from reports.build import find_contradictions
 from reports.pages.instance import _facts
 from reports.references import references

@@ -21,7 +21,7 @@ from kvopt.best_known.library import LibraryInstance
 from kvopt.best_known.merge import ContradictionError, Known, merge
 from kvopt.best_known.rebuild import write_all
 from kvopt.methods.engines import proofs
-from kvopt.running.task import Finished
+from kvopt.runs.task import Finished
 from kvopt.store import Store
 from reports.build import find_contradictions
 from reports.nightly.__main__ import FOLDER, ROWS

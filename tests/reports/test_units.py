@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from instances.batch_time import NANOSECONDS
-from kvopt.running.record import Record
+from kvopt.runs.record import Record
 from reports.build import make_report
 from reports.first import terminal_text
 from reports.parts import Figure

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from heuristics.registry import policies
 from instances import Instance
-from kvopt.running.state import RunState
+from kvopt.runs.state import RunState
 from schedules import Schedule
 from schedules.check import check_schedule
 from schedules.metrics import measure

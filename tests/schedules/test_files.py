@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from instances import Instance, Request
-from kvopt.running.events import ScheduleFound
-from kvopt.running.state import RunState
+from kvopt.runs.events import ScheduleFound
+from kvopt.runs.state import RunState
 from schedules import Schedule, ScheduleFileError, make_schedule, read_schedule, write_schedule
 from schedules.check import check_schedule
 from schedules.files import parse_schedule, schedule_document, schedule_schema

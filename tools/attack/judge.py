@@ -9,8 +9,8 @@ from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import read_certificate
 from formulations.valid.volumes import volume_bound
 from instances import Instance
-from kvopt.running.events import BoundProved, Event, Failure, Relaxation
-from kvopt.running.state import RunState
+from kvopt.runs.events import BoundProved, Event, Failure, Relaxation
+from kvopt.runs.state import RunState
 from schedules import make_schedule
 
 #: Relative error that a stated LP objective may have.

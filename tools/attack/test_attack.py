@@ -16,7 +16,7 @@ from heuristics.registry import policies
 from instances import Instance, Request
 from kvopt.methods.grammar import read_method, with_prediction
 from kvopt.methods.options import read_formulation
-from kvopt.running.events import BoundProved, Event, Failure, Relaxation, ScheduleFound
+from kvopt.runs.events import BoundProved, Event, Failure, Relaxation, ScheduleFound
 from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import brute_force_optimum
 from tools.attack.__main__ import main, report, run
@@ -32,7 +32,7 @@ TWO = Instance("two", 5, (Request(0, 0, 0, 3), Request(1, 0, 0, 3)))
 
 #: An engine's process in which every bound is one too high.
 LIAR = """
-from kvopt.running.events import Report
+from kvopt.runs.events import Report
 from tests import engine_batch
 
 say = Report.bound

@@ -44,7 +44,7 @@ from instances import Instance, Request
 from kvopt.engines.job import Job
 from kvopt.engines.parts.ascent import Ascent
 from kvopt.engines.parts.size import too_large
-from kvopt.running.events import Report
+from kvopt.runs.events import Report
 
 #: Seconds a request that a schedule is looked for, and share of the time, at most.
 SCHEDULE_SECONDS, SCHEDULE_SHARE = 0.05, 0.03

@@ -6,7 +6,7 @@ from formulations.bounds.fluid import likely_horizon
 from formulations.search import counts
 from instances import Instance
 from kvopt.engines.job import Job
-from kvopt.running.events import Report
+from kvopt.runs.events import Report
 
 #: Rounds times sets of started requests up to which it ends in a second, mostly in a tenth; what
 #: else there is has to load compiled kernels, which takes longer.

@@ -15,7 +15,7 @@ from formulations.valid.windows import Windows, start_windows
 from kvopt.engines.job import Job
 from kvopt.engines.parts.size import too_large
 from kvopt.engines.parts.tolerances import COVERED, largest_activity
-from kvopt.running.events import Report
+from kvopt.runs.events import Report
 from support.clock import NotBuiltError, built_until
 
 

@@ -17,7 +17,7 @@ from formulations.valid.groups import window_groups
 from formulations.valid.windows import Windows
 from heuristics.simulator import run_in_order
 from kvopt.engines.job import Job
-from kvopt.running.events import Report
+from kvopt.runs.events import Report
 from schedules import check_schedule, make_schedule
 
 #: Largest share of a token that a tolerance may make of the largest activity of a row.

@@ -22,7 +22,7 @@ from kvopt.best_known.library import LibraryInstance
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.witness import made_by
-from kvopt.running.task import Finished, Task
+from kvopt.runs.task import Finished, Task
 from kvopt.store import Store
 from schedules import make_schedule
 from schedules.files import schedule_document

@@ -27,7 +27,7 @@ NEW = '''\
 """Sends back the warm start, one more time."""
 
 from kvopt.engines.job import Job
-from kvopt.running.events import Report
+from kvopt.runs.events import Report
 
 ENGINE = {declared}
 

@@ -89,7 +89,7 @@ def project(sources: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             ("formulations/valid/volumes.py", set(METHODS)),
             ("kvopt/engines/auto.py", {"auto", "highs"}),
             ("kvopt/engines/in_seconds.py", {"auto", "bound:bound-dual"}),
-            ("kvopt/running/state.py", set(METHODS)),
+            ("kvopt/runs/state.py", set(METHODS)),
             # The machinery, the command line, reports: no result depends on them.
             ("kvopt/commands/solve.py", set()),
             ("kvopt/commands/evaluate.py", set()),

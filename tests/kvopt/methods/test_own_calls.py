@@ -25,8 +25,8 @@ from kvopt.methods.grammar import (
     split_methods,
 )
 from kvopt.methods.knowledge import WORDS, Knowledge, knowledge, knowledge_of, shown_method
-from kvopt.running.execute import execute
-from kvopt.running.task import Task
+from kvopt.runs.execute import execute
+from kvopt.runs.task import Task
 from kvopt.store.export import read_rows
 from kvopt.suites import Section, read_suite
 from kvopt.suites.sources import Source

@@ -1,6 +1,6 @@
 """Reaps the processes of one run: all that it starts ends with it, or with the caller.
 
-``python -m kvopt.running.reaper FD MODULE`` runs a module in a process of its own, beneath one that
+``python -m kvopt.runs.reaper FD MODULE`` runs a module in a process of its own, beneath one that
 waits.  On Linux the waiting process is a subreaper: whatever the module starts stays below it in
 the tree of processes, also what has cut itself loose by forking twice or by a session of its own.
 When the module has ended, or when the caller has gone (the other end of the pipe FD is closed,
@@ -24,7 +24,7 @@ import time
 from collections import defaultdict
 from typing import NoReturn
 
-from kvopt.running.linux import adopt_orphans, end_with
+from kvopt.runs.linux import adopt_orphans, end_with
 from support.machine import LACKS
 
 #: Seconds between two looks for orphans that have ended and wait to be taken note of.
@@ -61,7 +61,7 @@ def main() -> NoReturn:
 
 def _fail(error: OSError) -> NoReturn:
     """Tell the caller in place of the module that there is no process for it."""
-    from kvopt.running.events import Failure, event_line
+    from kvopt.runs.events import Failure, event_line
 
     print(event_line(Failure(seconds=0.0, text=f"{LACKS}{error.strerror}")), end="", flush=True)
     sys.exit(1)

@@ -18,9 +18,9 @@ from instances.batch_time import parse_batch_time
 from kvopt.engines.start import quick_schedule, run_engine, warm_start_policies
 from kvopt.methods.grammar import read_method
 from kvopt.methods.method import Method
-from kvopt.running.compiled import missing_units
-from kvopt.running.events import Event, Report, ScheduleFound
-from kvopt.running.task import Task
+from kvopt.runs.compiled import missing_units
+from kvopt.runs.events import Event, Report, ScheduleFound
+from kvopt.runs.task import Task
 from schedules import make_schedule
 
 #: Requests up to which an interpreted policy takes a second or less.
@@ -72,7 +72,7 @@ class FirstAnswer:
             self._search([each for unit, each in begun.items() if unit != _SEARCH])
 
     def _search(self, others: list[Future[None]]) -> None:
-        from kvopt.running.team import StepBack, run_team  # what no later run needs
+        from kvopt.runs.team import StepBack, run_team  # what no later run needs
 
         task, method = self._task, read_method("improve", planned=True)
         search = Task(task.instance, task.name, method, task.seed, warm_start=self._starts)

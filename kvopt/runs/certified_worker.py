@@ -6,12 +6,12 @@ import json
 import sys
 
 from instances.bulk import instance_of
-from kvopt.running.events import BoundProved, event_line
-from kvopt.running.stated_optimum import evaluated
+from kvopt.runs.events import BoundProved, event_line
+from kvopt.runs.stated_optimum import evaluated
 
 
 def main() -> None:
-    """Evaluate the certificate of the line (``kvopt.running.certified``)."""
+    """Evaluate the certificate of the line (``kvopt.runs.certified``)."""
     told = json.loads(sys.stdin.readline())
     beside = (told["batch_time"], told["upper_bound"], told["certificate"])
     value = evaluated(instance_of(told["instance"]), *beside)

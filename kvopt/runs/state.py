@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from formulations.valid.volumes import volume_bound
 from instances import Instance
 from kvopt.methods.engines import proofs
-from kvopt.running.batch_time import bounds_kept_tokens
-from kvopt.running.events import (
+from kvopt.runs.batch_time import bounds_kept_tokens
+from kvopt.runs.events import (
     BoundProved,
     Chosen,
     Done,
@@ -32,8 +32,8 @@ from kvopt.running.events import (
     Relaxation,
     ScheduleFound,
 )
-from kvopt.running.process import Outcome
-from kvopt.running.stated_optimum import dispute, evaluated
+from kvopt.runs.process import Outcome
+from kvopt.runs.stated_optimum import dispute, evaluated
 from schedules import Schedule, Status, check_schedule, make_schedule
 from schedules.evidence import AT_ONCE, CERTIFICATE, CONTRADICTED, VOLUMES, own_contradiction
 from schedules.gap import gap
@@ -108,7 +108,7 @@ class RunState:
         JSON; its value may be less than ``lower_bound``.  Evaluated by whoever relies on it.
     proved
         What the certificate of a method of one's own was evaluated to (of the TEL's unit), in a
-        process of its own after the run (``kvopt.running.certified``); None where it was not.
+        process of its own after the run (``kvopt.runs.certified``); None where it was not.
     dropped
         Why it was not, in words that follow "its certificate"; else empty.
     certified_after

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from kvopt.methods.sources import reachable, read_source
 from kvopt.places import python_path
-from kvopt.running.provenance import usable_cores
+from kvopt.runs.provenance import usable_cores
 from support.compiling import (
     CLOCK,
     at_each_kernel,
@@ -179,7 +179,7 @@ def _one_at_a_time(mark: Path) -> AbstractContextManager[object]:
 def _compile(unit: str, mark: Path, told: _Told) -> None:
     """Compile a unit in a process of its own, which says how far it is, and write its mark."""
     made = subprocess.Popen(
-        [sys.executable, "-P", "-m", "kvopt.running.compiled", unit],
+        [sys.executable, "-P", "-m", "kvopt.runs.compiled", unit],
         env=os.environ | {"PYTHONPATH": python_path()},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

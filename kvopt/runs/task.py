@@ -13,7 +13,7 @@ from instances.bulk import instance_columns, instance_of
 from kvopt.methods.grammar import method_of_document
 from kvopt.methods.method import Method
 from kvopt.ranges import TIME_LIMIT
-from kvopt.running.record import Record
+from kvopt.runs.record import Record
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from kvopt.places import python_path
 from support.checkout import CHECKOUT, ROOT
 
 #: The module that carries out tasks.
-WORKER = "kvopt.running.worker"
+WORKER = "kvopt.runs.worker"
 
 
 class Begun:
-    """A Python module in a process of its own, below its reaper (``kvopt.running.reaper``).
+    """A Python module in a process of its own, below its reaper (``kvopt.runs.reaper``).
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ def _reaped(module: str, lifeline: int, streams: list[int]) -> subprocess.Popen[
     """Start a module below its reaper, with its standard input, output and error."""
     return subprocess.Popen(
         # -P: nothing of the current folder is taken for one of the project's modules.
-        [sys.executable, "-P", "-m", "kvopt.running.reaper", str(lifeline), module],
+        [sys.executable, "-P", "-m", "kvopt.runs.reaper", str(lifeline), module],
         stdin=streams[0],
         stdout=streams[1],
         stderr=streams[2],

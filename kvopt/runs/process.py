@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Literal
 
 import psutil
 
-from kvopt.running.begun import WORKER, begun
-from kvopt.running.events import Done, Event, Peak, read_event
-from kvopt.running.pipe import LinePipe, Tail
-from kvopt.running.task import Task
+from kvopt.runs.begun import WORKER, begun
+from kvopt.runs.events import Done, Event, Peak, read_event
+from kvopt.runs.pipe import LinePipe, Tail
+from kvopt.runs.task import Task
 
 if TYPE_CHECKING:
     from kvopt.methods.method import Method
@@ -69,7 +69,7 @@ class Process:
     """A Python module in a process of its own; it starts at once and sends events.
 
     It ends with this process, whatever ends that, and all that it starts ends with it
-    (``kvopt.running.reaper``).
+    (``kvopt.runs.reaper``).
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class Process:
         return Process(WORKER, lines, task.memory_limit, len(task.instance), hears=hears)
 
     def tell(self, starts: Sequence[int]) -> None:
-        """Tell it of a better schedule, by its starts (``kvopt.running.beside``)."""
+        """Tell it of a better schedule, by its starts (``kvopt.runs.beside``)."""
         self._begun.hand(json.dumps(list(starts)) + "\n")
 
     def age(self) -> float:

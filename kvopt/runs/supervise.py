@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kvopt.running.events import Compiling, Event, OwnFile, Ready
-from kvopt.running.process import Ending, Outcome, Process
-from kvopt.running.state import RunState
-from kvopt.running.task import Task
+from kvopt.runs.events import Compiling, Event, OwnFile, Ready
+from kvopt.runs.process import Ending, Outcome, Process
+from kvopt.runs.state import RunState
+from kvopt.runs.task import Task
 
 #: How long a process may take from its start to the end of its imports.
 START_SECONDS = 600.0

@@ -7,11 +7,11 @@ import time
 from pathlib import Path
 from traceback import walk_tb
 
-from kvopt.running.certified import certify
-from kvopt.running.limits import kill_at, limit_of
-from kvopt.running.row import faulty, finished
-from kvopt.running.supervise import Listener, Snapshot, supervise
-from kvopt.running.task import Finished, Task
+from kvopt.runs.certified import certify
+from kvopt.runs.limits import kill_at, limit_of
+from kvopt.runs.row import faulty, finished
+from kvopt.runs.supervise import Listener, Snapshot, supervise
+from kvopt.runs.task import Finished, Task
 from support.machine import LACKS, MachineError, lacking
 
 
@@ -27,7 +27,7 @@ def execute(
     What the machine lacks is not: the run counts as not carried out.
 
     The method has ``task.time_limit`` seconds from the end of its imports.  Its process and all
-    that this has started are killed after :func:`kvopt.running.limits.limit_of`, or when together
+    that this has started are killed after :func:`kvopt.runs.limits.limit_of`, or when together
     they hold more memory than the limit.  On Ctrl-C the run is stopped, and its row is what it has
     shown so far.
 

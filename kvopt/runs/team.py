@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from kvopt.methods.method import Method
-from kvopt.running.events import Event
-from kvopt.running.process import Ending, Outcome, Process
-from kvopt.running.task import Task
+from kvopt.runs.events import Event
+from kvopt.runs.process import Ending, Outcome, Process
+from kvopt.runs.task import Task
 
 
 @dataclass(frozen=True)

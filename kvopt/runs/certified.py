@@ -12,13 +12,13 @@ from dataclasses import replace
 from functools import partial
 
 from instances.bulk import instance_columns
-from kvopt.running.events import BoundProved, Event
-from kvopt.running.limits import certificate_seconds
-from kvopt.running.process import Ending, Process
-from kvopt.running.supervise import Listener, Snapshot, Supervised
-from kvopt.running.task import Task
+from kvopt.runs.events import BoundProved, Event
+from kvopt.runs.limits import certificate_seconds
+from kvopt.runs.process import Ending, Process
+from kvopt.runs.supervise import Listener, Snapshot, Supervised
+from kvopt.runs.task import Task
 
-_MODULE = "kvopt.running.certified_worker"
+_MODULE = "kvopt.runs.certified_worker"
 _POLL_SECONDS = 0.1
 #: Why a certificate proves nothing, by how its evaluation has ended.
 _REASONS = {
@@ -32,7 +32,7 @@ def certify(task: Task, run: Supervised, stop: threading.Event, listen: Listener
     """Evaluate what a method of one's own proves; a certificate that takes too long is dropped.
 
     It has what the run has left of its time, and some more
-    (:func:`kvopt.running.limits.certificate_seconds`).  On Ctrl-C the run counts as interrupted.
+    (:func:`kvopt.runs.limits.certificate_seconds`).  On Ctrl-C the run counts as interrupted.
 
     Parameters
     ----------

@@ -23,11 +23,11 @@ from kvopt.methods.method import Method
 from kvopt.methods.own import as_policy_call, load_own, told_by_line
 from kvopt.methods.program import load_program
 from kvopt.methods.sources import is_python
-from kvopt.running.advice import adviser_of, expected_starts, run_policy_call
-from kvopt.running.compiled import UNITS, compile_first, missing_units
-from kvopt.running.events import Report
-from kvopt.running.first_answer import FirstAnswer, report_quick_bounds
-from kvopt.running.task import Task
+from kvopt.runs.advice import adviser_of, expected_starts, run_policy_call
+from kvopt.runs.compiled import UNITS, compile_first, missing_units
+from kvopt.runs.events import Report
+from kvopt.runs.first_answer import FirstAnswer, report_quick_bounds
+from kvopt.runs.task import Task
 from support.compiling import CLOCK
 
 Run = Callable[[Task, Report], None]

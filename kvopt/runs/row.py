@@ -12,11 +12,11 @@ from kvopt.methods.engines import proofs
 from kvopt.methods.knowledge import knowledge_of
 from kvopt.methods.method import Method
 from kvopt.methods.options import format_numbers
-from kvopt.running.provenance import provenance
-from kvopt.running.record import FAILED, Record
-from kvopt.running.state import RunState
-from kvopt.running.supervise import Supervised
-from kvopt.running.task import Finished, Task
+from kvopt.runs.provenance import provenance
+from kvopt.runs.record import FAILED, Record
+from kvopt.runs.state import RunState
+from kvopt.runs.supervise import Supervised
+from kvopt.runs.task import Finished, Task
 from schedules import make_schedule
 from schedules.files import schedule_document
 from schedules.real_time.serving import beyond, serving

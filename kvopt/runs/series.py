@@ -12,13 +12,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from kvopt.running.events import Begun, Compiling, Event, Ready
-from kvopt.running.limits import LEAST_SHARE, share_ends
-from kvopt.running.process import Ending, Outcome, Process
-from kvopt.running.row import faulty, finished
-from kvopt.running.state import RunState
-from kvopt.running.supervise import START_SECONDS, Snapshot, Supervised
-from kvopt.running.task import Finished, Task
+from kvopt.runs.events import Begun, Compiling, Event, Ready
+from kvopt.runs.limits import LEAST_SHARE, share_ends
+from kvopt.runs.process import Ending, Outcome, Process
+from kvopt.runs.row import faulty, finished
+from kvopt.runs.state import RunState
+from kvopt.runs.supervise import START_SECONDS, Snapshot, Supervised
+from kvopt.runs.task import Finished, Task
 from support.machine import lacking
 
 _POLL_SECONDS = 0.1

@@ -6,7 +6,7 @@ A second line holds a list of methods as JSON (``Method.document``).  Where ther
 one after the other: the task is that of the first.  Imports and kernels are paid for once, and so
 is the relaxation that several are advised by.  Before each method it sends ``Begun``, and ``Ready``
 when that is prepared and its clock starts; what a method raises ends that method only.  Lines after
-these tell of schedules (``kvopt.running.beside``).
+these tell of schedules (``kvopt.runs.beside``).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from heuristics.simulator import AdviceError
 from kvopt.methods.grammar import method_of_document
 from kvopt.methods.method import Method
 from kvopt.methods.own import OwnMethodError
-from kvopt.running.beside import BESIDE
-from kvopt.running.events import Event, Relaxation, Report, event_line
-from kvopt.running.limits import LEAST_SHARE, share
-from kvopt.running.preparing import prepare
-from kvopt.running.task import Task
+from kvopt.runs.beside import BESIDE
+from kvopt.runs.events import Event, Relaxation, Report, event_line
+from kvopt.runs.limits import LEAST_SHARE, share
+from kvopt.runs.preparing import prepare
+from kvopt.runs.task import Task
 from support.compiling import CLOCK
 from support.machine import LACKS, lacking
 from support.text import one_line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from kvopt.running.task import Task
+from kvopt.runs.task import Task
 
 #: Seconds that a command with a deadline keeps back for its last checks, and what each request
 #: adds: a schedule of a million is read, checked and made a row in two to three seconds.

@@ -19,8 +19,8 @@ from kvopt.engines.job import Job
 from kvopt.methods.grammar import read_method
 from kvopt.methods.method import Method
 from kvopt.methods.policy import PolicyCall
-from kvopt.running.events import Event, Note, Relaxation, Report
-from kvopt.running.task import Task
+from kvopt.runs.events import Event, Note, Relaxation, Report
+from kvopt.runs.task import Task
 from schedules import Schedule
 
 #: Start columns up to which the relaxation is solved with all of them at once.
