@@ -53,13 +53,6 @@ class Ready(_Event):
     kind: Literal["ready"] = "ready"
 
 
-class Begun(_Event):
-    """The next method of a series begins; what follows is its, up to the next of these."""
-
-    kind: Literal["begun"] = "begun"
-    method: str
-
-
 class Chosen(_Event):
     """The formulation with its options, where the method has left it to the size."""
 
@@ -172,7 +165,6 @@ Event = (
     Compiling
     | OwnFile
     | Ready
-    | Begun
     | Chosen
     | ModelBuilt
     | ScheduleFound
@@ -255,10 +247,6 @@ class Report:
         """Tell that imports and compiling are done, and count from here."""
         self._started = time.monotonic()
         self.sink(Ready())
-
-    def begun(self, method: str) -> None:
-        """Tell that the next method of a series begins."""
-        self.sink(Begun(seconds=self.elapsed(), method=method))
 
     def chosen(self, text: str) -> None:
         """Tell the formulation that the size has decided."""

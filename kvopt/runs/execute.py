@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from traceback import walk_tb
 
-from kvopt.runs.certified import certify
+from kvopt.runs.certify import certify
 from kvopt.runs.limits import kill_at, limit_of
 from kvopt.runs.row import faulty, finished
 from kvopt.runs.supervise import Listener, Snapshot, supervise

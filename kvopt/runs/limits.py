@@ -80,11 +80,6 @@ def share(task: Task, left: float, waiting: int) -> float:
     return max(0.1, left if whole else min(left, part))
 
 
-def share_ends(task: Task, left: float, waiting: int) -> float:
-    """Return the seconds after which a method of a series is killed."""
-    return share(task, left, waiting) + min(_grace(task, DEADLINE_GRACE_SECONDS), ENGINE_SECONDS)
-
-
 def _grace(task: Task, seconds: float) -> float:
     if not task.method.looks_at_the_clock:
         return 0.0

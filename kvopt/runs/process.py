@@ -1,57 +1,45 @@
-"""Processes of their own, with hard limits on wall-clock time and memory."""
+"""Process of a run: a fork that gets lines and sends events, watched and ended from here."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
+import select
 import signal
-import subprocess
-import sys
+import socket
 import time
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import psutil
 
-from kvopt.runs.begun import WORKER, begun
 from kvopt.runs.events import Done, Event, Peak, read_event
-from kvopt.runs.pipe import LinePipe, Tail
-from kvopt.runs.task import Task
-
-if TYPE_CHECKING:
-    from kvopt.methods.method import Method
+from kvopt.runs.fork_server import fork_process
+from kvopt.runs.memory import MemoryWatch
 
 #: How the process ended: by itself, at a limit, by a signal or error, by Ctrl-C, or because the
 #: parent had what it wanted.
 Ending = Literal["finished", "time_limit", "memory_limit", "crashed", "interrupted", "stopped"]
 
-_POLL_SECONDS = 0.1
+#: Seconds between two looks at the limits.
+POLL_SECONDS = 0.1
 #: Niceness of a process that goes behind others.
 _BEHIND = 10
-#: How long a process that has said its last word may take to exit, and one that has closed its pipe
-#: without it, or is being killed.
+#: How long a process that has said its last word may take to exit, and one that has closed its
+#: channel without it, or is being killed.
 _EXIT_SECONDS, _GONE_SECONDS = 10, 1.5
 #: Characters of what a process has printed that are kept, the last ones.
 _OUTPUT_KEPT = 4_000
-#: How long what a process had sent before its end may take to be looked at.
-_DRAIN_SECONDS = 1.0
-#: How often memory is looked at anew where a process has ended during the look.
-_LOOKS = 3
-#: How much longer than a look memory is not looked at after it where no limit is at stake, and the
-#: longest of that in seconds.
-_REST, _LONGEST_REST = 100, 5.0
-#: Bytes of the longest event, and what each request adds: starts, attempts and their certificates.
-_LONGEST_LINE = 64_000_000
-_BYTES_A_REQUEST = 1_000
+#: Bytes that are read and sent at a time.
+_CHUNK_BYTES, _SENT_BYTES = 1 << 16, 1 << 20
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How an engine's process ended, and what it cost.
+    """How a process ended, and what it cost.
 
     ``peak_memory`` is the largest resident memory of the process tree that was seen, in bytes, a
     page that processes share counted once where the system tells;
@@ -66,122 +54,222 @@ class Outcome:
 
 
 class Process:
-    """A Python module in a process of its own; it starts at once and sends events.
+    """A function called in a process of its own; it starts at once.
 
     It ends with this process, whatever ends that, and all that it starts ends with it
-    (``kvopt.runs.reaper``).
+    (``kvopt.runs.fork_server``).
 
     Parameters
     ----------
-    module
-        What is run; it reads lines from standard input and writes events to standard output.
+    call
+        ``module:function``; it is called with an iterator of lines and with the channel's socket,
+        into which it writes events, a line each.
     lines
-        Those lines.  What it prints on standard error is kept, the end of it.
+        Those lines.
     memory_limit
-        Gigabytes of resident memory of the process and all that it starts.
-    requests
-        Requests of the instance, which decide how long an honest event can be.
-    hears
-        Whether :meth:`tell` may be called; otherwise standard input ends after the lines.
+        Gigabytes of resident memory of the process and all that it starts; None for no limit.
+    longest
+        Bytes of the longest honest event; longer ones are dropped.
+    preload
+        A library that it needs, and others after it.
+
+    Attributes
+    ----------
+    strange
+        Number of lines that were no events, or longer than any event can be.
+
+    Raises
+    ------
+    OSError
+        If the machine has no process or no memory left for it.
     """
 
     def __init__(
         self,
-        module: str,
+        call: str,
         lines: str,
-        memory_limit: float | None,
-        requests: int,
-        *,
-        hears: bool = False,
+        memory_limit: float | None = None,
+        longest: int = 1 << 20,
+        preload: str = "",
     ) -> None:
-        self._begun = begun(module)
-        self._process = self._begun.process
-        self._watch = _Watch(self._process.pid, memory_limit)
-        if memory_limit is not None:
-            # What has begun ahead may be done before the next look.
-            self._watch.look()
-        self._begun.hand(lines)
-        if not hears:
-            self._begun.hand_no_more()
-        self._tail = Tail(self._begun.printed, _OUTPUT_KEPT)
-        self._lines = LinePipe(self._begun.events, _LONGEST_LINE + _BYTES_A_REQUEST * requests)
-        self._strange = 0
+        self._started = time.monotonic()
+        ends = fork_process(preload)
+        self._channel, self._control = ends.channel, ends.control
+        #: What takes each chunk that comes, by the descriptor on which it comes, as long as it may.
+        self._sources = {
+            ends.channel.fileno(): self._take_lines,
+            ends.control.fileno(): self._take_status,
+            ends.printed: self._take_output,
+        }
+        self._printed_on = ends.printed
+        self._memory = MemoryWatch(memory_limit)
+        self.strange = 0
+        self._longest, self._begun, self._too_long = longest, bytearray(), False
+        self._lines: deque[bytes] = deque()
         self._last_word = self._at_its_end = False
+        self._status = self._output = b""
+        first = {"call": call, "environment": dict(os.environ)}
+        self._unsent = bytearray(f"{json.dumps(first)}\n{lines}".encode())
 
-    @staticmethod
-    def of(task: Task, methods: Sequence[Method] = (), *, hears: bool = False) -> Process:
-        """Start the process of a task, or of many methods that are run as it says."""
-        assert task.instance is not None
-        lines = task.to_line() + json.dumps([each.document() for each in methods]) + "\n"
-        return Process(WORKER, lines, task.memory_limit, len(task.instance), hears=hears)
+    @property
+    def ended(self) -> bool:
+        """Whether it sends no more."""
+        return self._channel.fileno() not in self._sources
 
-    def tell(self, starts: Sequence[int]) -> None:
-        """Tell it of a better schedule, by its starts (``kvopt.runs.beside``)."""
-        self._begun.hand(json.dumps(list(starts)) + "\n")
+    def send(self, line: str) -> None:
+        """Have a line sent to it; nobody waits for a process that does not read."""
+        self._unsent += f"{line}\n".encode()
 
     def age(self) -> float:
         """Return the seconds since the process was started."""
-        return time.monotonic() - self._begun.started
+        return time.monotonic() - self._started
 
     def exceeds_memory(self) -> bool:
-        """Whether the process tree holds more resident memory than the limit."""
-        return self._watch.exceeds()
+        """Whether the process tree has held more resident memory than the limit."""
+        return self._pid is not None and self._memory.exceeds(self._pid)
 
     def step_back(self) -> None:
         """Let other processes go first where processors are short, as far as the system allows."""
-        with contextlib.suppress(psutil.NoSuchProcess):
-            root = psutil.Process(self._process.pid)
+        with contextlib.suppress(psutil.Error):
+            root = psutil.Process(self._pid)
             for process in (root, *root.children(recursive=True)):
-                with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                with contextlib.suppress(psutil.Error):
                     process.nice(max(_BEHIND, process.nice()))
 
-    def take(self, on_event: Callable[[Event], None], wait: float = _POLL_SECONDS) -> bool:
-        """Hand over the next event if one comes within ``wait`` seconds; False at the end."""
-        line = self._lines.take(wait)
-        if line is None:
-            return False
-        if line:
-            event = read_event(line)
+    def take(self, on_event: Callable[[Event], None]) -> None:
+        """Hand over the events that have come (see :func:`wait_for`)."""
+        while self._lines:
+            event = read_event(self._lines.popleft())
             if event is None:
-                self._strange += 1
+                self.strange += 1
             else:
                 self._last_word = isinstance(event, Done | Peak)
                 self._at_its_end |= isinstance(event, Peak)
                 on_event(event)
-        return True
-
-    @property
-    def strange(self) -> int:
-        """Number of lines that were no events, or longer than any event can be."""
-        return self._strange + self._lines.dropped
 
     def close(self, ending: Ending, on_event: Callable[[Event], None]) -> Outcome:
-        """Kill the process unless it has finished, and hand over the events that are left.
-
-        Of a process that has sent more than can be looked at in ``_DRAIN_SECONDS`` the rest is
-        lost.
-        """
+        """Kill the process unless it has finished, and hand over the events that are left."""
         if ending == "finished":
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(_EXIT_SECONDS if self._last_word else _GONE_SECONDS)
-        self._begun.hand_no_more()
-        # The reaper kills what is left; if it cannot, it is killed with all that is below it.
-        os.close(self._begun.lifeline)
-        drained = time.monotonic() + _DRAIN_SECONDS
-        while time.monotonic() < drained and self.take(on_event, wait=0.01):
-            pass
-        self._lines.close()
-        try:
-            self._process.wait(_GONE_SECONDS)
-        except subprocess.TimeoutExpired:
-            kill_tree(self._process.pid)
-            self._process.wait()
-        detail = ""
+            wait = _EXIT_SECONDS if self._last_word else _GONE_SECONDS
+            self._drain(wait, [self._control.fileno()], on_event)
+        with contextlib.suppress(OSError):
+            self._control.shutdown(socket.SHUT_WR)  # its keeper kills what is left
+        self._drain(_GONE_SECONDS, list(self._sources), on_event)
+        if self._control.fileno() in self._sources and self._pid is not None:
+            kill_tree(self._pid)
+        self._channel.close()
+        self._control.close()
+        os.close(self._printed_on)
+        detail, code = "", self._exit_code
         # After its last word a process has nothing left to do but to end, in whatever way.
-        if ending == "finished" and self._process.returncode != 0 and not self._at_its_end:
-            ending = "crashed"
-            detail = _exit_reason(self._process.returncode)
-        return Outcome(ending, detail, self.age(), self._watch.peak, self._tail.close())
+        if ending == "finished" and code != 0 and not self._at_its_end:
+            ending, detail = "crashed", _exit_reason(code)
+        text = self._output.decode("utf-8", "backslashreplace")
+        safe = "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in text)
+        output = safe.strip("\n")[-_OUTPUT_KEPT:]
+        return Outcome(ending, detail, self.age(), self._memory.peak, output)
+
+    def _drain(self, seconds: float, awaited: list[int], on_event: Callable[[Event], None]) -> None:
+        """Take what comes until the awaited descriptors have come to their end."""
+        end = time.monotonic() + seconds
+        while any(each in self._sources for each in awaited) and time.monotonic() < end:
+            wait_for([self], 0.05)
+            self.take(on_event)
+
+    def awaits(self) -> Iterable[tuple[int, int]]:
+        """Return descriptors, and what is waited for on each (``select.poll``)."""
+        sends = select.POLLOUT if self._unsent else 0
+        for each in self._sources:
+            yield each, select.POLLIN | (sends if each == self._channel.fileno() else 0)
+
+    def attend(self, descriptor: int, found: int) -> None:
+        """Send and read as much as a descriptor takes and holds now."""
+        if found & select.POLLOUT:
+            try:
+                del self._unsent[: self._channel.send(self._unsent[:_SENT_BYTES])]
+            except BlockingIOError:
+                pass
+            except OSError:
+                self._unsent.clear()
+        if found & ~select.POLLOUT:
+            try:
+                chunk = os.read(descriptor, _CHUNK_BYTES)
+            except BlockingIOError:
+                return
+            except OSError:
+                chunk = b""
+            if chunk:
+                self._sources[descriptor](chunk)
+            else:
+                del self._sources[descriptor]
+
+    def _take_lines(self, chunk: bytes) -> None:
+        *ends, rest = chunk.split(b"\n")
+        for end in ends:
+            self._begin(end)
+            if self._too_long:
+                self.strange += 1
+            elif self._begun:
+                self._lines.append(bytes(self._begun))
+            self._begun, self._too_long = bytearray(), False
+        self._begin(rest)
+
+    def _begin(self, piece: bytes) -> None:
+        self._too_long |= len(self._begun) + len(piece) > self._longest
+        if self._too_long:
+            self._begun.clear()
+        else:
+            self._begun += piece
+
+    def _take_status(self, chunk: bytes) -> None:
+        self._status += chunk
+
+    def _take_output(self, chunk: bytes) -> None:
+        # A character takes up to four bytes.
+        self._output = (self._output + chunk)[-4 * _OUTPUT_KEPT :]
+
+    @property
+    def _pid(self) -> int | None:
+        """The process id of its keeper, once it is known."""
+        pid, end, _ = self._status.partition(b"\n")
+        return int(pid) if end else None
+
+    @property
+    def _exit_code(self) -> int | None:
+        _, _, status = self._status.partition(b"\n")
+        return os.waitstatus_to_exitcode(int(status)) if status.endswith(b"\n") else None
+
+
+def wait_for(processes: Iterable[Process], seconds: float) -> None:
+    """Wait until any of some processes sends or takes something, and let it."""
+    poll, owners = select.poll(), {}
+    for process in processes:
+        for descriptor, awaited in process.awaits():
+            poll.register(descriptor, awaited)
+            owners[descriptor] = process
+    for descriptor, found in poll.poll(1000 * seconds):
+        owners[descriptor].attend(descriptor, found)
+
+
+def watch(
+    process: Process, on_event: Callable[[Event], None], over: Callable[[], Ending | None]
+) -> Outcome:
+    """Let a process run until it has ended, ``over`` says how it must end, or Ctrl-C ends it.
+
+    ``over`` is asked ten times a second and whenever something has come.
+    """
+    ending: Ending | None = None
+    try:
+        while not process.ended and ending is None:
+            wait_for([process], POLL_SECONDS)
+            process.take(on_event)
+            ending = over()
+        ending = ending or "finished"
+    except KeyboardInterrupt:
+        pass
+    finally:
+        outcome = process.close(ending or "interrupted", on_event)
+    return outcome
 
 
 def kill_tree(pid: int) -> None:
@@ -193,70 +281,9 @@ def kill_tree(pid: int) -> None:
                 process.kill()
 
 
-class _Watch:
-    """Resident memory of a process tree; virtual memory would count stacks and libraries.
-
-    A page that processes share counts once, in equal shares (proportional set size), where the
-    system tells.  What no process maps any more, as a segment of shared memory, is not seen.
-    """
-
-    def __init__(self, pid: int, gigabytes: float | None) -> None:
-        self.peak = 0
-        self._pid = pid
-        self._limit = math.inf if gigabytes is None else gigabytes * 1e9
-        self._next = -math.inf
-
-    def exceeds(self) -> bool:
-        # Looking goes through all processes of the machine: not once for every event of a burst.
-        if time.monotonic() > self._next:
-            self.look()
-        return self.peak > self._limit
-
-    def look(self) -> None:
-        began = time.monotonic()
-        with contextlib.suppress(psutil.NoSuchProcess):
-            self.peak = max(self.peak, self._held())
-        ended = time.monotonic()
-        free = self._limit == math.inf
-        rest = min(_REST * (ended - began), _LONGEST_REST) if free else 0.0
-        self._next = ended + max(_POLL_SECONDS / 2, rest)
-
-    def _held(self) -> int:
-        """Return the bytes that the tree holds, and no more than the peak if that is sure."""
-        least = sys.maxsize
-        for _ in range(_LOOKS):
-            root = psutil.Process(self._pid)
-            resident = {each: _resident(each) for each in (root, *root.children(recursive=True))}
-            now = sum(resident.values())
-            if now > self.peak:
-                # Shares take a look at every page, and are less: only where they decide something.
-                now = sum(min(rss, _share(process)) for process, rss in resident.items())
-            least = min(least, now)
-            # The share of one that ends meanwhile is counted again in those of the others.
-            gone = any(rss and not _resident(process) for process, rss in resident.items())
-            if least <= self.peak or not gone:
-                break
-        return least
-
-
-def _resident(process: psutil.Process) -> int:
-    with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-        return int(process.memory_info().rss)
-    return 0
-
-
-def _share(process: psutil.Process) -> int:
-    """Return the proportional set size of a process in bytes, where Linux tells, 0 of one gone."""
-    with contextlib.suppress(OSError, ValueError):
-        rollup = Path(f"/proc/{process.pid}/smaps_rollup").read_text(encoding="ascii")
-        for line in rollup.splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) * 1024
-    # Asked again: what has no share to read may have ended since.
-    return _resident(process)
-
-
-def _exit_reason(code: int) -> str:
+def _exit_reason(code: int | None) -> str:
+    if code is None:
+        return "no exit code"
     if code >= 0:
         return f"exit code {code}"
     with contextlib.suppress(ValueError):

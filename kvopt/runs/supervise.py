@@ -7,14 +7,18 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from heuristics.compiled import pays
 from kvopt.runs.events import Compiling, Event, OwnFile, Ready
-from kvopt.runs.process import Ending, Outcome, Process
+from kvopt.runs.process import Ending, Outcome, Process, watch
 from kvopt.runs.state import RunState
 from kvopt.runs.task import Task
 
 #: How long a process may take from its start to the end of its imports.
 START_SECONDS = 600.0
-_POLL_SECONDS = 0.1
+#: What is called in the process of a run.
+WORKER = "kvopt.runs.worker:run"
+#: Bytes of the longest event, and what each request adds: starts, attempts and their certificates.
+_LONGEST_LINE, _BYTES_A_REQUEST = 64_000_000, 1_000
 
 
 @dataclass(frozen=True)
@@ -84,18 +88,34 @@ def supervise(
     OSError
         If the machine has no process or no memory left for it.
     """
-    watch = _Watch(Process.of(task), task, limit, kill_at, stop or threading.Event(), listen)
-    outcome = watch.run()
-    ready = watch.end if watch.ready is None else watch.ready
-    return Supervised(watch.state, outcome, ready, watch.end - ready, watch.spent_compiling())
+    run = _Run(task, limit, kill_at, stop or threading.Event(), listen)
+    outcome = watch(run.process, run.take, run.over)
+    if run.process.strange:
+        run.state.tell(f"{run.process.strange} lines on its channel were no events")
+    run.look()
+    ready = outcome.seconds if run.ready is None else run.ready
+    return Supervised(run.state, outcome, ready, outcome.seconds - ready, run.spent_compiling())
 
 
-class _Watch:
-    """Watches one process; ``ready`` and ``end`` are ages of it in seconds, and so is the like."""
+def process_of(task: Task) -> Process:
+    """Start the process of a task."""
+    assert task.instance is not None
+    longest = _LONGEST_LINE + _BYTES_A_REQUEST * len(task.instance)
+    return Process(WORKER, task.to_line(), task.memory_limit, longest, _preloaded(task))
+
+
+def _preloaded(task: Task) -> str:
+    """Return what this run of a sweep needs, and those after it as well."""
+    assert task.instance is not None
+    compiles = task.method.kind == "engine" and task.method.solves in ("bound", "search")
+    return "numba" if task.code and (compiles or pays(len(task.instance))) else ""
+
+
+class _Run:
+    """A run that is watched; ``ready`` and what compiling took are ages of its process, seconds."""
 
     def __init__(
         self,
-        process: Process,
         task: Task,
         limit: float,
         kill_at: float | None,
@@ -107,43 +127,27 @@ class _Watch:
         own = method.kind == "file"
         self.state = RunState(task.instance, method.text, own=own, batch_time=task.batch_time)
         self.ready: float | None = None
-        self.end = 0.0
         #: When its own file was to be imported, and since when kernels are being compiled.
         self._own_file: float | None = None
         self._compiling: float | None = None
         self._compiled = 0.0
         self._kernels = (0, 0)
-        self._process, self._limit, self._kill_at = process, limit, kill_at
-        self._stop, self._listen = stop, listen
+        self._limit, self._kill_at, self._stop, self._listen = limit, kill_at, stop, listen
+        self.process = process_of(task)
 
-    def run(self) -> Outcome:
-        """Wait for the end of the process, or bring it about."""
-        ending: Ending = "interrupted"
-        try:
-            ending = self._wait()
-        except KeyboardInterrupt:
-            pass
-        finally:
-            self.end = self._process.age()
-            outcome = self._process.close(ending, self._take)
-        if self._process.strange:
-            self.state.tell(f"{self._process.strange} lines on its pipe were no events")
-        self._look()
-        return outcome
-
-    def _wait(self) -> Ending:
-        while self._process.take(self._take, _POLL_SECONDS) and not self.state.done:
-            self._look()
-            if self._stop.is_set():
-                return "interrupted"
-            if self._process.exceeds_memory():
-                return "memory_limit"
-            if self._is_late():
-                return "time_limit"
-        return "finished"
+    def over(self) -> Ending | None:
+        """Tell the listener what is known, and return how the run must end, if it must."""
+        self.look()
+        if self.state.done:
+            return "finished"
+        if self._stop.is_set():
+            return "interrupted"
+        if self.process.exceeds_memory():
+            return "memory_limit"
+        return "time_limit" if self._is_late() else None
 
     def _is_late(self) -> bool:
-        age = self._process.age()
+        age = self.process.age()
         if self.ready is not None:
             late = age - self.ready > self._limit
         else:
@@ -159,14 +163,16 @@ class _Watch:
 
     def spent_compiling(self) -> float:
         """Return the seconds that compiling has taken before the clock of the run started."""
-        goes_on = 0.0 if self._compiling is None else self._process.age() - self._compiling
+        goes_on = 0.0 if self._compiling is None else self.process.age() - self._compiling
         return self._compiled + goes_on
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Tell the listener what is known."""
         compiling = self.spent_compiling() if self.ready is None else 0.0
         self._listen(Snapshot(self.state, compiling, self._kernels))
 
-    def _take(self, event: Event) -> None:
+    def take(self, event: Event) -> None:
+        """Take an event."""
         # Until the file of one's own is imported: a method may send these, too, and must not set
         # its own clock.
         if self.ready is None:
@@ -175,7 +181,7 @@ class _Watch:
 
     def _start(self, event: Event) -> None:
         """Take note of how the start gets on."""
-        now = self._process.age()
+        now = self.process.age()
         if isinstance(event, Compiling) and event.of:
             self._kernels = event.done, event.of
         if isinstance(event, Ready):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,8 @@ from functools import partial
 
 from kvopt.methods.method import Method
 from kvopt.runs.events import Event
-from kvopt.runs.process import Ending, Outcome, Process
+from kvopt.runs.process import POLL_SECONDS, Ending, Outcome, Process, wait_for
+from kvopt.runs.supervise import process_of
 from kvopt.runs.task import Task
 
 
@@ -104,11 +106,11 @@ class _Team:
         while self.waiting:
             order = self.waiting.pop(0)
             if isinstance(order, Task):
-                self.running.append((order, Process.of(order, hears=True)))
+                self.running.append((order, process_of(order)))
                 continue
             if isinstance(order, Tell):
                 for _, process in self.running:
-                    process.tell(order.starts)
+                    process.send(json.dumps(order.starts))
                 continue
             for member in [each for each in self.running if each[0].method == order.method]:
                 if isinstance(order, Stop):
@@ -118,9 +120,11 @@ class _Team:
 
     def listen(self) -> None:
         """Take what each process has to say, and close those that have ended or must."""
+        wait_for([process for _, process in self.running], POLL_SECONDS)
         for member in list(self.running):
             task, process = member
-            if not process.take(partial(self._deliver, task), wait=0.1 / len(self.running)):
+            process.take(partial(self._deliver, task))
+            if process.ended:
                 self.close(member, "finished")
             elif process.exceeds_memory():
                 self.close(member, "memory_limit")

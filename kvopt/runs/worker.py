@@ -1,23 +1,19 @@
-"""The process of a run: reads a task from standard input, sends events while its method works.
+"""Process of a run: reads a task, sends events while its method works.
 
-After ``Ready`` the clock of the run starts; ``Peak`` comes last.
-
-A second line holds a list of methods as JSON (``Method.document``).  Where there are any they run
-one after the other: the task is that of the first.  Imports and kernels are paid for once, and so
-is the relaxation that several are advised by.  Before each method it sends ``Begun``, and ``Ready``
-when that is prepared and its clock starts; what a method raises ends that method only.  Lines after
-these tell of schedules (``kvopt.runs.beside``).
+After ``Ready`` the clock of the run starts; ``Peak`` comes last.  Lines after the task tell of
+schedules (``kvopt.runs.beside``).
 """
 
 from __future__ import annotations
 
-import json
+import importlib
 import os
 import signal
+import socket
 import sys
-import time
+import threading
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -26,12 +22,11 @@ from typing import NoReturn
 from heuristics.policy import NotApplicableError
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import AdviceError
-from kvopt.methods.grammar import method_of_document
-from kvopt.methods.method import Method
+from kvopt.engines.parts.counting import ends_at_once
 from kvopt.methods.own import OwnMethodError
 from kvopt.runs.beside import BESIDE
-from kvopt.runs.events import Event, Relaxation, Report, event_line
-from kvopt.runs.limits import LEAST_SHARE, share
+from kvopt.runs.events import Event, Report, event_line
+from kvopt.runs.fork_server import serve_below
 from kvopt.runs.preparing import prepare
 from kvopt.runs.task import Task
 from support.compiling import CLOCK
@@ -39,82 +34,47 @@ from support.machine import LACKS, lacking
 from support.text import one_line
 
 
-def main() -> None:
-    """Carry out one task, or a series; the process ends at once after the last method."""
-    report = _open_report()
-    with _telling_failures(report):
-        task = Task.from_line(sys.stdin.readline())
+def run(lines: Iterator[str], channel: socket.socket) -> NoReturn:
+    """Carry out the task of the first line; the process ends at once after it."""
+    report = report_on(channel)
+    with telling_failures(report):
+        task = Task.from_line(next(lines))
+        if task.method.kind == "auto" or task.method.joined:
+            _begin_team(task, channel)
+        BESIDE.listen(lines)
         CLOCK.listen = report.compiling
-        if methods := json.loads(sys.stdin.readline()):
-            _run_all(task, [method_of_document(each) for each in methods], report)
-        else:
-            BESIDE.listen(sys.stdin)
-            _run_one(task, report)
-    _leave(report)
+        begin = prepare(task, report)
+        CLOCK.stop()
+        if task.deadline is not None:
+            task = replace(task, deadline=task.deadline + CLOCK.total)
+        report.ready()
+        begin(task, report)
+    leave(report)
 
 
-def _run_one(task: Task, report: Report) -> None:
-    run = prepare(task, report)
-    CLOCK.stop()
-    if task.deadline is not None:
-        task = replace(task, deadline=task.deadline + CLOCK.total)
-    report.ready()
-    run(task, report)
+def _begin_team(task: Task, channel: socket.socket) -> None:
+    """Fork the server of the processes that will work beside this one, if any."""
+    assert task.instance is not None
+    if not ends_at_once(task.instance):
+        importlib.import_module("numba")  # which each of them needs
+        serve_below(channel)
 
 
-def _run_all(task: Task, methods: Sequence[Method], report: Report) -> None:
-    advice = task.expected_starts
-
-    def send(event: Event) -> None:
-        nonlocal advice
-        if isinstance(event, Relaxation) and event.expected_starts:
-            advice = list(event.expected_starts)
-        report.sink(event)
-
-    told = report.through(send)
-    for position, method in enumerate(methods):
-        if position and _is_over(task):
-            return
-        told.begun(method.text)
-        with _telling_failures(told):
-            one = replace(task, method=method, expected_starts=advice)
-            compiled = CLOCK.total
-            CLOCK.go_on()
-            try:
-                run = prepare(one, told)
-            finally:
-                CLOCK.stop()
-            if task.deadline is not None:
-                deadline = task.deadline + CLOCK.total - compiled
-                task = replace(task, deadline=deadline)
-                limit = share(one, deadline - time.monotonic(), len(methods) - position)
-                one = replace(one, deadline=deadline, time_limit=limit)
-            told.ready()
-            run(one, told)
-
-
-def _is_over(task: Task) -> bool:
-    return task.deadline is not None and task.deadline - time.monotonic() < LEAST_SHARE
-
-
-def _open_report() -> Report:
-    """Return what sends events to the parent, and set this process up for running methods."""
-    # Libraries print to file descriptor 1; the event stream must hold nothing but events.
-    events = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
+def report_on(channel: socket.socket) -> Report:
+    """Return what sends events to the parent, and set this process up for running a method."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _be_the_first_to_go()
+    one_at_a_time = threading.Lock()
 
     def send(event: Event) -> None:
-        # Flushed, so that a kill loses none.
-        events.write(event_line(event))
-        events.flush()
+        with one_at_a_time:
+            channel.sendall(event_line(event).encode())
 
     return Report(send)
 
 
 @contextmanager
-def _telling_failures(report: Report) -> Iterator[None]:
+def telling_failures(report: Report) -> Iterator[None]:
     """Send whatever a method raises as its failure, and go on."""
     try:
         yield
@@ -135,7 +95,7 @@ def _telling_failures(report: Report) -> Iterator[None]:
         report.failure(one_line(told), "error")
 
 
-def _leave(report: Report) -> NoReturn:
+def leave(report: Report) -> NoReturn:
     """Say the last word and end the process."""
     report.peak(_peak_memory())
     # Neither threads that a method has left behind nor the interpreter's own end are waited for.
@@ -160,7 +120,3 @@ def _peak_memory() -> int:
     except (OSError, ValueError):
         pass
     return 0
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Has the certificate of a method of one's own evaluated, in a process with limits.
+"""Evaluates the certificate of a custom method, in a process with limits.
 
 An evaluation may take longer than the run has left, and must cost nobody the schedule.
 """
@@ -6,20 +6,19 @@ An evaluation may take longer than the run has left, and must cost nobody the sc
 from __future__ import annotations
 
 import json
+import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 
-from instances.bulk import instance_columns
-from kvopt.runs.events import BoundProved, Event
+from instances.bulk import instance_columns, instance_of
+from kvopt.runs.events import BoundProved, Event, event_line
 from kvopt.runs.limits import certificate_seconds
-from kvopt.runs.process import Ending, Process
+from kvopt.runs.process import Ending, Process, watch
+from kvopt.runs.stated_optimum import evaluated
 from kvopt.runs.supervise import Listener, Snapshot, Supervised
 from kvopt.runs.task import Task
 
-_MODULE = "kvopt.runs.certified_worker"
-_POLL_SECONDS = 0.1
 #: Why a certificate proves nothing, by how its evaluation has ended.
 _REASONS = {
     "time_limit": "was not evaluated within the time limit",
@@ -29,7 +28,7 @@ _REASONS = {
 
 
 def certify(task: Task, run: Supervised, stop: threading.Event, listen: Listener) -> None:
-    """Evaluate what a method of one's own proves; a certificate that takes too long is dropped.
+    """Evaluate the certificate of a custom method; one that takes too long is dropped.
 
     It has what the run has left of its time, and some more
     (:func:`kvopt.runs.limits.certificate_seconds`).  On Ctrl-C the run counts as interrupted.
@@ -46,17 +45,25 @@ def certify(task: Task, run: Supervised, stop: threading.Event, listen: Listener
         return
     limit = certificate_seconds(task, run.seconds, run.outcome.ending == "interrupted")
     proved: list[int] = []
-    ending: Ending = "interrupted"
+
+    def take(event: Event) -> None:
+        if isinstance(event, BoundProved):
+            proved.append(event.value)
+
+    def over() -> Ending | None:
+        listen(Snapshot(state))
+        if stop.is_set():
+            return "interrupted"
+        if process.exceeds_memory():
+            return "memory_limit"
+        return "time_limit" if process.age() > limit else None
+
+    ending: Ending = "crashed"
     try:
-        process = Process(_MODULE, _line(run), task.memory_limit, len(state.instance))
-        try:
-            ending = _wait(process, proved, limit, stop, lambda: listen(Snapshot(state)))
-        finally:
-            ending = process.close(ending, partial(_take, proved)).ending
-    except KeyboardInterrupt:
-        pass
+        process = Process("kvopt.runs.certify:evaluate", _line(run), task.memory_limit)
+        ending = watch(process, take, over).ending
     except OSError:
-        ending = "crashed"
+        pass
     if ending == "interrupted":
         run.outcome = replace(run.outcome, ending="interrupted")
     if proved:
@@ -65,27 +72,12 @@ def certify(task: Task, run: Supervised, stop: threading.Event, listen: Listener
         state.drop_certificate(_REASONS.get(ending, "could not be evaluated"))
 
 
-def _wait(
-    process: Process,
-    proved: list[int],
-    limit: float,
-    stop: threading.Event,
-    look: Callable[[], None],
-) -> Ending:
-    while process.take(partial(_take, proved), _POLL_SECONDS):
-        look()
-        if stop.is_set():
-            return "interrupted"
-        if process.exceeds_memory():
-            return "memory_limit"
-        if process.age() > limit:
-            return "time_limit"
-    return "finished"
-
-
-def _take(proved: list[int], event: Event) -> None:
-    if isinstance(event, BoundProved):
-        proved.append(event.value)
+def evaluate(lines: Iterator[str], channel: socket.socket) -> None:
+    """Evaluate the certificate of a line, and send the bound that it proves."""
+    told = json.loads(next(lines))
+    beside = (told["batch_time"], told["upper_bound"], told["certificate"])
+    value = evaluated(instance_of(told["instance"]), *beside)
+    channel.sendall(event_line(BoundProved(value=value, source="certificate")).encode())
 
 
 def _line(run: Supervised) -> str:

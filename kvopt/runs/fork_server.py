@@ -1,0 +1,320 @@
+"""Fork server: an idle process that has imported what runs need, and forks one process a run.
+
+A command starts one server, and every run is a fork of it: a hundredth of an interpreter's start.
+``multiprocessing`` has such a server, too.  That one imports the user's script again in every
+process, starts a second process that tracks resources, and leaves behind what cuts itself loose.
+
+Above each run waits its keeper, a fork as well.  On Linux the keeper is a subreaper: whatever the
+run starts stays below it, also after a double fork or in a session of its own.  When the run has
+ended, or the caller has gone, the keeper kills all that is below it.
+
+No engine is imported here, and nothing that starts threads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from dataclasses import dataclass
+from typing import NoReturn
+
+from kvopt.places import python_path
+from kvopt.runs.linux import adopt_orphans, end_with
+from support.checkout import CHECKOUT, ROOT
+from support.machine import LACKS
+
+#: What the server imports before the first run.
+_PRELOADED = ("psutil", "kvopt.runs.worker")
+#: Bytes of a request to the server: the name of a library to import first, if any, and blanks.
+_REQUEST_BYTES = 16
+#: Seconds after which processes that cannot be killed (of another user, say) are left behind.
+_KILL_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Ends:
+    """This process's ends of what it shares with a forked one.
+
+    Attributes
+    ----------
+    channel
+        Lines in both directions: what the run is to do, and its events.
+    control
+        From its keeper come the keeper's process id and then the run's wait status, a line each.
+        When this end is closed or shut down, the keeper kills the run.
+    printed
+        The reading end of a pipe, for what the run and all that it starts print.
+    """
+
+    channel: socket.socket
+    control: socket.socket
+    printed: int
+
+
+class _Server:
+    """The connection to the server of this process; threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.link: socket.socket | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the server, unless there is one."""
+        with self._lock:
+            self._connect()
+
+    def fork(self, preload: str) -> Ends:
+        request = preload.ljust(_REQUEST_BYTES).encode()
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+            (channel, one), (control, other) = socket.socketpair(), socket.socketpair()
+            printed, written = os.pipe()
+            for each in (channel, control):
+                ours.enter_context(each)
+                each.setblocking(False)
+            ours.callback(os.close, printed)
+            theirs.enter_context(one)
+            theirs.enter_context(other)
+            theirs.callback(os.close, written)
+            given = [one.fileno(), other.fileno(), written]
+            with self._lock:
+                try:
+                    socket.send_fds(self._connect(), [request], given)
+                except ConnectionError:  # it was killed
+                    self.link = None
+                    socket.send_fds(self._connect(), [request], given)
+            ours.pop_all()
+        os.set_blocking(printed, False)
+        return Ends(channel, control, printed)
+
+    def _connect(self) -> socket.socket:
+        if self.link is None:
+            ours, theirs = socket.socketpair()
+            with theirs:
+                self._process = _start(theirs.fileno())
+            self.link = ours
+        return self.link
+
+
+_server = _Server()
+
+
+def start_server() -> None:
+    """Start the server ahead of the first run: both this process and it import meanwhile."""
+    with contextlib.suppress(OSError, RuntimeError):  # the first run tells what is wrong
+        _server.start()
+
+
+def fork_process(preload: str = "") -> Ends:
+    """Fork a process from the server; it waits for a line that says what to call.
+
+    Parameters
+    ----------
+    preload
+        A library that this run and the next ones need; the server imports it before it forks.
+
+    Raises
+    ------
+    OSError
+        If the machine has no process, file or memory left.
+    """
+    return _server.fork(preload)
+
+
+def serve_below(channel: socket.socket) -> None:
+    """Fork a server for the team of this run: what it forks stays below the run's keeper.
+
+    To be called before there are threads.
+
+    Parameters
+    ----------
+    channel
+        The run's own, which nobody else shall hold open.
+    """
+    ours, theirs = socket.socketpair()
+    if os.fork() == 0:
+        ours.close()
+        os.close(channel.fileno())
+        _serve(theirs)
+    theirs.close()
+    _server.link = ours
+
+
+def _start(descriptor: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        # -P: nothing of the current folder is taken for one of the project's modules.
+        [sys.executable, "-P", "-m", "kvopt.runs.fork_server", str(descriptor)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        cwd=ROOT if CHECKOUT else None,
+        # Matrices are small; with more threads patterns are priced ten times slower.
+        env={"OPENBLAS_NUM_THREADS": "1"}
+        | os.environ
+        # Pyomo cannot be imported without docstrings.
+        | {"PYTHONPATH": python_path(), "PYTHONUNBUFFERED": "1", "PYTHONOPTIMIZE": ""},
+        start_new_session=True,
+        pass_fds=[descriptor],
+    )
+
+
+def _main() -> NoReturn:
+    link = socket.socket(fileno=int(sys.argv[1]))
+    for name in _PRELOADED:
+        importlib.import_module(name)
+    _serve(link)
+
+
+def _serve(link: socket.socket) -> NoReturn:
+    """Fork a process for every request, until the caller has gone."""
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+        signal.signal(each, signal.SIG_IGN)  # ignored children leave no zombies
+    # Garbage collection would write to pages that forks share.
+    gc.collect()
+    gc.freeze()
+    while True:
+        request, descriptors, *_ = socket.recv_fds(link, _REQUEST_BYTES, 3)
+        if not request:
+            os._exit(0)
+        if name := request.decode().strip():
+            importlib.import_module(name)
+        try:
+            if len(descriptors) == 3 and os.fork() == 0:
+                os.close(link.fileno())
+                _fork_run(*descriptors)
+        except OSError as error:
+            _fail(descriptors[0], error)
+        for each in descriptors:
+            os.close(each)
+
+
+def _fork_run(channel: int, control: int, printed: int) -> NoReturn:
+    """Be the keeper, and below it the run; neither ever returns to the server."""
+    try:
+        _keep(socket.socket(fileno=channel), socket.socket(fileno=control), printed)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(1)
+
+
+def _fail(channel: int, error: OSError) -> None:
+    """Tell the caller in the run's place that there is no process for it."""
+    failure = {"kind": "error", "text": f"{LACKS}{error.strerror}"}
+    with contextlib.suppress(OSError):
+        os.write(channel, f"{json.dumps(failure)}\n".encode())
+
+
+def _keep(channel: socket.socket, control: socket.socket, printed: int) -> NoReturn:
+    """Fork the run, wait for its end, and kill what it leaves behind."""
+    os.setsid()
+    adopt_orphans()
+    wake, woken = socket.socketpair()
+    woken.setblocking(False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(woken.fileno(), warn_on_full_buffer=False)
+    keeper = os.getpid()
+    try:
+        child = os.fork()
+    except OSError as error:
+        _fail(channel.fileno(), error)
+        os._exit(1)
+    if child == 0:
+        signal.set_wakeup_fd(-1)
+        for each in (control, wake, woken):
+            each.close()
+        _run(channel, printed, keeper)
+    # Channel and print-out of the run must end when the run does.
+    channel.close()
+    os.close(printed)
+    with contextlib.suppress(OSError):  # the caller may have gone
+        control.sendall(f"{keeper}\n".encode())
+    status = _wait(child, control, wake)
+    _kill_descendants()
+    if status is not None:
+        with contextlib.suppress(OSError):
+            control.sendall(f"{status}\n".encode())
+    os._exit(0)
+
+
+def _wait(child: int, control: socket.socket, wake: socket.socket) -> int | None:
+    """Return the wait status of the child, once it has ended or the caller has it killed."""
+    poll = select.poll()
+    for each in (control, wake):
+        poll.register(each, select.POLLIN)
+    while True:
+        statuses = _reap()
+        if child in statuses:
+            return statuses[child]
+        for descriptor, _ in poll.poll():
+            if descriptor == control.fileno():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGKILL)
+                return os.waitpid(child, 0)[1]
+            wake.recv(4096)
+
+
+def _reap() -> dict[int, int]:
+    """Take note of every child that has ended; return the wait statuses by process id."""
+    ended: dict[int, int] = {}
+    with contextlib.suppress(ChildProcessError):
+        while (found := os.waitpid(-1, os.WNOHANG))[0]:
+            ended[found[0]] = found[1]
+    return ended
+
+
+def _kill_descendants() -> None:
+    """Kill every process below this one, again and again until none is left."""
+    deadline = time.monotonic() + _KILL_SECONDS
+    while _has_children() and time.monotonic() < deadline:
+        import psutil  # the server has it already
+
+        for each in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                each.kill()
+        time.sleep(0.005)
+
+
+def _has_children() -> bool:
+    """Whether any is left; of a subreaper orphans become children."""
+    _reap()
+    try:
+        return os.waitpid(-1, os.WNOHANG) is not None
+    except ChildProcessError:
+        return False
+
+
+def _run(channel: socket.socket, printed: int, keeper: int) -> NoReturn:
+    """Call what the first line of the channel names, with the lines after it."""
+    end_with(keeper)
+    for each in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+        signal.signal(each, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for number, end in enumerate((nothing, printed, printed)):
+        os.dup2(end, number)
+    os.close(printed)
+    os.close(nothing)
+    lines = channel.makefile("r", encoding="utf-8", newline="\n")
+    named = json.loads(next(lines))
+    os.environ.clear()
+    os.environ.update(named["environment"])
+    if "numpy.random" in sys.modules:
+        sys.modules["numpy.random"].seed()  # or all forks would draw the same numbers
+    module, _, function = named["call"].partition(":")
+    getattr(importlib.import_module(module), function)(lines, channel)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    _main()

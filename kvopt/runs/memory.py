@@ -1,0 +1,83 @@
+"""Resident memory of a run's processes; virtual memory would count stacks and libraries."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+import time
+from pathlib import Path
+
+import psutil
+
+#: Seconds between two looks where there is a limit.
+_LOOK_SECONDS = 0.05
+#: Looks that are repeated where a process has ended meanwhile.
+_LOOKS = 3
+#: Rest after a look without a limit, as a multiple of its length, and the longest in seconds.
+_REST, _LONGEST_REST = 100, 5.0
+
+
+class MemoryWatch:
+    """The most memory that a process and all below it held at a time, in bytes.
+
+    A page that processes share counts once, in equal shares (proportional set size), where the
+    system tells.  A segment of shared memory that no process maps any more is not seen.
+
+    Parameters
+    ----------
+    gigabytes
+        The limit; None for none.
+    """
+
+    def __init__(self, gigabytes: float | None) -> None:
+        self.peak = 0
+        self._limit = math.inf if gigabytes is None else gigabytes * 1e9
+        self._next = -math.inf
+
+    def exceeds(self, pid: int) -> bool:
+        """Whether a process tree has held more than the limit; looks only from time to time."""
+        # A look goes through all processes of the machine: not once for every event of a burst.
+        if time.monotonic() > self._next:
+            began = time.monotonic()
+            with contextlib.suppress(psutil.NoSuchProcess):
+                self.peak = max(self.peak, self._held(pid))
+            ended = time.monotonic()
+            free = self._limit == math.inf
+            rest = min(_REST * (ended - began), _LONGEST_REST) if free else 0.0
+            self._next = ended + max(_LOOK_SECONDS, rest)
+        return self.peak > self._limit
+
+    def _held(self, pid: int) -> int:
+        """Return the bytes that the tree holds, and no more than the peak if that is sure."""
+        least = sys.maxsize
+        for _ in range(_LOOKS):
+            root = psutil.Process(pid)
+            resident = {each: _resident(each) for each in (root, *root.children(recursive=True))}
+            now = sum(resident.values())
+            if now > self.peak:
+                # Shares take a look at every page, and are less: only where they decide something.
+                now = sum(min(rss, _share(process)) for process, rss in resident.items())
+            least = min(least, now)
+            # The share of one that ends meanwhile is counted again in those of the others.
+            gone = any(rss and not _resident(process) for process, rss in resident.items())
+            if least <= self.peak or not gone:
+                break
+        return least
+
+
+def _resident(process: psutil.Process) -> int:
+    with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+        return int(process.memory_info().rss)
+    return 0
+
+
+def _share(process: psutil.Process) -> int:
+    """Return the proportional set size of a process in bytes, where Linux tells, 0 of one gone."""
+    with contextlib.suppress(OSError, ValueError):
+        rollup = Path(f"/proc/{process.pid}/smaps_rollup").read_text(encoding="ascii")
+        for line in rollup.splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    # Asked again: a process without a share to read may have ended since.
+    return _resident(process)
