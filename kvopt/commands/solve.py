@@ -21,11 +21,9 @@ from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from instances.batch_time import BatchTime
 from instances.traces.arguments import trace_options
 from instances.traces.measured import Measured
-from instances.traces.reading import read_input
 from kvopt.best_bound import KnownBound
 from kvopt.commands.in_seconds import chosen_batch_time, deploy
 from kvopt.commands.solve_arguments import OPTIONS, judge_options, named_method, outputs_of
-from kvopt.commands.watchdog import Watchdog
 from kvopt.commands.write_model import NotWrittenError, write_model
 from kvopt.methods.grammar import MethodError
 from kvopt.methods.method import Method
@@ -35,6 +33,7 @@ from kvopt.runs.batch_time import refuse_rounds_only, refuse_silent_default, tol
 from kvopt.runs.execute import execute
 from kvopt.runs.limits import deadline_of
 from kvopt.runs.provenance import usable_cores
+from kvopt.runs.read_input import UnreadError, read_within
 from kvopt.runs.supervise import Snapshot
 from kvopt.runs.task import Finished, Task
 from kvopt.terminal import ProgressLines, summary
@@ -51,9 +50,8 @@ EXIT_INFEASIBLE = 3
 EXIT_NO_SCHEDULE = 4
 EXIT_REFUSED = 5
 
-#: The whole command is killed when it exceeds the limit by this share and these seconds before it
-#: has begun to run anything, while it reads a file that is too large for the limit, say.
-OVER_SHARE, BARK_SECONDS = 0.1, 1.3
+#: A file that is too large is read until the limit is exceeded by this share and these seconds.
+OVER_SHARE, OVER_SECONDS = 0.1, 1.3
 
 
 @click.command(
@@ -80,7 +78,7 @@ def main(options: Options) -> int:
 
     INSTANCE is a name of the library, an instance file or a trace.
     """
-    watchdog = options.caller or Watchdog()
+    started = options.caller or time.monotonic()
     if options.list:
         from kvopt.commands.listing import listing  # what no run needs
 
@@ -88,19 +86,26 @@ def main(options: Options) -> int:
         return EXIT_OK
     judge_options(options)
     deploy(options, [options.instance])
-    return _run(options, watchdog)
+    return _run(options, started)
 
 
-def _run(options: Options, watchdog: Watchdog) -> int:
-    last = watchdog.started + (1 + OVER_SHARE) * options.time_limit + BARK_SECONDS
-    late = f"{options.program}: no schedule within the time limit of {options.time_limit:g} s"
-    less = f"{printable(str(options.instance))} (of a trace, --limit and --window read less)"
-    watchdog.bark_at(last, EXIT_NO_SCHEDULE, late)
+def _run(options: Options, started: float) -> int:
     method = None if options.policy == "all" else named_method(options)
     began = time.monotonic()
-    watchdog.bark_at(last, EXIT_NO_SCHEDULE, f"{late}, which was too short to read {less}")
-    instance, report = read_input(options.instance, trace_options(options))
-    watchdog.bark_at(last, EXIT_NO_SCHEDULE, late)
+    less = f"{printable(str(options.instance))} (of a trace, --limit and --window read less)"
+    last = started + (1 + OVER_SHARE) * options.time_limit + OVER_SECONDS
+    try:
+        instance, report = read_within(
+            options.instance, trace_options(options), last, options.memory_limit
+        )
+    except UnreadError as error:
+        why = {
+            "time_limit": f"no schedule within the time limit of {options.time_limit:g} s, which "
+            f"was too short to read {less}",
+            "memory_limit": f"the memory limit was too low to read {less}",
+        }
+        complain(options.program, why.get(str(error), f"the process that reads {less}: {error}"))
+        return EXIT_NO_SCHEDULE
     if (spent := time.monotonic() - began) > max(1.0, options.time_limit / 2):
         told = f"{spent:.1f} s of the {options.time_limit:g} s went by reading {less}"
         print(f"{options.program}: {told}", file=sys.stderr)
@@ -119,19 +124,17 @@ def _run(options: Options, watchdog: Watchdog) -> int:
         _refuse_missed(instance, method, options.seed)
     if not options.quiet:
         print("\n".join(_first_lines(instance, batch_time, options)), flush=True)
-    deadline = deadline_of(watchdog.started, options.time_limit, len(instance))
+    deadline = deadline_of(started, options.time_limit, len(instance))
     if method is not None and options.write_model is not None:
         line, notes = write_model(instance, method, deadline, options)
         print(line)
         for note in notes:
             complain(options.program, note)
         return EXIT_OK
-    # The run has limits of its own, and what it has found is told, however long that takes.
-    watchdog.rest()
     measured = None if timed is None else timed.measured
     if method is None:
         return _print_table(instance, name, measured, deadline, options)
-    result = _solve(instance, method, name, deadline, watchdog.started, options)
+    result = _solve(instance, method, name, deadline, started, options)
     return _finish(replace(result, measured=measured), options)
 
 

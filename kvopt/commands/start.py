@@ -1,20 +1,28 @@
-"""How a command begins in a process of its own: before anything heavy is imported."""
+"""Begins a command, before anything heavy is imported."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING, NoReturn
 
-from kvopt.commands.watchdog import Watchdog, interrupt_once, under_watch
-from kvopt.runs.begun import begin_ahead
+from kvopt.runs.fork_server import start_server
 from kvopt.runs.linux import occupy_streams
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 #: The variable by which a shell asks what may follow on the command line.
 _COMPLETE = "_KVOPT_COMPLETE"
 #: Options with which a command that solves only tells something.
 _TELLING = {"-h", "--help", "--list"}
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: Seconds after which a signal comes again that nothing could be raised for.
+_AGAIN = 0.01
 
 
 def kvopt(program: str = "kvopt") -> int:
@@ -23,48 +31,74 @@ def kvopt(program: str = "kvopt") -> int:
         return _complete(program, asked)
     first = sys.argv[1] if len(sys.argv) > 1 else ""
 
-    def run(watchdog: Watchdog | None) -> int:
+    def run(started: float) -> int:
         from kvopt.commands.main import main
 
-        return main(sys.argv[1:], program, watchdog)
+        return main(sys.argv[1:], program, started)
 
-    return _start(f"{program} {first}", run, solves=first == "solve")
+    return _start(f"{program} {first}", run, first)
 
 
 def script(program: str, name: str) -> int:
     """Run a script that is one subcommand, such as ``solve.py``; return the exit code."""
 
-    def run(watchdog: Watchdog | None) -> int:
+    def run(started: float) -> int:
         from kvopt.commands.main import subcommand
 
-        return subcommand(name)(sys.argv[1:], program, watchdog)
+        return subcommand(name)(sys.argv[1:], program, started)
 
-    return _start(program, run, solves=name == "solve")
+    return _start(program, run, name)
 
 
-def _start(program: str, run: Callable[[Watchdog | None], int], *, solves: bool) -> int:
-    """Run a command, under a watchdog where it solves; what it loads its watcher does not need."""
+def _start(program: str, run: Callable[[float], int], name: str) -> int:
+    """Run a command, which gets the moment from which its time limit counts."""
     occupy_streams()
     # Nothing here needs more, and where there are no threads left OpenBLAS interrupts its process.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Importing is part of the time limit.  How old the process is does not tell: a shell that runs
     # its last command in its own place has waited for all commands before.
     started = time.monotonic()
-
-    def begin(watchdog: Watchdog | None = None) -> int:
+    solves = name == "solve"
+    try:
         interrupt_once()
-        try:
-            if watchdog is not None:
-                watchdog.let_signals_in()
-            if solves and not _TELLING & set(sys.argv):
-                begin_ahead()
-            return run(watchdog)
-        except KeyboardInterrupt:
-            what = "before there was a schedule" if solves else "before anything was run"
-            print(f"{program}: interrupted {what}", file=sys.stderr)
-            return 130
+        if solves and not _TELLING & set(sys.argv):
+            start_server()
+        return run(started)
+    except KeyboardInterrupt:
+        what = "before there was a schedule" if solves else "before anything was run"
+        print(f"{program}: interrupted {what}", file=sys.stderr)
+        return 130
 
-    return under_watch(begin, started) if solves else begin()
+
+def interrupt_once() -> None:
+    """Have the first signal to stop raise ``KeyboardInterrupt``, and those after it do nothing.
+
+    ``timeout`` and a closed terminal send more than one, and the second would end a command that is
+    just writing what the first one left it to write.  What is ignored already (``nohup``) stays so.
+    """
+    heeded = [each for each in _SIGNALS if signal.getsignal(each) != signal.SIG_IGN]
+
+    def heed() -> None:
+        for each in heeded:
+            signal.signal(each, interrupt)
+
+    def interrupt(signum: int, frame: object) -> NoReturn:
+        del frame
+        for each in _SIGNALS:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt(signum)
+
+    def again(unraisable: UnraisableHookArgs) -> None:
+        # A callback of the interpreter's, such as that of an import lock, cannot raise anything.
+        if not isinstance(unraisable.exc_value, KeyboardInterrupt) or not unraisable.exc_value.args:
+            sys.__unraisablehook__(unraisable)
+            return
+        heed()
+        signum = unraisable.exc_value.args[0]
+        threading.Timer(_AGAIN, os.kill, (os.getpid(), signum)).start()
+
+    heed()
+    sys.unraisablehook = again
 
 
 def _complete(program: str, asked: str) -> int:

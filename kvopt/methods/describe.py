@@ -1,30 +1,24 @@
-"""The process that tells what a file of one's own declares (``kvopt.methods.described``)."""
+"""Tells what a custom method's file declares, in a process of its own."""
 
 from __future__ import annotations
 
 import json
-import os
+import socket
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from kvopt.methods.own import OwnMethodError, describe_own
+from kvopt.runs.events import Answer, event_line
 
 
-def main() -> None:
-    """Import the file and print what it is, or why it is nothing, as one JSON object."""
-    # What the file prints is no answer.
-    answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
+def describe(lines: Iterator[str], channel: socket.socket) -> None:
+    """Import the file that a line names; send its declaration, or why it has none."""
+    told: dict[str, Any]
     try:
-        told = describe_own(Path(os.environ["KVOPT_DESCRIBE"])).document()
+        told = describe_own(Path(json.loads(next(lines)))).document()
     except OwnMethodError as error:
         told = {"fault": str(error)}
     except (Exception, SystemExit) as error:
         told = {"fault": f"{type(error).__name__}: {error}"}
-    answer.write(json.dumps(told))
-    answer.flush()
-    # Threads that the file has left behind are not waited for.
-    os._exit(0)
-
-
-if __name__ == "__main__":
-    main()
+    channel.sendall(event_line(Answer(document=told)).encode())

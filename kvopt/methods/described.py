@@ -7,12 +7,7 @@ interpreter or prints costs nothing but its words.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
@@ -23,8 +18,8 @@ from formulations.registry import Option
 from heuristics.policy import Choice, Parameter, Values
 from heuristics.predictions import Prediction
 from kvopt.methods.options import Declared, Keyword
-from kvopt.places import python_path
-from support.checkout import CHECKOUT, ROOT
+from kvopt.runs.events import Answer, Event
+from kvopt.runs.process import Ending, Process, watch
 
 #: Seconds that importing a file may take where it is asked what it is.  One that takes longer is
 #: a method without parameters, whose own limit counts.
@@ -91,50 +86,26 @@ def described(path: Path, digest: str) -> tuple[Described | None, str]:
     By its digest: after an edit it is asked anew.
     """
     del digest
+    answers: list[dict[str, Any]] = []
+
+    def take(event: Event) -> None:
+        if isinstance(event, Answer):
+            answers.append(event.document)
+
+    def over() -> Ending | None:
+        return "time_limit" if process.age() > ASK_SECONDS else None
+
     try:
-        answer = json.loads(_ask(path))
-        if "fault" in answer:
-            return None, str(answer["fault"])
-        return described_of(answer), ""
-    except subprocess.TimeoutExpired:
-        return None, f"{path.name}: importing it takes more than {ASK_SECONDS:g} s"
+        process = Process("kvopt.methods.describe:describe", f"{json.dumps(str(path))}\n")
+        ending = watch(process, take, over).ending
+        if ending == "interrupted":
+            raise KeyboardInterrupt
+        if ending == "time_limit":
+            return None, f"{path.name}: importing it takes more than {ASK_SECONDS:g} s"
+        if "fault" in answers[0]:
+            return None, str(answers[0]["fault"])
+        return described_of(answers[0]), ""
     except OSError as error:
         return None, f"{path.name}: no process could be started: {error.strerror}"
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
         return None, f"{path.name}: the process that imports it ends without an answer"
-
-
-def _ask(path: Path) -> bytes:
-    """Return what ``kvopt.methods.describe`` writes of a file; all that it starts ends with it."""
-    lifeline, end = os.pipe()
-    with tempfile.TemporaryFile() as answer:
-        try:
-            process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "kvopt.runs.reaper", str(lifeline), _MODULE],
-                stdin=subprocess.DEVNULL,
-                stdout=answer,
-                stderr=subprocess.DEVNULL,
-                cwd=ROOT if CHECKOUT else None,
-                env={"OPENBLAS_NUM_THREADS": "1"}
-                | os.environ
-                | {"PYTHONPATH": python_path(), _FILE: str(path)},
-                start_new_session=True,
-                pass_fds=[lifeline],
-            )
-        except BaseException:
-            os.close(end)
-            raise
-        finally:
-            os.close(lifeline)
-        try:
-            process.wait(ASK_SECONDS)
-        finally:
-            os.close(end)  # its reaper kills what is left
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(ASK_SECONDS)
-        answer.seek(0)
-        return answer.read(1_000_000)
-
-
-#: The module that answers, and the variable by which it is told the file.
-_MODULE, _FILE = "kvopt.methods.describe", "KVOPT_DESCRIBE"

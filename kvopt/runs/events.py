@@ -53,6 +53,13 @@ class Ready(_Event):
     kind: Literal["ready"] = "ready"
 
 
+class Answer(_Event):
+    """The answer of a process that was asked something and runs no method."""
+
+    kind: Literal["answer"] = "answer"
+    document: dict[str, Any]
+
+
 class Chosen(_Event):
     """The formulation with its options, where the method has left it to the size."""
 
@@ -165,6 +172,7 @@ Event = (
     Compiling
     | OwnFile
     | Ready
+    | Answer
     | Chosen
     | ModelBuilt
     | ScheduleFound

@@ -75,7 +75,7 @@ class _Server:
         with self._lock:
             self._connect()
 
-    def fork(self, preload: str) -> Ends:
+    def fork(self, preload: str, here: bool) -> Ends:
         request = preload.ljust(_REQUEST_BYTES).encode()
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
             (channel, one), (control, other) = socket.socketpair(), socket.socketpair()
@@ -89,14 +89,20 @@ class _Server:
             theirs.callback(os.close, written)
             given = [one.fileno(), other.fileno(), written]
             with self._lock:
-                try:
-                    socket.send_fds(self._connect(), [request], given)
-                except ConnectionError:  # it was killed
-                    self.link = None
-                    socket.send_fds(self._connect(), [request], given)
+                if here:
+                    _fork_here(given)
+                else:
+                    self._ask(request, given)
             ours.pop_all()
         os.set_blocking(printed, False)
         return Ends(channel, control, printed)
+
+    def _ask(self, request: bytes, given: list[int]) -> None:
+        try:
+            socket.send_fds(self._connect(), [request], given)
+        except ConnectionError:  # it was killed
+            self.link = None
+            socket.send_fds(self._connect(), [request], given)
 
     def _connect(self) -> socket.socket:
         if self.link is None:
@@ -116,20 +122,22 @@ def start_server() -> None:
         _server.start()
 
 
-def fork_process(preload: str = "") -> Ends:
+def fork_process(preload: str = "", *, here: bool = False) -> Ends:
     """Fork a process from the server; it waits for a line that says what to call.
 
     Parameters
     ----------
     preload
         A library that this run and the next ones need; the server imports it before it forks.
+    here
+        Whether it is a fork of this process, which has no threads yet, and has its open files.
 
     Raises
     ------
     OSError
         If the machine has no process, file or memory left.
     """
-    return _server.fork(preload)
+    return _server.fork(preload, here)
 
 
 def serve_below(channel: socket.socket) -> None:
@@ -196,6 +204,18 @@ def _serve(link: socket.socket) -> NoReturn:
             _fail(descriptors[0], error)
         for each in descriptors:
             os.close(each)
+
+
+def _fork_here(given: list[int]) -> None:
+    """Fork as the server does; what is between ends at once, so that no zombie is left."""
+    between = os.fork()
+    if between == 0:
+        try:
+            if os.fork() == 0:
+                _fork_run(*given)
+        finally:
+            os._exit(0)
+    os.waitpid(between, 0)
 
 
 def _fork_run(channel: int, control: int, printed: int) -> NoReturn:
@@ -300,11 +320,9 @@ def _run(channel: socket.socket, printed: int, keeper: int) -> NoReturn:
     for each in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(each, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    for number, end in enumerate((nothing, printed, printed)):
-        os.dup2(end, number)
+    os.dup2(printed, 1)
+    os.dup2(printed, 2)
     os.close(printed)
-    os.close(nothing)
     lines = channel.makefile("r", encoding="utf-8", newline="\n")
     named = json.loads(next(lines))
     os.environ.clear()

@@ -70,8 +70,8 @@ class Process:
         Gigabytes of resident memory of the process and all that it starts; None for no limit.
     longest
         Bytes of the longest honest event; longer ones are dropped.
-    preload
-        A library that it needs, and others after it.
+    preload, here
+        As in :func:`kvopt.runs.fork_server.fork_process`.
 
     Attributes
     ----------
@@ -91,9 +91,11 @@ class Process:
         memory_limit: float | None = None,
         longest: int = 1 << 20,
         preload: str = "",
+        *,
+        here: bool = False,
     ) -> None:
         self._started = time.monotonic()
-        ends = fork_process(preload)
+        ends = fork_process(preload, here=here)
         self._channel, self._control = ends.channel, ends.control
         #: What takes each chunk that comes, by the descriptor on which it comes, as long as it may.
         self._sources = {

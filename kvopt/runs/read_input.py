@@ -1,0 +1,90 @@
+"""Reads an instance file or a trace in a process with limits: a file may be endless."""
+
+from __future__ import annotations
+
+import base64
+import pickle
+import socket
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from instances import Instance
+from instances.bulk import instance_columns, instance_of
+from instances.traces.options import TraceOptions
+from instances.traces.report import TraceReport
+from kvopt.runs.events import Answer, Event, event_line
+from kvopt.runs.process import Ending, Process, watch
+
+#: Bytes of the longest answer.
+_LONGEST = 1 << 33
+
+
+class UnreadError(Exception):
+    """An input could not be read within a limit; the message says which."""
+
+
+def read_within(
+    path: str, options: TraceOptions, until: float, memory_limit: float | None
+) -> tuple[Instance, TraceReport | None]:
+    """Read an instance file, or a trace with its report (``instances.traces.reading.read_input``).
+
+    Parameters
+    ----------
+    until
+        When the process that reads is killed, on the clock of ``time.monotonic``.
+    memory_limit
+        Gigabytes of its memory; None for no limit.
+
+    Raises
+    ------
+    UnreadError
+        If it was killed, or has died.
+    """
+    answers: list[Any] = []
+
+    def take(event: Event) -> None:
+        if isinstance(event, Answer):
+            answers.append(_unpacked(event.document["answer"]))
+
+    def over() -> Ending | None:
+        if process.exceeds_memory():
+            return "memory_limit"
+        return "time_limit" if time.monotonic() > until else None
+
+    line = _packed((path, options)) + "\n"
+    # A fork of this process has its standard input, and what a shell has opened for it.
+    process = Process("kvopt.runs.read_input:read", line, memory_limit, _LONGEST, here=True)
+    outcome = watch(process, take, over)
+    if outcome.ending == "interrupted":
+        raise KeyboardInterrupt
+    if not answers:
+        raise UnreadError(outcome.ending if not outcome.detail else outcome.detail)
+    kind, told, more = answers[0]
+    if kind is not None:
+        error: Exception = kind.__new__(kind, *told)
+        vars(error).update(more)
+        raise error
+    return instance_of(told), more
+
+
+def read(lines: Iterator[str], channel: socket.socket) -> None:
+    """Read the input that a line names; send the instance and the report, or what was raised."""
+    from instances.traces.reading import read_input  # what only this process needs
+
+    answer: tuple[Any, Any, Any]
+    try:
+        instance, report = read_input(*_unpacked(next(lines)))
+        answer = None, instance_columns(instance), report
+    except Exception as error:
+        answer = type(error), error.args, vars(error)
+    sent = Answer(document={"answer": _packed(answer)})
+    channel.sendall(event_line(sent).encode())
+
+
+def _packed(value: object) -> str:
+    return base64.b64encode(pickle.dumps(value)).decode()
+
+
+def _unpacked(text: str) -> Any:
+    return pickle.loads(base64.b64decode(text))
