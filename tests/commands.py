@@ -8,10 +8,6 @@ import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from unittest import mock
-
-import kvopt.runs.begun
-from tests.forks import OF_RUNS
 
 
 def run_command(
@@ -20,14 +16,13 @@ def run_command(
     cwd: Path | None = None,
     program: str = "",
 ) -> subprocess.CompletedProcess[str]:
-    """Call a command in a folder, with forks for its runs; return what a process of it would."""
+    """Call a command in a folder; return what a process of it would."""
     given = [str(each) for each in arguments]
     output, errors = io.StringIO(), io.StringIO()
     with (
         contextlib.chdir(cwd or os.getcwd()),
         contextlib.redirect_stdout(output),
         contextlib.redirect_stderr(errors),
-        mock.patch.object(kvopt.runs.begun, "subprocess", OF_RUNS),
     ):
         code = command(given, program)
     return subprocess.CompletedProcess(given, code, output.getvalue(), errors.getvalue())

@@ -35,7 +35,7 @@ from support.checkout import CHECKOUT, ROOT
 from support.machine import LACKS
 
 #: What the server imports before the first run.
-_PRELOADED = ("psutil", "kvopt.runs.worker")
+_PRELOADED = ("numpy.random", "psutil", "kvopt.runs.worker")
 #: Bytes of a request to the server: the name of a library to import first, if any, and blanks.
 _REQUEST_BYTES = 16
 #: Seconds after which processes that cannot be killed (of another user, say) are left behind.
@@ -44,7 +44,7 @@ _KILL_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Ends:
-    """This process's ends of what it shares with a forked one.
+    """The ends that a caller keeps of what it shares with a forked process.
 
     Attributes
     ----------

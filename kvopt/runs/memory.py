@@ -33,7 +33,7 @@ class MemoryWatch:
     def __init__(self, gigabytes: float | None) -> None:
         self.peak = 0
         self._limit = math.inf if gigabytes is None else gigabytes * 1e9
-        self._next = -math.inf
+        self._next = time.monotonic() + _LOOK_SECONDS
 
     def exceeds(self, pid: int) -> bool:
         """Whether a process tree has held more than the limit; looks only from time to time."""

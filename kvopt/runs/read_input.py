@@ -16,8 +16,8 @@ from instances.traces.report import TraceReport
 from kvopt.runs.events import Answer, Event, event_line
 from kvopt.runs.process import Ending, Process, watch
 
-#: Bytes of the longest answer.
-_LONGEST = 1 << 33
+#: Bytes of the longest answer, and gigabytes that a process which reads has in any case.
+_LONGEST, _LEAST_MEMORY = 1 << 33, 0.5
 
 
 class UnreadError(Exception):
@@ -54,7 +54,8 @@ def read_within(
 
     line = _packed((path, options)) + "\n"
     # A fork of this process has its standard input, and what a shell has opened for it.
-    process = Process("kvopt.runs.read_input:read", line, memory_limit, _LONGEST, here=True)
+    held = None if memory_limit is None else max(memory_limit, _LEAST_MEMORY)
+    process = Process("kvopt.runs.read_input:read", line, held, _LONGEST, here=True)
     outcome = watch(process, take, over)
     if outcome.ending == "interrupted":
         raise KeyboardInterrupt

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import kvopt.commands.solve
-import kvopt.runs.begun
+import kvopt.runs.supervise
 from instances import Instance, Request, write_instance
 from tests.commands import run_command
-from tests.forks import OF_RUNS
 from tests.kvopt.sweep_tools import ended, start_solve
+from tests.stand_in import PLAYED
 
 #: What a small disk holds.
 DISK_BYTES = 1_000_000
@@ -45,9 +45,10 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Refused:
 
 
 @pytest.fixture
-def runs_are_copies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start the processes of runs as forks of one that has imported what they need."""
-    monkeypatch.setattr(kvopt.runs.begun, "subprocess", OF_RUNS)
+def played(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Have a piece of Python stand in for the process of a run (``tests.stand_in``)."""
+    monkeypatch.setattr(kvopt.runs.supervise, "WORKER", "tests.stand_in:play")
+    return partial(monkeypatch.setenv, PLAYED)
 
 
 @pytest.fixture

@@ -100,9 +100,9 @@ def listening(pid: int) -> set[str]:
 def runs_of(worker: subprocess.Popen[Any]) -> list[psutil.Process]:
     """Return the processes of the runs that a worker is carrying out, with what they started."""
     with contextlib.suppress(psutil.NoSuchProcess):
-        for process in psutil.Process(worker.pid).children():
-            if "kvopt.runs.worker" in process.cmdline():
-                return [process, *process.children(recursive=True)]
+        for server in psutil.Process(worker.pid).children():
+            if "kvopt.runs.fork_server" in server.cmdline():
+                return server.children(recursive=True)
     return []
 
 

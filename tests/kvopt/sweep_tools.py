@@ -175,15 +175,24 @@ class Evaluate:
 
     def living(self) -> list[str]:
         """Return the command lines of the processes that are there now."""
+        return [" ".join(each.cmdline()) for each in self._processes()]
+
+    def _processes(self) -> list[psutil.Process]:
         found = []
         for process in psutil.process_iter():
             try:
                 if process.environ().get(_MARK) == self.mark and process.status() != "zombie":
-                    found.append(" ".join(process.cmdline()))
+                    found.append(process)
             except psutil.Error:
                 continue
         return found
 
     def workers(self) -> int:
-        """Return how many processes of runs are there now."""
-        return sum("kvopt.runs.worker" in line for line in self.living())
+        """Return how many processes of runs are there now: below a keeper, below the server."""
+        forked = {
+            each.pid: each
+            for each in self._processes()
+            if "kvopt.runs.fork_server" in each.cmdline()
+        }
+        above = [forked.get(each.ppid()) for each in forked.values()]
+        return sum(each is not None and each.ppid() in forked for each in above)

@@ -23,7 +23,7 @@ from nbclient import NotebookClient
 import kvopt
 import kvopt.api
 import kvopt.result
-import kvopt.runs.certified
+import kvopt.runs.certify
 import kvopt.sweeps.comparison
 from formulations.valid.volumes import volume_bound
 from instances import InfeasibleInstanceError, Instance, InstanceFileError, Request, write_instance
@@ -36,8 +36,6 @@ from schedules import read_schedule
 from schedules.evidence import COMPUTED, believed
 from tests.kvopt.best_known.registry import FOUR, PRICES
 from tests.kvopt.sweep_tools import ROOT, in_python, own_method
-
-pytestmark = pytest.mark.usefixtures("runs_are_copies")
 
 FUNCTIONS = ("bound", "check", "compare", "read", "run", "solve")
 SECONDS = Instance("seconds", 5, (Request(0, 0.5, 1, 1),), time_unit="second")
@@ -442,7 +440,7 @@ def test_a_certificate_that_takes_too_long_costs_no_schedule(
 
     So it is where it would settle which of method and file is wrong.
     """
-    monkeypatch.setattr(kvopt.runs.certified, "certificate_seconds", lambda *_: 0.3)
+    monkeypatch.setattr(kvopt.runs.certify, "certificate_seconds", lambda *_: 0.3)
     for instance in (FOUR, replace(FOUR, known_optimum=11, known_optimum_reason="typed")):
         result = kvopt.solve(instance, _certifying(tmp_path, SLOW))
         assert (result.tel, result.bound, result.certificate) == (17, volume_bound(FOUR), None)
@@ -454,15 +452,18 @@ def test_a_certificate_that_takes_too_long_costs_no_schedule(
 def test_ctrl_c_during_an_evaluation_keeps_the_schedule(tmp_path: Path) -> None:
     """It comes once the process of the evaluation is there."""
     code = f"""\
-import os, psutil, signal, threading, time, kvopt
+import os, signal, threading, time, kvopt
+from kvopt.runs import certify
 from tests.kvopt.best_known.registry import FOUR as four
+begun, start = threading.Event(), certify.Process
+def started(*given):
+    begun.set()
+    return start(*given)
+certify.Process = started
 def interrupt():
-    for _ in range(500):
-        time.sleep(0.1)
-        below = psutil.Process().children(recursive=True)
-        told = [each.as_dict(["cmdline"], ad_value=[])["cmdline"] for each in below]
-        if any("kvopt.runs.certified_worker" in line for line in told):
-            return os.kill(os.getpid(), signal.SIGINT)
+    begun.wait(50)
+    time.sleep(0.5)
+    os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=interrupt, daemon=True).start()
 result = kvopt.solve(four, {_certifying(tmp_path, SLOW)!r}, time_limit=50)
 print(result.status, result.tel, result.record.ending, *result.notes, sep="; ")

@@ -37,8 +37,6 @@ from tests.kvopt.sweep_tools import ROOT, in_python, summary_of, task_of
 from tests.oracles.brute_force import brute_force_optimum
 from tests.tiers import a_few
 
-pytestmark = pytest.mark.usefixtures("runs_are_copies")
-
 TINY = sorted((ROOT / "instances" / "tiny").glob("*.json"))
 
 

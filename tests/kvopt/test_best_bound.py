@@ -28,8 +28,6 @@ from kvopt.runs.task import Finished, Task
 from kvopt.store import Store
 from tests.kvopt.sweep_tools import store_runs, task_of
 
-pytestmark = pytest.mark.usefixtures("runs_are_copies")
-
 _TRACE = """\
 TIMESTAMP,ContextTokens,GeneratedTokens
 2023-11-16 10:00:00.0000000,310,40

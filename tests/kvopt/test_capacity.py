@@ -151,7 +151,6 @@ def test_a_run_is_as_long_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [passes for rate, passes in runs if rate == 2**0.5] == [12]
 
 
-@pytest.mark.usefixtures("runs_are_copies")
 def test_a_burst_does_not_count(tmp_path: Path) -> None:
     """Tokens come in time at any rate, so the limit on TPOT alone is kept by a burst, too."""
     instance = Instance("six", 12, tuple(Request(i, 0, 2, 1 + i % 3) for i in range(6)))

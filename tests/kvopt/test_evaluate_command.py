@@ -27,8 +27,6 @@ from support.command import EXIT_INTERRUPTED, Command
 from tests.kvopt.conftest import Refused
 from tests.kvopt.sweep_tools import ROOT, Evaluate, write_small
 
-pytestmark = pytest.mark.usefixtures("runs_are_copies")
-
 BAD = Path(__file__).parent / "bad_methods"
 OWN = '''\
 """A method of one's own."""

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+import kvopt.runs.supervise
 from instances import write_instance
 from kvopt.runs.events import read_event
-from kvopt.runs.pipe import LinePipe
+from kvopt.runs.supervise import supervise
 from kvopt.store.export import read_rows
-from tests.kvopt.sweep_tools import PAIR, Evaluate, own_method
+from tests.kvopt.sweep_tools import PAIR, Evaluate, own_method, task_of
 
 #: Forks twice, with a session of its own between, so that no parent knows the sleeper.
 _HIDE = """\
@@ -165,17 +166,16 @@ def test_what_is_no_event(line: bytes) -> None:
     assert read_event(line) is None
 
 
-def test_lines_that_are_too_long_are_dropped() -> None:
+def test_lines_that_are_too_long_are_dropped(
+    played: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The lines before and after them are handed over; half a line at the end is not."""
-    reading, writing = os.pipe()
-    os.write(writing, b"one\n" + b"x" * 101 + b"\n\ntwo\n" + b"y" * 100 + b"\nhalf")
-    os.close(writing)
-    pipe = LinePipe(reading, longest=100)
-    taken = []
-    while (line := pipe.take(wait=1.0)) is not None:
-        taken.append(line)
-    assert [line for line in taken if line] == [b"one", b"two", b"y" * 100]
-    assert pipe.dropped == 1
+    monkeypatch.setattr(kvopt.runs.supervise, "_LONGEST_LINE", 100)
+    monkeypatch.setattr(kvopt.runs.supervise, "_BYTES_A_REQUEST", 0)
+    notes = [f'{{"kind": "note", "text": "{text}"}}' for text in ("one", "x" * 100, "two")]
+    played("\n".join(f"send({note!r})" for note in [*notes, ""]) + "\nsend('half', end='')")
+    run = supervise(task_of(PAIR, "svf"), 30.0)
+    assert run.state.notes == ["one", "two", "1 lines on its channel were no events"]
 
 
 def test_a_method_does_not_judge_itself(tmp_path: Path) -> None:

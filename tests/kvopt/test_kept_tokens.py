@@ -34,7 +34,7 @@ from tests.kvopt.sweep_tools import store_runs, summary_of, task_of
 from tests.kvopt.test_policies_table import table_of
 from tests.oracles.brute_force import brute_force_optimum
 
-pytestmark = pytest.mark.usefixtures("runs_are_copies", "quick_bounds")
+pytestmark = pytest.mark.usefixtures("quick_bounds")
 
 #: M = 2 and four requests of two tokens, at 0 or at 1.  A request that holds two tokens runs alone,
 #: so OPT is 18 by brute force; vllm-v1 goes on with what it kept and needs 14.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 from contextlib import closing
 from pathlib import Path
 
@@ -13,9 +12,8 @@ import pytest
 import kvopt.runs.process
 import kvopt.runs.worker
 from kvopt.commands.main import main
-from kvopt.commands.watchdog import under_watch
-from kvopt.runs.begun import Begun, begun
 from kvopt.runs.events import Event, Failure, Report
+from kvopt.runs.fork_server import Ends, fork_process
 from kvopt.store import Store
 from support.machine import LACKS
 
@@ -35,14 +33,14 @@ def test_a_run_without_a_process_is_not_stored_and_repeated(
     """The sweep carries out what it can and says what it could not; the same command goes on."""
     asked = ["evaluate", "tiny_handover", "--methods", "svf,fcfs", "--store", "s.sqlite", "--quiet"]
 
-    def failing_once(module: str) -> Begun:
+    def failing_once(preload: str, *, here: bool) -> Ends:
         if not failed:
-            failed.append(module)
+            failed.append(preload)
             raise fault
-        return begun(module)
+        return fork_process(preload, here=here)
 
     failed: list[str] = []
-    monkeypatch.setattr(kvopt.runs.process, "begun", failing_once)
+    monkeypatch.setattr(kvopt.runs.process, "fork_process", failing_once)
     assert main(asked) == 7
     (line,) = capsys.readouterr().err.splitlines()
     assert "1 run not carried out: " in line
@@ -59,10 +57,12 @@ def test_one_run_without_a_process_is_one_line(
 ) -> None:
     """Also of the command that runs one method."""
 
-    def failing(_: str) -> Begun:
-        raise NO_FILES
+    def failing(preload: str, *, here: bool) -> Ends:
+        if not here:
+            raise NO_FILES
+        return fork_process(preload, here=here)
 
-    monkeypatch.setattr(kvopt.runs.process, "begun", failing)
+    monkeypatch.setattr(kvopt.runs.process, "fork_process", failing)
     assert main(["solve", "tiny_handover", "--method", "svf", "--quiet"]) == 7
     (line,) = capsys.readouterr().err.splitlines()
     assert line == "kvopt solve: no process could be started: Too many open files"
@@ -71,22 +71,9 @@ def test_one_run_without_a_process_is_one_line(
 def test_what_the_process_of_a_run_lacks_it_says() -> None:
     """Its parent tells it from a failure of the method by how the words begin."""
     told: list[Event] = []
-    with kvopt.runs.worker._telling_failures(Report(told.append)):
+    with kvopt.runs.worker.telling_failures(Report(told.append)):
         raise NO_THREADS
-    with kvopt.runs.worker._telling_failures(Report(told.append)):
+    with kvopt.runs.worker.telling_failures(Report(told.append)):
         raise FileNotFoundError(errno.ENOENT, "No such file")
     lacks = [each.text.startswith(LACKS) for each in told if isinstance(each, Failure)]
     assert lacks == [True, False]
-
-
-def test_a_command_that_cannot_be_watched_runs_all_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Without a process for it there is no copy of the command; signals come as before."""
-
-    def failing() -> int:
-        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-
-    monkeypatch.setattr(os, "fork", failing)
-    assert under_watch(lambda watchdog: 3 if watchdog.started == 5.0 else 4, 5.0) == 3
-    assert not signal.pthread_sigmask(signal.SIG_BLOCK, [])

@@ -17,7 +17,7 @@ from kvopt.suites import Section, read_source
 from kvopt.sweeps.plan import plan
 from tests.kvopt.test_policies_table import BATCH, SIX
 
-pytestmark = pytest.mark.usefixtures("runs_are_copies", "quick_bounds")
+pytestmark = pytest.mark.usefixtures("quick_bounds")
 
 TRACE = "arrived_at,num_prefill_tokens,num_decode_tokens\n" + "".join(
     f"{0.1 * i:.1f},{2 + i % 3},{3 + 2 * (i % 3)}\n" for i in range(6)

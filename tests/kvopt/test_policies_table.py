@@ -16,7 +16,7 @@ from kvopt.registered import Registered
 from kvopt.runs.task import Finished, Task
 from schedules.real_time.slo import read_slo
 
-pytestmark = pytest.mark.usefixtures("runs_are_copies", "quick_bounds")
+pytestmark = pytest.mark.usefixtures("quick_bounds")
 
 SIX = Instance("six", 20, tuple(Request(i, i, 2 + i % 3, 3 + 2 * (i % 3)) for i in range(6)))
 SECONDS = replace(SIX, time_unit="second")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,9 @@ from typing import Any
 import psutil
 import pytest
 
-import kvopt.runs.begun
-import kvopt.runs.linux
-import kvopt.runs.process
-import kvopt.runs.reaper
 from instances import Request
 from kvopt.best_known.entry import Upper
-from kvopt.runs.begun import WORKER, begun
+from kvopt.runs import fork_server, memory
 from kvopt.runs.events import BoundProved, Done, Event, ScheduleFound
 from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Supervised, supervise
@@ -44,47 +39,30 @@ def test_one_process_below_its_reaper() -> None:
     assert run.outcome.peak_memory > 0
 
 
-def test_what_began_ahead_takes_the_first_task() -> None:
-    """It is used once; a run that it carries out is one like all others."""
-    kvopt.runs.begun.begin_ahead()
-    (ahead,) = kvopt.runs.begun._ahead
-    taken = begun("kvopt.runs.certified_worker")
-    assert taken is not ahead
-    os.close(taken.lifeline)
-    time.sleep(0.2)
-    run = _run()
-    assert (run.outcome.ending, run.state.lower_bound) == ("finished", 6)
-    assert ahead.process.returncode == 0
-    assert run.start_seconds > 0.2
-    assert begun(WORKER).process.pid != ahead.process.pid
-
-
-def test_a_long_line_waits_for_nobody(worker: Path) -> None:
+def test_a_long_line_waits_for_nobody(played: Callable[[str], None]) -> None:
     """A process that does not read what a pipe cannot hold ends at its limit all the same."""
-    worker.write_text('import time\nprint(\'{"kind": "ready"}\', flush=True)\ntime.sleep(100)\n')
+    played('import time\nsend(\'{"kind": "ready"}\')\ntime.sleep(100)\n')
     many = replace(PAIR, requests=tuple(Request(i, 0, 1, 2) for i in range(20_000)))
     task = task_of(many, "highs:ilp")
     assert len(task.to_line()) > 100_000
     assert supervise(task, 0.2).outcome.ending == "time_limit"
 
 
-@pytest.fixture
-def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder whose ``kvopt/runs/worker.py`` stands in for the engine's process."""
-    package = tmp_path / "kvopt" / "runs"
-    package.mkdir(parents=True)
-    (package.parent / "__init__.py").touch()
-    (package / "__init__.py").touch()
-    for beside in (kvopt.runs.reaper, kvopt.runs.linux):
-        shutil.copy(str(beside.__file__), package)
-    monkeypatch.setattr(kvopt.runs.begun, "python_path", lambda: str(tmp_path))
-    return package / "worker.py"
+def test_a_killed_server_is_replaced() -> None:
+    """The next run has a new one."""
+    assert _run().outcome.ending == "finished"
+    server = fork_server._server._process
+    assert server is not None
+    server.kill()
+    server.wait()
+    assert _run().outcome.ending == "finished"
+    assert fork_server._server._process is not server
 
 
 @pytest.mark.parametrize("name", ["SIGSEGV", "SIGHUP"])
-def test_a_crash_names_its_signal(name: str, worker: Path) -> None:
+def test_a_crash_names_its_signal(name: str, played: Callable[[str], None]) -> None:
     """Also one that the command holds back while it starts."""
-    worker.write_text(
+    played(
         "import os, signal\n"
         f"signal.signal(signal.{name}, signal.SIG_DFL)\n"
         f"signal.pthread_sigmask(signal.SIG_UNBLOCK, {{signal.{name}}})\n"
@@ -107,30 +85,26 @@ def test_a_crash_names_its_signal(name: str, worker: Path) -> None:
     ],
 )
 def test_how_a_process_ends_after_its_last_word_is_no_crash(
-    worker: Path, last: str, ending: str, detail: str
+    played: Callable[[str], None], last: str, ending: str, detail: str
 ) -> None:
     """What a method has said in full counts, whatever threads and libraries do at exit."""
-    worker.write_text(f"import os\nprint('{last}', flush=True)\nos._exit(7)\n")
+    played(f"import os\nsend('{last}')\nos._exit(7)\n")
     outcome = _run().outcome
     assert (outcome.ending, outcome.detail) == (ending, detail)
 
 
-def test_eating_memory_is_stopped(worker: Path) -> None:
+def test_eating_memory_is_stopped(played: Callable[[str], None]) -> None:
     """Resident memory above the limit ends the run."""
-    worker.write_text("import time\nblock = bytearray(b'x' * 400_000_000)\ntime.sleep(100)\n")
+    played("import time\nblock = bytearray(b'x' * 400_000_000)\ntime.sleep(100)\n")
     outcome = _run(memory_limit=0.2).outcome
     assert outcome.ending == "memory_limit"
     assert outcome.peak_memory > 200_000_000
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_what_a_process_prints_is_kept(worker: Path, stream: str) -> None:
+def test_what_a_process_prints_is_kept(played: Callable[[str], None], stream: str) -> None:
     """The last 4,000 characters, of either stream; a flood is no harm."""
-    worker.write_text(
-        "import os, sys\n"
-        "os.dup2(2, 1)\n"
-        f"print('x' * 3_000_000, 'the end', file=sys.{stream}, flush=True)\n"
-    )
+    played(f"import os, sys\nprint('x' * 3_000_000, 'the end', file=sys.{stream}, flush=True)\n")
     output = _run().outcome.output
     assert len(output) == 4_000
     assert output.endswith("x the end")
@@ -182,7 +156,7 @@ def test_names_are_as_short_as_the_registry_wants_them() -> None:
 
 @pytest.mark.slow("compiles")
 @pytest.mark.parametrize(("compiles", "ending"), [(True, "finished"), (False, "time_limit")])
-def test_only_compiling_is_free(worker: Path, compiles: bool, ending: str) -> None:
+def test_only_compiling_is_free(played: Callable[[str], None], compiles: bool, ending: str) -> None:
     """A start of 3 s is killed after 2.5 s; if it compiles, it has 2.5 + 3 s, and that is told.
 
     So Python itself may take 2.5 s to start.
@@ -190,8 +164,8 @@ def test_only_compiling_is_free(worker: Path, compiles: bool, ending: str) -> No
     events = [json.dumps({"kind": "compiling", "goes_on": goes_on}) for goes_on in (True, False)]
     first, then = events if compiles else ["not an event"] * 2
     last = '{"kind": "ready"}\n{"kind": "peak", "bytes": 1}'
-    start = f"print({first!r}, flush=True)\ntime.sleep(3)\nprint({then!r})\n"
-    worker.write_text(f"import time\n{start}print({last!r})\n")
+    start = f"send({first!r})\ntime.sleep(3)\nsend({then!r})\n"
+    played(f"import time\n{start}send({last!r})\n")
     looks: list[float] = []
     run = supervise(
         task_of(PAIR, "highs:ilp", time_limit=20.0),
@@ -213,7 +187,7 @@ _SHARED = (
     "    if os.fork() == 0:\n"
     "        time.sleep(100)\n"
     "time.sleep(1.5)\n"
-    'print(\'{"kind": "peak", "bytes": 1}\', flush=True)\n'
+    'send(\'{"kind": "peak", "bytes": 1}\')\n'
 )
 _tells_shares = pytest.mark.skipif(
     not Path("/proc/self/smaps_rollup").exists(), reason="Linux tells shares"
@@ -222,9 +196,9 @@ _tells_shares = pytest.mark.skipif(
 
 @pytest.mark.slow("waits")
 @_tells_shares
-def test_shared_pages_count_once(worker: Path) -> None:
+def test_shared_pages_count_once(played: Callable[[str], None]) -> None:
     """Of 1.8 GB that six processes call theirs there are 300 MB."""
-    worker.write_text(_SHARED)
+    played(_SHARED)
     outcome = _run(memory_limit=0.6).outcome
     assert outcome.ending == "finished"
     assert 300_000_000 < outcome.peak_memory < 600_000_000
@@ -232,9 +206,11 @@ def test_shared_pages_count_once(worker: Path) -> None:
 
 @pytest.mark.slow("waits")
 @_tells_shares
-def test_what_ends_during_a_look_counts_once(worker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_ends_during_a_look_counts_once(
+    played: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Neither all that such a process held counts, nor its share a second time in the others'."""
-    share, resident = kvopt.runs.process._share, kvopt.runs.process._resident
+    share, resident = memory._share, memory._resident
     copies: list[psutil.Process] = []
 
     def end(process: psutil.Process) -> None:
@@ -252,8 +228,8 @@ def test_what_ends_during_a_look_counts_once(worker: Path, monkeypatch: pytest.M
             end(process)
         return told
 
-    worker.write_text(_SHARED)
-    monkeypatch.setattr(kvopt.runs.process, "_share", share_of_the_ending)
+    played(_SHARED)
+    monkeypatch.setattr(memory, "_share", share_of_the_ending)
     outcome = _run(memory_limit=0.6).outcome
     assert len(copies) == 5
     assert outcome.ending == "finished"
@@ -268,16 +244,16 @@ def test_looks_rest_where_no_limit_is_at_stake(
     """After a look of 20 ms none comes for 2 s, but with a limit within 50 ms of the last one."""
     looks: list[float] = []
 
-    def held(_: object) -> int:
+    def held(*_: object) -> int:
         looks.append(time.monotonic())
         time.sleep(0.02)
         return 5
 
-    watch = kvopt.runs.process._Watch(0, limit)
-    monkeypatch.setattr(kvopt.runs.process._Watch, "_held", held)
+    watch = memory.MemoryWatch(limit)
+    monkeypatch.setattr(memory.MemoryWatch, "_held", held)
     end = time.monotonic() + 0.5
     while time.monotonic() < end:
-        assert not watch.exceeds()
+        assert not watch.exceeds(0)
         time.sleep(0.001)
     # Of half a second: at most 0.5 / 0.07 + 1 looks.
     assert least <= len(looks) <= most

@@ -28,8 +28,6 @@ from schedules.real_time.slo import read_slo
 from tests.instances.traces.cases import BY_NAME
 from tests.kvopt.conftest import Refused
 
-pytestmark = pytest.mark.usefixtures("runs_are_copies")
-
 VIDUR = BY_NAME["vidur.csv"].path
 SIX = Instance("six", 12, tuple(Request(i, 0, 2, 1 + i % 3) for i in range(6)), family="hand")
 BATCH = "affine(base=100,token=10)"

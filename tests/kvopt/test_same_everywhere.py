@@ -20,8 +20,6 @@ from tests.kvopt.conftest import Command
 from tests.kvopt.sweep_tools import Evaluate, summary_of
 from tests.tiers import a_few
 
-pytestmark = pytest.mark.usefixtures("runs_are_copies")
-
 #: M = 6, (a, s, o) = (2, 1, 3), (0, 3, 2), (1, 2, 1), (1, 3, 1): the starts 2, 0, 3, 2 alone have
 #: the TEL 3 + 2 + 3 + 2, and no policy finds them; so whoever of several finds OPT finds the same.
 LENGTHS = ((2, 1, 3), (0, 3, 2), (1, 2, 1), (1, 3, 1))

@@ -1,4 +1,4 @@
-"""Many policies in one process: what each comes to, and what is lost with one that is."""
+"""Many policies within one limit: what each comes to, and what is lost with one that is."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 import kvopt
-import kvopt.runs.process
-import kvopt.runs.series
+import kvopt.runs.supervise
 from instances import Instance, Request
-from kvopt.runs.begun import WORKER, Begun, begun
 from kvopt.runs.series import Series
 from kvopt.runs.task import Finished, Task
 from tests.kvopt.sweep_tools import task_of
@@ -31,31 +29,6 @@ def solve(instance):
 """
 _RAISES = "def solve(instance):\n    raise ValueError('no')\n"
 _LIES = "def solve(instance):\n    return [0] * len(instance.requests)\n"
-#: Keeps 600 MB for whoever comes after it; needs as much itself for a second, and then leaves it.
-_LEAKS = """\
-import time, builtins
-from heuristics.registry import policies
-from heuristics.simulator import run_policy
-def solve(instance):
-    builtins.kept = bytes([1]) * 600_000_000
-    return run_policy(policies()["svf"], instance).starts
-"""
-_NEEDS = _LEAKS.replace("builtins.kept", "needed").replace(
-    "    return", "    time.sleep(1)\n    return"
-)
-
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The modules of all processes that were started for a series."""
-    modules = []
-
-    def counted(module: str) -> Begun:
-        modules.append(module)
-        return begun(module)
-
-    monkeypatch.setattr(kvopt.runs.process, "begun", counted)
-    return modules
 
 
 def _tasks(folder: Path, *methods: str, memory_limit: float | None = None) -> list[Task]:
@@ -75,12 +48,11 @@ def _statuses(found: list[Finished]) -> list[str]:
 
 
 @pytest.mark.slow("walks")
-def test_one_process_for_all(tmp_path: Path, started: list[str]) -> None:
+def test_one_after_the_other(tmp_path: Path) -> None:
     """In the order of the tasks; each with its own schedule, as it has alone, and bounds."""
     names = ["svf", "vllm-v1", "fcfs", "a-min", "sorted-lp", "lp-swap"]
     series = Series(_tasks(tmp_path, *names), time.monotonic() + 60)
     found = list(series.run())
-    assert started == [WORKER]
     assert [each.record.method for each in found] == names
     assert set(_statuses(found)) <= {"feasible", "optimal"}
     assert not series.waiting
@@ -91,12 +63,11 @@ def test_one_process_for_all(tmp_path: Path, started: list[str]) -> None:
 
 
 @pytest.mark.slow("waits")
-def test_a_lost_one_costs_no_other(tmp_path: Path, started: list[str]) -> None:
-    """One that loops, one that dies, one that eats memory: the rest goes on in new processes."""
+def test_a_lost_one_costs_no_other(tmp_path: Path) -> None:
+    """One that loops, one that dies, one that eats memory: the rest goes on."""
     methods = ["svf", _EATS, "fcfs", _DIES, "h-sf", _LOOPS, "mc-sf", _RAISES, _LIES, "svf-1bit"]
     tasks = _tasks(tmp_path, *methods, memory_limit=1.5)
     found = list(Series(tasks, time.monotonic() + 60).run())
-    processes = len(started)
     by_method = {each.record.method: each.record for each in found}
     assert set(by_method) == {task.method.text for task in tasks}
     endings = [by_method[f"file:own_{number}.py"].ending for number in (1, 3, 5)]
@@ -105,31 +76,20 @@ def test_a_lost_one_costs_no_other(tmp_path: Path, started: list[str]) -> None:
     assert by_method["file:own_8.py"].status == "refused"
     for name in ("svf", "fcfs", "h-sf", "mc-sf", "svf-1bit"):
         assert by_method[name].tel == kvopt.run(FOUR, name).tel
-    # The loop, and twice each for what died and what ate: those before them may be to blame.
-    assert 4 <= processes <= 6
-
-
-@pytest.mark.slow("waits")
-def test_memory_that_others_left(tmp_path: Path, started: list[str]) -> None:
-    """600 MB are no more than its limit: it is run again in a process that no other has used."""
-    tasks = _tasks(tmp_path, _LEAKS, _NEEDS, memory_limit=1.1)
-    found = list(Series(tasks, time.monotonic() + 60).run())
-    assert _statuses(found) == ["feasible", "feasible"] or _statuses(found) == ["optimal"] * 2
-    assert len(started) == 2
 
 
 def test_nothing_is_lost_at_an_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was found before Ctrl-C is there, the one under way says so, the others wait."""
     tasks = _tasks(tmp_path, "svf", "fcfs", _LOOPS, "h-sf", "mc-sf")
-    series, found = Series(tasks, time.monotonic() + 60), []
-    over = kvopt.runs.series._Worker._over
+    series = Series(tasks, time.monotonic() + 60)
+    over = kvopt.runs.supervise._Run.over
 
-    def interrupted(worker: kvopt.runs.series._Worker) -> object:
-        if worker._position == 2 and worker._current.ready is not None:
+    def interrupted(run: kvopt.runs.supervise._Run) -> object:
+        if run.state.method == tasks[2].method.text and run.ready is not None:
             raise KeyboardInterrupt
-        return over(worker)
+        return over(run)
 
-    monkeypatch.setattr(kvopt.runs.series._Worker, "_over", interrupted)
+    monkeypatch.setattr(kvopt.runs.supervise._Run, "over", interrupted)
     found = list(series.run())
     assert [each.record.tel is not None for each in found] == [True, True, False]
     assert found[2].record.ending == "interrupted"
@@ -157,7 +117,7 @@ def test_what_runs_is_told() -> None:
         [task], time.monotonic() + 60, lambda each, look: told.add((each.key, look.ended))
     )
     assert len(list(series.run())) == 1
-    assert told == {(task.key, False)}
+    assert told == {(task.key, False), (task.key, True)}
 
 
 def test_the_first_may_take_all(tmp_path: Path) -> None:

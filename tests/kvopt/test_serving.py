@@ -30,7 +30,7 @@ from schedules.real_time.serving import METRICS
 from tests.kvopt.conftest import Refused
 from tests.kvopt.sweep_tools import summary_of
 
-pytestmark = pytest.mark.usefixtures("runs_are_copies", "quick_bounds")
+pytestmark = pytest.mark.usefixtures("quick_bounds")
 
 BATCH = "affine(base=100,token=10)"
 FOUR = Instance(

@@ -249,7 +249,7 @@ def test_a_killed_engine_still_reports(hard: Path, tmp_path: Path) -> None:
     """SIGKILL of the engine's process in mid-solve leaves a report with the best so far."""
     out = tmp_path / "out.json"
     process = start_solve(hard, "--solver", "highs", "--out", out)
-    engine = _engine_of(process)
+    engine = _run_of(process)
     wait_for_an_incumbent(process)
     engine.kill()
     output, errors = process.communicate(timeout=20)
@@ -261,7 +261,7 @@ def test_a_killed_engine_still_reports(hard: Path, tmp_path: Path) -> None:
 def test_the_engine_ends_with_its_parent(hard: Path) -> None:
     """SIGKILL of the command itself leaves no engine running behind it."""
     process = start_solve(hard, "--solver", "cpsat")
-    engine = _engine_of(process)
+    engine = _run_of(process)
     process.kill()
     process.communicate(timeout=20)
     engine.wait(timeout=10)
@@ -289,18 +289,14 @@ def test_memory_limit_of_a_policy(hard: Path, solve_afresh: Command) -> None:
 
 
 @pytest.mark.slow("waits")
-def test_a_run_of_highs_is_one_process_below_its_reaper(hard: Path) -> None:
-    """Below the command and its watcher: the reaper that waits, and the worker with its engine."""
+def test_a_run_of_highs_is_one_process_below_its_keeper(hard: Path) -> None:
+    """Below the command the server, below it the keeper that waits and the run with its engine."""
     process = start_solve(hard, "--method", "highs:ilp(groups=yes)", "--time-limit", "20")
     try:
-        worker = _engine_of(process)
+        run = _run_of(process)
         time.sleep(2.0)
         below = psutil.Process(process.pid).children(recursive=True)
-        reaper = worker.parent()
-        assert reaper is not None
-        command = reaper.parent()
-        assert command is not None
-        assert {each.pid for each in below} == {command.pid, reaper.pid, worker.pid}
+        assert [each.pid for each in below] == [each.pid for each in (*run.parents()[1::-1], run)]
     finally:
         process.kill()
         process.communicate()
@@ -320,19 +316,15 @@ def test_what_a_method_of_ones_own_prints(small: Path, tmp_path: Path, solve: Co
     assert told[-1] == "ZeroDivisionError: division by zero"
 
 
-def _engine_of(process: subprocess.Popen[str]) -> psutil.Process:
+def _run_of(process: subprocess.Popen[str]) -> psutil.Process:
+    """Wait for the run, which is below its keeper, the server and the command."""
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         for each in psutil.Process(process.pid).children(recursive=True):
-            # The one below its reaper, which has the same command line.
-            if (
-                "kvopt.runs.worker" in each.cmdline()
-                and (above := each.parent()) is not None
-                and "kvopt.runs.worker" in above.cmdline()
-            ):
+            if len(each.parents()) > 2 and each.parents()[2].pid == process.pid:
                 return each
         time.sleep(0.05)
-    raise AssertionError("no engine process was started")
+    raise AssertionError("no process of a run was started")
 
 
 def test_bad_input_is_one_line_and_exit_2(small: Path, tmp_path: Path, refused: Refused) -> None:

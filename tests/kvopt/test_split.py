@@ -24,8 +24,6 @@ from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import gapped
 from tests.tiers import a_few
 
-pytestmark = pytest.mark.usefixtures("runs_are_copies")
-
 ENGINES = ("auto", "highs:ilp", "cpsat", "search", "bound", "improve", "appsi_highs:ilp-sparse")
 
 

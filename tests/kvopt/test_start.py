@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 
 import pytest
 
 import kvopt.commands.main
 import kvopt.commands.start
-from kvopt.commands.watchdog import Watchdog
 from tests.kvopt.sweep_tools import ROOT, in_python
 
 #: Waits, and then runs the rest of its arguments in its own place.
@@ -19,7 +17,7 @@ _IN_ITS_PLACE = "import os, sys, time; time.sleep(7); os.execv(sys.executable, s
 #: A signal where Python raises nothing: in a callback.
 _IN_A_CALLBACK = """
 import os, signal, time, weakref
-from kvopt.commands.watchdog import interrupt_once
+from kvopt.commands.start import interrupt_once
 
 class Thing: pass
 
@@ -47,24 +45,20 @@ except KeyboardInterrupt:
         (["evaluate", "tiny_two_bursts"], False),
     ],
 )
-def test_what_solves_begins_a_run_ahead(
+def test_a_command_that_solves_starts_the_server_first(
     arguments: list[str], ahead: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The process of its run begins before the command is imported, unless there will be none."""
+    """The server imports beside the command, unless there will be no run."""
     order: list[str] = []
-
-    def unwatched(run: Callable[[Watchdog], int], started: float) -> int:
-        return run(Watchdog(started=started))
 
     def main(given: list[str], program: str, caller: object) -> int:
         order.append(f"{program} {given[0]}")
-        assert isinstance(caller, Watchdog) or given[0] == "evaluate"
+        assert isinstance(caller, float)
         return 7
 
     monkeypatch.setattr(sys, "argv", ["kvopt", *arguments])
-    monkeypatch.setattr(kvopt.commands.start, "under_watch", unwatched)
     monkeypatch.setattr(kvopt.commands.start, "interrupt_once", lambda: None)
-    monkeypatch.setattr(kvopt.commands.start, "begin_ahead", lambda: order.append("ahead"))
+    monkeypatch.setattr(kvopt.commands.start, "start_server", lambda: order.append("ahead"))
     monkeypatch.setattr(kvopt.commands.main, "main", main)
     assert kvopt.commands.start.kvopt() == 7
     assert order == ["ahead"] * ahead + [f"kvopt {arguments[0]}"]

@@ -32,7 +32,7 @@ from tests.kvopt.sweep_tools import summary_of
 from tests.kvopt.test_policies_table import table_of
 from tests.oracles.brute_force import brute_force_optimum
 
-pytestmark = pytest.mark.usefixtures("runs_are_copies", "quick_bounds")
+pytestmark = pytest.mark.usefixtures("quick_bounds")
 
 
 def stating(optimum: int) -> Instance:

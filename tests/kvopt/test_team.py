@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 import psutil
@@ -18,7 +19,6 @@ from instances.families import am1
 from kvopt.engines import auto
 from kvopt.engines.job import Job, tel_of
 from kvopt.methods.grammar import read_method
-from kvopt.runs import process
 from kvopt.runs.events import BoundProved, Done, Event, Ready, Report, ScheduleFound
 from kvopt.runs.task import Task
 from kvopt.runs.team import Order, StepBack, Tell, run_team
@@ -158,9 +158,22 @@ def test_one_goes_behind_the_others() -> None:
 TASK = Task(PAIR, PAIR.name, read_method("improve"))
 
 
-def test_what_a_team_tells_reaches_each_process(monkeypatch: pytest.MonkeyPatch) -> None:
+_HEARS = """
+import time
+from kvopt.runs.beside import BESIDE
+next(lines)
+BESIDE.listen(lines)
+send('{"kind": "ready"}')
+while BESIDE.starts is None:
+    time.sleep(0.01)
+send(f'{{"kind": "schedule", "starts": {BESIDE.starts}}}')
+send('{"kind": "peak", "bytes": 1}')
+"""
+
+
+def test_what_a_team_tells_reaches_each_process(played: Callable[[str], None]) -> None:
     """Once they listen, two are told of a schedule, and send it back."""
-    monkeypatch.setattr(process, "WORKER", "tests.hearing")
+    played(_HEARS)
     ready: list[Event] = []
     found: list[list[int]] = []
 

@@ -90,7 +90,6 @@ def test_no_bound_above_the_optimum_with_many_tokens() -> None:
 
 
 @pytest.mark.slow("repeats")
-@pytest.mark.usefixtures("runs_are_copies")
 def test_pyomo_s_solvers_prove_optima_of_many_tokens() -> None:
     """Through Pyomo, too, by rows on sets of requests."""
     for name, instance in LARGE.items():

@@ -22,8 +22,6 @@ from kvopt.waiting import no_request_waits
 FIVE = Instance("five", 40, tuple(Request(i, 0, 1, 3) for i in range(5)), time_unit="second")
 BATCH = "affine(base=100,token=10)"
 
-pytestmark = pytest.mark.usefixtures("runs_are_copies")
-
 
 @pytest.mark.parametrize(
     ("metrics", "said"),

@@ -16,8 +16,6 @@ from kvopt.commands.solve import main as solve
 from kvopt.store import Store
 from schedules import read_schedule
 
-pytestmark = pytest.mark.usefixtures("runs_are_copies")
-
 #: Requests of 2 and 3 rounds in M = 4 that do not fit together.
 TWO = Instance("two", 4, (Request(0, 0, 1, 2), Request(1, 0, 1, 3)))
 #: Of which the last two wait together, whatever the rate, for the first to end.

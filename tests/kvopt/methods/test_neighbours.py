@@ -63,7 +63,6 @@ def _stored(store: Path) -> list[int]:
         reader.close()
 
 
-@pytest.mark.usefixtures("runs_are_copies")
 @pytest.mark.parametrize("way", WAYS)
 def test_what_a_file_uses_is_run_again_when_it_is_edited(
     way: str, folder: Path, capsys: pytest.CaptureFixture[str]
@@ -88,7 +87,6 @@ def test_what_a_file_uses_is_run_again_when_it_is_edited(
     assert (first, max(_stored(store))) == (13, 18)
 
 
-@pytest.mark.usefixtures("runs_are_copies")
 def test_what_the_command_writes_makes_nothing_stale(folder: Path) -> None:
     """Store, export and report in the folder, also of the command before."""
     (folder / "mine.py").write_text("def solve(instance):\n    return [0, 1, 2, 5]\n")
@@ -117,7 +115,6 @@ def test_a_program_counts_with_what_it_runs(folder: Path) -> None:
     assert len(seen) == 4
 
 
-@pytest.mark.usefixtures("runs_are_copies")
 def test_a_row_of_a_folder_that_changes_meanwhile_is_not_taken(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -35,8 +35,6 @@ from reports.build import make_report
 from tests.reports.synthetic import frame, record
 from tests.tiers import a_few
 
-pytestmark = pytest.mark.usefixtures("runs_are_copies")
-
 #: M = 4, s = 1, o = 2 and 3: they do not fit together.  The shorter first 2 + 5, else 3 + 5.
 TWO = Instance("two", 4, (Request(0, 0, 1, 2), Request(1, 0, 1, 3)))
 POLICY = """\
