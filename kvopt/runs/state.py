@@ -108,7 +108,7 @@ class RunState:
         JSON; its value may be less than ``lower_bound``.  Evaluated by whoever relies on it.
     proved
         What the certificate of a method of one's own was evaluated to (of the TEL's unit), in a
-        process of its own after the run (``kvopt.runs.certified``); None where it was not.
+        process of its own after the run (``kvopt.runs.certify``); None where it was not.
     dropped
         Why it was not, in words that follow "its certificate"; else empty.
     certified_after

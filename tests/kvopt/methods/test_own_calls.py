@@ -196,11 +196,11 @@ def test_a_file_that_cannot_be_asked_is_a_row(
 
 
 LIAR = """\
-import os
+import sys
 from dataclasses import replace
 from heuristics.registry import policies
 
-POLICY = replace(policies()["mc-sf"], clairvoyant="KVOPT_DESCRIBE" not in os.environ)
+POLICY = replace(policies()["mc-sf"], clairvoyant="kvopt.methods.describe" not in sys.modules)
 """
 
 
@@ -228,12 +228,13 @@ def test_what_declares_something_else_when_it_runs_is_caught(tmp_path: Path) -> 
 def test_an_answer_of_the_files_own_is_none(answer: str, tmp_path: Path) -> None:
     """What it writes in place of ours, in every file that is open, is one line, never a fault."""
     path = tmp_path / "own.py"
+    event = f'{{"kind": "answer", "document": {answer}}}\n'
     path.write_text(
-        "import os\n"
-        "if 'KVOPT_DESCRIBE' in os.environ:\n"
+        "import os, sys\n"
+        "if 'kvopt.methods.describe' in sys.modules:\n"
         "    for place in range(1, 30):\n"
         "        try:\n"
-        f"            os.write(place, {answer!r}.encode())\n"
+        f"            os.write(place, {event!r}.encode())\n"
         "        except OSError:\n"
         "            pass\n"
         "    os._exit(0)\n"
