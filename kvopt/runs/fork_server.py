@@ -34,7 +34,7 @@ from kvopt.runs.linux import adopt_orphans, end_with
 from support.checkout import CHECKOUT, ROOT
 from support.machine import LACKS
 
-#: What the server imports before the first run.
+#: What the server imports before the first run; the last one is rehearsed.
 _PRELOADED = ("numpy.random", "psutil", "kvopt.runs.worker")
 #: Bytes of a request to the server: the name of a library to import first, if any, and blanks.
 _REQUEST_BYTES = 16
@@ -178,8 +178,8 @@ def _start(descriptor: int) -> subprocess.Popen[bytes]:
 
 def _main() -> NoReturn:
     link = socket.socket(fileno=int(sys.argv[1]))
-    for name in _PRELOADED:
-        importlib.import_module(name)
+    loaded = [importlib.import_module(name) for name in _PRELOADED]
+    loaded[-1].rehearse()
     _serve(link)
 
 

@@ -22,7 +22,9 @@ from typing import NoReturn
 from heuristics.policy import NotApplicableError
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import AdviceError
+from instances import Instance, Request
 from kvopt.engines.parts.counting import ends_at_once
+from kvopt.methods.grammar import read_method
 from kvopt.methods.own import OwnMethodError
 from kvopt.runs.beside import BESIDE
 from kvopt.runs.events import Event, Report, event_line
@@ -50,6 +52,13 @@ def run(lines: Iterator[str], channel: socket.socket) -> NoReturn:
         report.ready()
         begin(task, report)
     leave(report)
+
+
+def rehearse() -> None:
+    """Run a policy on one request, so that forks of this process have what every run loads."""
+    task = Task(Instance("", 2, (Request(0, 0, 1, 1),)), "", read_method("svf"))
+    report = Report(lambda event: (event_line(event), None)[1])
+    prepare(Task.from_line(task.to_line()), report)(task, report)
 
 
 def _begin_team(task: Task, channel: socket.socket) -> None:
