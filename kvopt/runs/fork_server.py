@@ -32,7 +32,7 @@ from typing import NoReturn
 from kvopt.places import python_path
 from kvopt.runs.linux import adopt_orphans, end_with
 from support.checkout import CHECKOUT, ROOT
-from support.machine import LACKS
+from support.machine import LACKS, lacking
 
 #: What the server imports before the first run; the last one is rehearsed.
 _PRELOADED = ("numpy.random", "psutil", "kvopt.runs.worker")
@@ -165,6 +165,7 @@ def _start(descriptor: int) -> subprocess.Popen[bytes]:
         [sys.executable, "-P", "-m", "kvopt.runs.fork_server", str(descriptor)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
         cwd=ROOT if CHECKOUT else None,
         # Matrices are small; with more threads patterns are priced ten times slower.
         env={"OPENBLAS_NUM_THREADS": "1"}
@@ -178,13 +179,17 @@ def _start(descriptor: int) -> subprocess.Popen[bytes]:
 
 def _main() -> NoReturn:
     link = socket.socket(fileno=int(sys.argv[1]))
-    loaded = [importlib.import_module(name) for name in _PRELOADED]
-    loaded[-1].rehearse()
-    _serve(link)
+    why = ""
+    try:
+        loaded = [importlib.import_module(name) for name in _PRELOADED]
+        loaded[-1].rehearse()
+    except Exception as error:  # every run says so
+        why = f"{LACKS}{lacking(error) or error or type(error).__name__}"
+    _serve(link, why)
 
 
-def _serve(link: socket.socket) -> NoReturn:
-    """Fork a process for every request, until the caller has gone."""
+def _serve(link: socket.socket, why_not: str = "") -> NoReturn:
+    """Fork a process for every request, until the caller has gone, or tell why not."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(each, signal.SIG_IGN)  # ignored children leave no zombies
     # Garbage collection would write to pages that forks share.
@@ -194,14 +199,17 @@ def _serve(link: socket.socket) -> NoReturn:
         request, descriptors, *_ = socket.recv_fds(link, _REQUEST_BYTES, 3)
         if not request:
             os._exit(0)
-        if name := request.decode().strip():
-            importlib.import_module(name)
         try:
-            if len(descriptors) == 3 and os.fork() == 0:
-                os.close(link.fileno())
-                _fork_run(*descriptors)
-        except OSError as error:
-            _fail(descriptors[0], error)
+            if why_not:
+                _fail(descriptors[0], why_not)
+            elif len(descriptors) == 3:
+                if name := request.decode().strip():
+                    importlib.import_module(name)
+                if os.fork() == 0:
+                    os.close(link.fileno())
+                    _fork_run(*descriptors)
+        except (OSError, ImportError, MemoryError) as error:
+            _fail(descriptors[0], f"{LACKS}{lacking(error) or error}")
         for each in descriptors:
             os.close(each)
 
@@ -228,9 +236,9 @@ def _fork_run(channel: int, control: int, printed: int) -> NoReturn:
         os._exit(1)
 
 
-def _fail(channel: int, error: OSError) -> None:
+def _fail(channel: int, why: str) -> None:
     """Tell the caller in the run's place that there is no process for it."""
-    failure = {"kind": "error", "text": f"{LACKS}{error.strerror}"}
+    failure = {"kind": "error", "text": why}
     with contextlib.suppress(OSError):
         os.write(channel, f"{json.dumps(failure)}\n".encode())
 
@@ -247,7 +255,7 @@ def _keep(channel: socket.socket, control: socket.socket, printed: int) -> NoRet
     try:
         child = os.fork()
     except OSError as error:
-        _fail(channel.fileno(), error)
+        _fail(channel.fileno(), f"{LACKS}{lacking(error)}")
         os._exit(1)
     if child == 0:
         signal.set_wakeup_fd(-1)

@@ -56,7 +56,7 @@ def run(lines: Iterator[str], channel: socket.socket) -> NoReturn:
 
 def rehearse() -> None:
     """Run a policy on one request, so that forks of this process have what every run loads."""
-    task = Task(Instance("", 2, (Request(0, 0, 1, 1),)), "", read_method("svf"))
+    task = Task(Instance("one", 2, (Request(0, 0, 1, 1),)), "one", read_method("svf"))
     report = Report(lambda event: (event_line(event), None)[1])
     prepare(Task.from_line(task.to_line()), report)(task, report)
 
