@@ -18,8 +18,8 @@ from formulations.registry import Option
 from heuristics.policy import Choice, Parameter, Values
 from heuristics.predictions import Prediction
 from kvopt.methods.options import Declared, Keyword
-from kvopt.runs.events import Answer, Event
-from kvopt.runs.process import Ending, Process, watch
+from kvopt.runs.events import Answer
+from kvopt.runs.process import call_apart
 
 #: Seconds that importing a file may take where it is asked what it is.  One that takes longer is
 #: a method without parameters, whose own limit counts.
@@ -86,26 +86,20 @@ def described(path: Path, digest: str) -> tuple[Described | None, str]:
     By its digest: after an edit it is asked anew.
     """
     del digest
-    answers: list[dict[str, Any]] = []
-
-    def take(event: Event) -> None:
-        if isinstance(event, Answer):
-            answers.append(event.document)
-
-    def over() -> Ending | None:
-        return "time_limit" if process.age() > ASK_SECONDS else None
-
     try:
-        process = Process("kvopt.methods.describe:describe", f"{json.dumps(str(path))}\n")
-        ending = watch(process, take, over).ending
+        outcome, events = call_apart(
+            "kvopt.methods.describe:describe", json.dumps(str(path)), ASK_SECONDS
+        )
+        ending = outcome.ending
         if ending == "interrupted":
             raise KeyboardInterrupt
         if ending == "time_limit":
             return None, f"{path.name}: importing it takes more than {ASK_SECONDS:g} s"
-        if "fault" in answers[0]:
-            return None, str(answers[0]["fault"])
-        return described_of(answers[0]), ""
+        (answer,) = (each.document for each in events if isinstance(each, Answer))
+        if "fault" in answer:
+            return None, str(answer["fault"])
+        return described_of(answer), ""
     except OSError as error:
         return None, f"{path.name}: no process could be started: {error.strerror}"
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None, f"{path.name}: the process that imports it ends without an answer"

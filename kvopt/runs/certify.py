@@ -5,6 +5,7 @@ An evaluation may take longer than the run has left, and must cost nobody the sc
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import threading
@@ -14,7 +15,8 @@ from dataclasses import replace
 from instances.bulk import instance_columns, instance_of
 from kvopt.runs.events import BoundProved, Event, event_line
 from kvopt.runs.limits import certificate_seconds
-from kvopt.runs.process import Ending, Process, watch
+from kvopt.runs.process import Ending, call_apart
+from kvopt.runs.state import RunState
 from kvopt.runs.stated_optimum import evaluated
 from kvopt.runs.supervise import Listener, Snapshot, Supervised
 from kvopt.runs.task import Task
@@ -44,26 +46,19 @@ def certify(task: Task, run: Supervised, stop: threading.Event, listen: Listener
     if not state.awaits_proof:
         return
     limit = certificate_seconds(task, run.seconds, run.outcome.ending == "interrupted")
-    proved: list[int] = []
-
-    def take(event: Event) -> None:
-        if isinstance(event, BoundProved):
-            proved.append(event.value)
 
     def over() -> Ending | None:
         listen(Snapshot(state))
-        if stop.is_set():
-            return "interrupted"
-        if process.exceeds_memory():
-            return "memory_limit"
-        return "time_limit" if process.age() > limit else None
+        return "interrupted" if stop.is_set() else None
 
     ending: Ending = "crashed"
-    try:
-        process = Process("kvopt.runs.certify:evaluate", _line(run), task.memory_limit)
-        ending = watch(process, take, over).ending
-    except OSError:
-        pass
+    events: list[Event] = []
+    with contextlib.suppress(OSError):
+        outcome, events = call_apart(
+            "kvopt.runs.certify:evaluate", _line(state), limit, task.memory_limit, over=over
+        )
+        ending = outcome.ending
+    proved = [each.value for each in events if isinstance(each, BoundProved)]
     if ending == "interrupted":
         run.outcome = replace(run.outcome, ending="interrupted")
     if proved:
@@ -80,12 +75,11 @@ def evaluate(lines: Iterator[str], channel: socket.socket) -> None:
     channel.sendall(event_line(BoundProved(value=value, source="certificate")).encode())
 
 
-def _line(run: Supervised) -> str:
-    state = run.state
+def _line(state: RunState) -> str:
     told = {
         "instance": instance_columns(state.instance),
         "batch_time": state.batch_time,
         "upper_bound": state.upper_bound,
         "certificate": state.certificate,
     }
-    return json.dumps(told) + "\n"
+    return json.dumps(told)

@@ -13,6 +13,7 @@ No engine is imported here, and nothing that starts threads.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib
@@ -110,6 +111,7 @@ class _Server:
             with theirs:
                 self._process = _start(theirs.fileno())
             self.link = ours
+            atexit.register(_end, self._process)
         return self.link
 
 
@@ -157,6 +159,12 @@ def serve_below(channel: socket.socket) -> None:
         _serve(theirs)
     theirs.close()
     _server.link = ours
+
+
+def _end(server: subprocess.Popen[bytes]) -> None:
+    """Leave no zombie to whoever comes after this process."""
+    server.kill()
+    server.wait()
 
 
 def _start(descriptor: int) -> subprocess.Popen[bytes]:

@@ -274,6 +274,31 @@ def watch(
     return outcome
 
 
+def call_apart(
+    call: str,
+    line: str,
+    seconds: float,
+    memory_limit: float | None = None,
+    *,
+    longest: int = 1 << 20,
+    here: bool = False,
+    over: Callable[[], Ending | None] = lambda: None,
+) -> tuple[Outcome, list[Event]]:
+    """Call a function with one line in a process with limits; return its end and its events.
+
+    Parameters as of :class:`Process` and :func:`watch`; seconds count from its start.
+    """
+    process = Process(call, f"{line}\n", memory_limit, longest, here=here)
+
+    def limits() -> Ending | None:
+        if process.exceeds_memory():
+            return "memory_limit"
+        return "time_limit" if process.age() > seconds else over()
+
+    events: list[Event] = []
+    return watch(process, events.append, limits), events
+
+
 def kill_tree(pid: int) -> None:
     """Kill a process and everything it started; no error if it is already gone."""
     with contextlib.suppress(psutil.NoSuchProcess):

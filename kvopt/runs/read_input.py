@@ -13,8 +13,8 @@ from instances import Instance
 from instances.bulk import instance_columns, instance_of
 from instances.traces.options import TraceOptions
 from instances.traces.report import TraceReport
-from kvopt.runs.events import Answer, Event, event_line
-from kvopt.runs.process import Ending, Process, watch
+from kvopt.runs.events import Answer, event_line
+from kvopt.runs.process import call_apart
 
 #: Bytes of the longest answer, and gigabytes that a process which reads has in any case.
 _LONGEST, _LEAST_MEMORY = 1 << 33, 0.5
@@ -41,26 +41,18 @@ def read_within(
     UnreadError
         If it was killed, or has died.
     """
-    answers: list[Any] = []
-
-    def take(event: Event) -> None:
-        if isinstance(event, Answer):
-            answers.append(_unpacked(event.document["answer"]))
-
-    def over() -> Ending | None:
-        if process.exceeds_memory():
-            return "memory_limit"
-        return "time_limit" if time.monotonic() > until else None
-
-    line = _packed((path, options)) + "\n"
-    # A fork of this process has its standard input, and what a shell has opened for it.
+    seconds = until - time.monotonic()
     held = None if memory_limit is None else max(memory_limit, _LEAST_MEMORY)
-    process = Process("kvopt.runs.read_input:read", line, held, _LONGEST, here=True)
-    outcome = watch(process, take, over)
+    # A fork of this process has its standard input, and what a shell has opened for it.
+    outcome, events = call_apart(
+        "kvopt.runs.read_input:read", _packed((path, options)), seconds, held,
+        longest=_LONGEST, here=True,
+    )  # fmt: skip
     if outcome.ending == "interrupted":
         raise KeyboardInterrupt
+    answers = [_unpacked(each.document["answer"]) for each in events if isinstance(each, Answer)]
     if not answers:
-        raise UnreadError(outcome.ending if not outcome.detail else outcome.detail)
+        raise UnreadError(outcome.detail or outcome.ending)
     kind, told, more = answers[0]
     if kind is not None:
         error: Exception = kind.__new__(kind, *told)
