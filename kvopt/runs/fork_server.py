@@ -111,7 +111,7 @@ class _Server:
             with theirs:
                 self._process = _start(theirs.fileno())
             self.link = ours
-            atexit.register(_end, self._process)
+            atexit.register(_end, self._process, os.getpid())
         return self.link
 
 
@@ -161,10 +161,11 @@ def serve_below(channel: socket.socket) -> None:
     _server.link = ours
 
 
-def _end(server: subprocess.Popen[bytes]) -> None:
-    """Leave no zombie to whoever comes after this process."""
-    server.kill()
-    server.wait()
+def _end(server: subprocess.Popen[bytes], owner: int) -> None:
+    """Leave no zombie to whoever comes after the owner of the server."""
+    if os.getpid() == owner:
+        server.kill()
+        server.wait()
 
 
 def _start(descriptor: int) -> subprocess.Popen[bytes]:
