@@ -111,7 +111,7 @@ class _Server:
             with theirs:
                 self._process = _start(theirs.fileno())
             self.link = ours
-            atexit.register(_end, self._process, os.getpid())
+            atexit.register(_end, ours, self._process, os.getpid())
         return self.link
 
 
@@ -161,9 +161,10 @@ def serve_below(channel: socket.socket) -> None:
     _server.link = ours
 
 
-def _end(server: subprocess.Popen[bytes], owner: int) -> None:
+def _end(link: socket.socket, server: subprocess.Popen[bytes], owner: int) -> None:
     """Leave no zombie to whoever comes after the owner of the server."""
     if os.getpid() == owner:
+        link.close()
         server.kill()
         server.wait()
 

@@ -64,7 +64,7 @@ def rehearse() -> None:
 def _begin_team(task: Task, channel: socket.socket) -> None:
     """Fork the server of the processes that will work beside this one, if any."""
     assert task.instance is not None
-    if not ends_at_once(task.instance):
+    if not task.batch_time and not ends_at_once(task.instance):
         importlib.import_module("numba")  # which each of them needs
         serve_below(channel)
 
