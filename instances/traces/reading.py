@@ -149,10 +149,10 @@ def read_trace(
         stream.close()
     skipped = selection.skipped
     if not selection.kept:
-        raise TraceError(f"{printable(stream.name)}: {_nothing_left(selection, skipped)}")
+        raise TraceError(f"{printable(stream.label)}: {_nothing_left(selection, skipped)}")
     instance, notes = _instance(Path(path), form, selection)
     report = TraceReport(
-        file=stream.name,
+        file=stream.label,
         format=form.name,
         rows=selection.rows,
         kept=selection.kept,
@@ -205,7 +205,7 @@ def _format(stream: TraceStream, options: TraceOptions) -> Format:
             names = ", ".join(each.name for each in claimed)
             raise TraceOptionError(f"format: expected one of {names} (--format), since all fit")
         if _begins_instance(stream.head):
-            raise TraceError(f"{printable(stream.name)}: expected a trace, found an instance file")
+            raise TraceError(f"{printable(stream.label)}: expected a trace, found an instance file")
         if not claimed:
             stream.refuse(_unknown(stream.head))
         form = claimed[0]
@@ -222,8 +222,10 @@ def _unknown(head: str) -> str:
     found = f"expected the {kind if names else 'beginning'} of a format, found {start}"
     if _SEPARATED.search(head.partition("\n")[0]) and len(columns) == 1:
         return f"{found}; expected commas as separator"
-    nearest = max(formats().values(), key=lambda each: len(each.reader.finds(head)))
-    there = nearest.reader.finds(head)
+    nearest = max(
+        formats().values(), key=lambda each: len(each.reader.names(head) & set(each.reader.expects))
+    )
+    there = nearest.reader.names(head) & set(nearest.reader.expects)
     if not there:
         header = ",".join(formats()[_PLAINEST].reader.expects)
         todo = "rename yours to" if columns else "write a CSV with the columns"
@@ -283,7 +285,7 @@ class _Selection:
                 start, end = np.searchsorted(rows.times, window).tolist()
                 more = end == len(rows.numbers)
         elif self.options.window is not None:
-            raise TraceOptionError(f"window: {self.stream.name} has no arrivals")
+            raise TraceOptionError(f"window: {self.stream.label} has no arrivals")
         self.seen = True
         return self._sort(rows, reasons[start:end], start, end) and more
 
@@ -324,7 +326,7 @@ class _Selection:
         self.kept += len(kept)
         if self.kept > MOST_REQUESTS:
             raise TraceError(
-                f"{printable(self.stream.name)}: expected at most {MOST_REQUESTS:,} requests, "
+                f"{printable(self.stream.label)}: expected at most {MOST_REQUESTS:,} requests, "
                 "found more (--limit takes the first)"
             )
         columns = [prompts[kept], outputs[kept]]

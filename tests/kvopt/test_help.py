@@ -30,7 +30,6 @@ _SUBCOMMANDS = {f"kvopt {name}": subcommand(name) for name in COMMANDS.list_comm
 _MODULES = (
     "instances.ladder",
     "instances.library",
-    "instances.traces.lmsys_lengths",
     "kvopt.best_known.prove",
     "reports.ablation.page",
     "reports.build",

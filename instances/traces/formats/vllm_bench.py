@@ -27,11 +27,10 @@ from instances.batch_time import NANOSECONDS
 from instances.model import MAX_SECONDS
 from instances.traces.measured import Measured
 from instances.traces.numbers import SECONDS, whole
-from instances.traces.reader import Reader, Rows, TokenCount, make_rows
+from instances.traces.reader import Reader, Rows, TokenCount, make_rows, read_times
 from instances.traces.records import keys_of, objects_of
 from instances.traces.report import Reason
 from instances.traces.stream import TraceStream
-from instances.traces.table import read_times
 from support.text import printable
 
 _PROMPTS, _OUTPUTS, _STARTS, _ERRORS = "input_lens", "output_lens", "start_times", "errors"
@@ -71,7 +70,7 @@ class ResultReader(Reader):
 
     def claims(self, head: str) -> bool:
         """Tell whether it begins as an object with the lengths, or with the totals of a result."""
-        known = bool(self.finds(head)) or len(keys_of(head) & _TOTALS) >= _FEWEST
+        known = bool(keys_of(head) & set(self.expects)) or len(keys_of(head) & _TOTALS) >= _FEWEST
         return head.lstrip()[:1] == "{" and known
 
     def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
