@@ -31,8 +31,6 @@ from support.text import counted, printable, unknown_name
 
 #: Most requests of an instance that is made of a trace; they take some gigabytes.
 MOST_REQUESTS = 10**7
-#: The format to write a trace of one's own in.
-_PLAINEST = "vidur"
 #: Ends of names that no instance file has.
 _SUFFIXES = (".csv", ".jsonl", ".gz")
 #: What separates the columns of a CSV that has no commas.
@@ -215,27 +213,13 @@ def _format(stream: TraceStream, options: TraceOptions) -> Format:
 
 
 def _unknown(head: str) -> str:
-    """Return the complaint on a beginning that no reader knows, with the nearest format."""
-    columns = header_of(head)
+    """Return the complaint on a beginning that no reader knows."""
+    line, columns = head.partition("\n")[0], header_of(head)
+    if len(columns) == 1 and _SEPARATED.search(line):
+        return f"expected commas as separator, found {printable(line, 120)}"
     kind, names = ("columns", columns) if columns else ("keys", list(first_object(head)[0]))
-    start = printable(", ".join(names) or head.partition("\n")[0], 120)
-    found = f"expected the {kind if names else 'beginning'} of a format, found {start}"
-    if _SEPARATED.search(head.partition("\n")[0]) and len(columns) == 1:
-        return f"{found}; expected commas as separator"
-    nearest = max(
-        formats().values(), key=lambda each: len(each.reader.names(head) & set(each.reader.expects))
-    )
-    there = nearest.reader.names(head) & set(nearest.reader.expects)
-    if not there:
-        header = ",".join(formats()[_PLAINEST].reader.expects)
-        todo = "rename yours to" if columns else "write a CSV with the columns"
-        return (
-            f"{found}; {todo} {header} (arrival in seconds, prompt and output in tokens), "
-            "or name a format of kvopt convert --list (--format NAME)"
-        )
-    lacking = ", ".join(each for each in nearest.reader.expects if each not in there)
-    todo = "rename yours, or name the format" if columns else "name the format"
-    return f"{found}; {nearest.name} has also {lacking}: {todo} (--format NAME)"
+    found = printable(", ".join(names) or line, 120)
+    return f"expected the {kind} of a format of kvopt convert --list (--format NAME), found {found}"
 
 
 @dataclass

@@ -98,7 +98,8 @@ class TraceStream(io.RawIOBase):
             raise TraceError(f"{printable(self.label)}: expected a trace, found {what}")
         self._encoding = encoding.removesuffix("-sig").upper()
         self._decoder = codecs.getincrementaldecoder(encoding)()
-        self._lines, self._left, self._ready = 0, LARGEST_TRACE, b""
+        self._lines, self._ready = 0, b""
+        self.allow(LARGEST_TRACE)
 
     def close(self) -> None:
         """Close the file."""
@@ -118,7 +119,7 @@ class TraceStream(io.RawIOBase):
 
     def allow(self, characters: int) -> None:
         """Let so many characters follow until this is said again: what is read is bounded."""
-        self._left = characters
+        self._allowed = self._left = characters
 
     def lines(self) -> Iterator[bytes]:
         """Yield lines; ``row`` is the number of the one that was yielded last.
@@ -170,7 +171,7 @@ class TraceStream(io.RawIOBase):
         self._lines += text.count("\n")
         self._left -= len(text)
         if self._left < 0:
-            self.refuse("expected a shorter row, or text in quotation marks that ends: found more")
+            self.refuse(f"expected at most {self._allowed:,} characters in a piece, found more")
         return text
 
     def _refuse_text(self, expected: str, before: bytes) -> NoReturn:

@@ -24,7 +24,7 @@ from instances.traces.measured import Measured
 from instances.traces.reading import read_input
 from kvopt.best_bound import KnownBound
 from kvopt.commands.in_seconds import chosen_batch_time, deploy
-from kvopt.commands.solve_arguments import OPTIONS, judge_options, named_method, outputs_of
+from kvopt.commands.solve_arguments import OPTIONS, judge_options, named_method
 from kvopt.commands.watchdog import Watchdog
 from kvopt.commands.write_model import NotWrittenError, write_model
 from kvopt.methods.grammar import MethodError
@@ -41,7 +41,7 @@ from kvopt.terminal import ProgressLines, summary
 from schedules.real_time.requests import write_requests
 from schedules.real_time.serving import measured_lines
 from support.command import EXIT_INTERRUPTED, Command, Options
-from support.outputs import OutputError, check_apart, write_outputs
+from support.outputs import OutputError, write_outputs
 from support.text import counted, printable
 from support.usage import UsageError, complain
 
@@ -111,7 +111,6 @@ def _run(options: Options, watchdog: Watchdog) -> int:
     name = "" if batch_time is None else batch_time.name
     timed = report if name else None
     wished = None if options.batch_time is None else batch_time
-    check_apart(outputs_of(options))
     if foreign := refuse_silent_default(timed, wished):
         complain(options.program, foreign)
     if method is not None:

@@ -14,7 +14,7 @@ from kvopt.methods.method import Method
 from kvopt.methods.options import read_formulation
 from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
 from support.command import Options, argument, option, refuse_both, refuse_suffixes, together
-from support.outputs import PICTURES, check_apart, check_outputs
+from support.outputs import PICTURES, check_outputs
 from support.usage import UsageError, complain
 
 #: What --solver takes; the rest of a method has options of its own.
@@ -43,7 +43,9 @@ def judge_options(options: Options) -> None:
     if hidden := hides(options.instance):
         complain(options.program, hidden)
     options.instance = find_instance(options.instance)
-    check_outputs(outputs_of(options), [options.instance])
+    names = ("out", "plot", "requests", "write_model")
+    outputs = {f"--{name.replace('_', '-')}": getattr(options, name) for name in names}
+    check_outputs(outputs, [options.instance])
     refuse_suffixes(options, _SUFFIXES)
     if options.policy == "all" and (options.out or options.plot or options.requests):
         raise UsageError("--policy all prints a table, it has no single schedule to write")
@@ -60,26 +62,7 @@ def named_method(options: Options) -> Method:
     ------
     UsageError, MethodError
         If there is no such method, on this machine, or its parts do not go together.
-    OutputError
-        If an output would replace the file of the method.
     """
-    method = _read_named(options)
-    if method.path is not None:
-        check_apart(outputs_of(options), [method.path])
-    return method
-
-
-def outputs_of(options: Options) -> dict[str, str | None]:
-    """Return the files that are to be written, by the options that name them."""
-    return {
-        "--out": options.out,
-        "--plot": options.plot,
-        "--requests": options.requests,
-        "--write-model": options.write_model,
-    }
-
-
-def _read_named(options: Options) -> Method:
     if options.method is not None:
         return read_method(options.method)
     if options.policy is not None:
