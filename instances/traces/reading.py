@@ -169,7 +169,7 @@ def _selected(form: Format, options: TraceOptions, stream: TraceStream) -> _Sele
     if reader is None:
         raise TraceOptionError(f"run: goes with files of several runs, {form.name} has none")
     stretches = reader.rows(stream, token_count(options.tokenizer))
-    for rows in telling(stretches, lambda: f"{counted(found.rows, 'row')} of the trace read"):
+    for rows in telling(stretches, "stretches of the trace read"):
         if not found.take(rows):
             break
     return found

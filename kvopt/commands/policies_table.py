@@ -16,12 +16,12 @@ from kvopt.commands.beside import BoundBeside, Limits
 from kvopt.commands.policies_columns import Against, Line, table_text
 from kvopt.methods.grammar import ANSWER, every_policy, read_prediction
 from kvopt.methods.knowledge import MARK, OF_CLASSES, policy_name
+from kvopt.progress import Display
 from kvopt.registered import registered
 from kvopt.runs.batch_time import bounds_kept_tokens, rounds_only
 from kvopt.runs.series import Series
 from kvopt.runs.stated_optimum import dispute
 from kvopt.runs.task import Finished, Task
-from kvopt.sweeps.progress import Display
 from schedules.files import parse_schedule
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 from schedules.real_time.slo import Slo
@@ -70,7 +70,7 @@ def policies_table(
     Standard error shows how far they are, unless it is to be ``quiet``.
     """
     runnable, refused = _tasks(instance, batch_time, prediction, seed, limits)
-    progress = Display(sys.stderr, len(runnable), 1, quiet)
+    progress = Display(sys.stderr, len(runnable), quiet)
     with BoundBeside(instance, batch_time, seed, limits) as bound:
         if limits.jobs == 1:
             bound.begin().result()

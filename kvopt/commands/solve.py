@@ -30,6 +30,7 @@ from kvopt.commands.write_model import NotWrittenError, write_model
 from kvopt.methods.grammar import MethodError
 from kvopt.methods.method import Method
 from kvopt.methods.witness import is_own
+from kvopt.progress import ProgressLines
 from kvopt.result import Result
 from kvopt.runs.batch_time import refuse_rounds_only, refuse_silent_default, told_limits, whose
 from kvopt.runs.execute import execute
@@ -37,12 +38,11 @@ from kvopt.runs.limits import deadline_of
 from kvopt.runs.provenance import usable_cores
 from kvopt.runs.supervise import Snapshot
 from kvopt.runs.task import Finished, Task
-from kvopt.terminal import ProgressLines, summary
 from schedules.real_time.requests import write_requests
 from schedules.real_time.serving import measured_lines
 from support.command import EXIT_INTERRUPTED, Command, Options
 from support.outputs import OutputError, write_outputs
-from support.text import counted, printable
+from support.text import counted, printable, summary
 from support.usage import UsageError, complain
 
 EXIT_OK = 0

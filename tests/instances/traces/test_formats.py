@@ -115,7 +115,7 @@ def test_keys_are_looked_for_at_the_top(text: str, form: str, tmp_path: Path) ->
         ('{"version": 1, "experiments": [{"requests": []}]}', "(--format NAME), found version, "),
         ("a;b\n1;2\n", "row 1: expected commas as separator, found a;b"),
         ("a,b\n1,2\n", "columns of a format of kvopt convert --list (--format NAME), found a, b"),
-        ("arrived_at,b\n", "columns of a format of kvopt convert --list (--format NAME), found arr"),
+        ("arrived_at,b\n", "columns of a format of kvopt convert --list (--format NAME), found"),
     ],
 )
 def test_an_unknown_file_leads_to_the_formats(text: str, told: str, tmp_path: Path) -> None:
