@@ -57,5 +57,6 @@ def bar(stream: IO[str], **settings: Any) -> Any:
 
     tqdm.monitor_interval = 0
     tqdm.set_lock(threading.RLock())
-    # Some terminals state a width of 0, with which nothing would be shown.
-    return tqdm(file=stream, ncols=shutil.get_terminal_size().columns - 1, **settings)
+    # Some terminals state a size of 0, with which tqdm would show nothing.
+    columns, lines = shutil.get_terminal_size()
+    return tqdm(file=stream, ncols=columns - 1, nrows=lines, **settings)

@@ -84,8 +84,9 @@ def test_what_runs_now_and_its_gap() -> None:
 
 
 @pytest.mark.usefixtures("at_once")
-def test_of_many_runs_the_first_are_named() -> None:
+def test_of_many_runs_the_first_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The others are counted."""
+    monkeypatch.setenv("COLUMNS", "200")
     stream = Screen()
     shown = Display(stream, total=9, quiet=False)
     time.sleep(0.11)
