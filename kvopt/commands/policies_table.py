@@ -85,7 +85,8 @@ def policies_table(
         _answered(instance, lines, against, [] if why else series.waiting),
         compared,
         f"class: {OF_CLASSES}",
-        *_refused(refused),
+        *_unrun([(line.record.method, line.reason) for line in lines if line.reason]),
+        *_unrun((name, f"not run: {reason}") for name, reason in refused),
         _left(series, why or "the time was over"),
     ]
     told = map(wrapped, filter(None, "\n".join(below).splitlines()))
@@ -224,12 +225,12 @@ def _notes(lines: Sequence[Line], against: Against) -> list[str]:
     return [f"{MARK.strip()} {KEEPS_TOKENS_COVERED if against.covers_kept else KEEPS_TOKENS_NOTE}"]
 
 
-def _refused(refused: Sequence[tuple[str, str]]) -> list[str]:
-    """Return one line for every reason that policies were not run for."""
+def _unrun(found: Iterable[tuple[str, str]]) -> list[str]:
+    """Return one line for every reason that policies have no schedule for."""
     of_reason: dict[str, list[str]] = {}
-    for name, reason in refused:
+    for name, reason in found:
         of_reason.setdefault(reason, []).append(name)
-    return [f"not run: {', '.join(names)} ({reason})" for reason, names in of_reason.items()]
+    return [f"{', '.join(names)}: {reason}" for reason, names in of_reason.items()]
 
 
 def _left(series: Series, why: str) -> str:

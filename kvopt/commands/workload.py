@@ -30,6 +30,8 @@ from support.usage import UsageError, complain
 if TYPE_CHECKING:
     from reports.figures.style import Drawing
 
+#: Columns of names.
+_NAMES = ("method", "policy", "class")
 #: The line after Ctrl-C of a command whose runs are stored.
 RESUMES = "interrupted; what was finished is stored, the same command resumes"
 
@@ -122,11 +124,13 @@ def store_of(options: Options, *, readonly: bool = False) -> str:
 
 
 def plain_table(headers: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """Return an aligned table, the methods to the left and figures to the right."""
-    from tabulate import tabulate
+    """Return an aligned table, names to the left and figures to the right."""
+    import tabulate
 
-    sides = ["left" if header == "method" else "right" for header in headers]
-    text: str = tabulate(
+    # Without it every header is two characters wider than its text.
+    tabulate.MIN_PADDING = 0
+    sides = ["left" if header in _NAMES else "right" for header in headers]
+    text: str = tabulate.tabulate(
         lines, headers=headers, tablefmt="plain", disable_numparse=True, colalign=sides
     )
     return text
