@@ -105,16 +105,13 @@ def _columns(instance: Instance, against: Against) -> list[tuple[str, Cell]]:
         good = [("good/s", _goodput)] if against.slo else []
         return [*e2el, ("left %", _left), *(each for pair in others for each in pair), *good]
     return [
-        ("TEL", lambda line, schedule, _: schedule.tel),
+        ("TEL", lambda _, schedule, __: schedule.tel),
         ("TEL/OPT" if against.optimum else "TEL/LB", _ratio),
         *([("to best", _to_best)] if registered(instance) else []),
-        ("makespan", lambda line, schedule, _: measure(instance, schedule).makespan),
+        ("makespan", lambda _, schedule, __: measure(instance, schedule).makespan),
         ("memory %", _memory),
-        ("evicted", lambda line, schedule, _: sum(map(len, schedule.attempts or ()))),
-        (
-            "ms",
-            lambda line, *_: f"{1000 * (line.record.solver_seconds or line.record.seconds):.1f}",
-        ),
+        ("evicted", lambda _, schedule, __: sum(map(len, schedule.attempts or ()))),
+        ("ms", _milliseconds),
     ]
 
 
@@ -132,6 +129,10 @@ def _left(line: Line, schedule: Schedule, against: Against) -> str | None:
 def _memory(line: Line, schedule: Schedule, against: Against) -> str:
     del against
     return f"{100 * measure(line.instance, schedule).mean_memory_share:.1f}"
+
+
+def _milliseconds(line: Line, *_: object) -> str:
+    return f"{1000 * (line.record.solver_seconds or line.record.seconds):.1f}"
 
 
 def _to_best(line: Line, schedule: Schedule, against: Against) -> str | None:
