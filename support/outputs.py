@@ -40,8 +40,7 @@ def check_outputs(
     Raises
     ------
     OutputError
-        If there is no such folder or no permission, or the file is an input or another output, by
-        whatever name or link.
+        If there is no such folder or no permission, or as :func:`check_apart` says.
     """
     for option, name in outputs.items():
         _refuse_url(option, name)
@@ -49,9 +48,20 @@ def check_outputs(
     for option, path in given.items():
         with _telling(f"{option} {path}"):
             _check_writable(path)
+    check_apart(given, inputs)
+
+
+def check_apart(outputs: Mapping[str, Path], inputs: Iterable[str | Path] = ()) -> None:
+    """Refuse an output that is an input or another output, by whatever name or link.
+
+    Raises
+    ------
+    OutputError
+        Naming both.
+    """
     # Writing to a device or a pipe replaces nothing.
-    files = [(option, path) for option, path in given.items() if not _is_special(path)]
-    sources = [*map(Path, inputs), *_named_files(given)]
+    files = [(option, path) for option, path in outputs.items() if not _is_special(path)]
+    sources = [*map(Path, inputs), *_named_files(outputs)]
     for place, (option, path) in enumerate(files):
         for source in sources:
             if same_file(path, source):

@@ -46,6 +46,11 @@ class SteadyStream(io.TextIOBase):
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """The stream's own; click goes past a stream that has none."""
+        return getattr(self._stream, "encoding", None) or "utf-8"
+
     def isatty(self) -> bool:
         """Whether a terminal shows it."""
         return not self._stream.closed and bool(self._stream.isatty())

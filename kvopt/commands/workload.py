@@ -23,7 +23,7 @@ from kvopt.store.location import store_files
 from kvopt.sweeps.inputs import Wishes
 from support.command import Options, refuse_suffixes
 from support.jsonfile import write_bytes, write_text
-from support.outputs import check_outputs, write_outputs, written_paths
+from support.outputs import check_apart, check_outputs, write_outputs, written_paths
 from support.text import find_name
 from support.usage import UsageError, complain
 
@@ -106,7 +106,8 @@ def whose_lines(timed: Iterable[tuple[BatchTime, int]], default: bool) -> list[s
 def check_beside_store(options: Options, *outputs: str) -> list[Path]:
     """Refuse what cannot be written or must not be, and return the files of the store."""
     kept = store_files(options.store or DEFAULT_STORE)
-    check_outputs({"--store": kept[0] if kept else None})
+    if kept:
+        check_apart({"--store": kept[0]})
     check_outputs({f"--{name}": getattr(options, name) for name in outputs}, kept)
     return kept
 

@@ -69,9 +69,11 @@ def test_an_unknown_subcommand_is_one_line_with_the_nearest(
     assert main(["Best_known"]) == 2
     assert main([]) == 2
     told = capsys.readouterr().err.splitlines()
-    assert told[0].endswith("found 'slove'; did you mean solve?")
-    assert told[1].endswith("did you mean best-known?")
-    assert told[2].endswith("found none (see --help)")
+    assert told == [
+        "kvopt: No such command 'slove'. Did you mean 'solve'?",
+        "kvopt: No such command 'Best_known'. Did you mean 'best-known'?",
+        "kvopt: Missing command.",
+    ]
 
 
 def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
