@@ -32,10 +32,7 @@ def family_seed(text: str) -> int:
 
 #: Lets a command take the parameters of a family, for :func:`drawn_family`.
 SET_OPTION = option(
-    "--set",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="a parameter of the family, as n=8; may be repeated",
+    "--set", "KEY=VALUE", "a parameter of the family, as n=8; may be repeated", multiple=True
 )
 
 
@@ -52,9 +49,9 @@ SET_OPTION = option(
     metavar="FAMILY",
     shell_complete=lambda *asked: beginning(asked[-1], families()),
 )
-@option("--seed", metavar="K", type=family_seed, default=0, help="of what is drawn (default: 0)")
+@option("--seed", "K", "of what is drawn (default: 0)", type=family_seed, default=0)
 @SET_OPTION
-@option("--out", metavar="FILE", help="file to write (default: standard output)")
+@option("--out", "FILE", "file to write (default: standard output)")
 @option("--list", is_flag=True, help="name the families and their parameters")
 def main(options: Options) -> int:
     """Write one instance of a family."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial, reduce
+from functools import reduce
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -153,8 +153,14 @@ class _Read(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             self.fail(str(error), param, ctx)
 
 
-#: As ``click.option`` and ``click.argument``.
-option = partial(click.option, cls=Option)
+def option(
+    name: str, metavar: str | None = None, help: str = "", dest: str = "", **settings: Any
+) -> Callable[[_Declared], _Declared]:
+    """Return a declaration as ``click.option`` does, kept as ``dest`` if that is given."""
+    names = (name, dest) if dest else (name,)
+    return click.option(*names, cls=Option, metavar=metavar, help=help, **settings)
+
+
 argument = click.argument
 
 

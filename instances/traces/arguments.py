@@ -19,7 +19,7 @@ _PREFIX = "trace_"
 def _option(name: str, metavar: str, help: str, **settings: Any) -> Callable[[Any], Any]:
     stored = _PREFIX + name.removeprefix("--").replace("-", "_")
     group = "Traces (docs/traces.md)"
-    return option(name, stored, metavar=metavar, group=group, help=help, **settings)
+    return option(name, metavar, help, stored, group=group, **settings)
 
 
 #: Let a command take the options of a trace; :func:`trace_options` returns them.

@@ -32,7 +32,7 @@ from support.usage import UsageError
     codes="0 written; 2 bad usage or input",
 )
 @argument("trace", required=False, metavar="TRACE | INSTANCE")
-@option("--out", metavar="FILE", help="file to write (default: standard output)")
+@option("--out", "FILE", "file to write (default: standard output)")
 @option("--quiet", is_flag=True, help="print nothing of what was skipped")
 @option("--list", is_flag=True, help="name the formats")
 @TRACE_OPTIONS

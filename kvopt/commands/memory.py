@@ -64,26 +64,26 @@ _COUNT: dict[str, Any] = {"type": _count, "metavar": "N"}
 @option("--head-size", **_COUNT, help="hidden size / heads")
 @option(
     "--bytes",
+    "B",
+    "bytes of a number of the cache, 0.5 to 8 (default: 2)",
     type=_bytes,
     default=Fraction(2),
-    metavar="B",
-    help="bytes of a number of the cache, 0.5 to 8 (default: 2)",
 )
-@option("--gpu-memory", type=_size, metavar="SIZE", help="memory of one GPU")
+@option("--gpu-memory", "SIZE", "memory of one GPU", type=_size)
 @option("--gpus", default=1, **_COUNT, help="GPUs that share the model (default: 1)")
 @option(
     "--weights",
+    "SIZE",
+    "memory of the model, all GPUs together (default: 0)",
     type=_size,
     default=0,
-    metavar="SIZE",
-    help="memory of the model, all GPUs together (default: 0)",
 )
 @option(
     "--utilization",
+    "U",
+    "share of the GPUs' memory that is used (default: 1)",
     type=_share,
     default=Fraction(1),
-    metavar="U",
-    help="share of the GPUs' memory that is used (default: 1)",
 )
 @DEPLOYMENT_OPTIONS
 @option("--quiet", is_flag=True, help="print M and nothing else")

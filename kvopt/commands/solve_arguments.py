@@ -89,33 +89,33 @@ def _default_solver(options: Options) -> str:
 _PARTS = together(
     option(
         "--method",
-        metavar="TEXT",
+        "TEXT",
+        "of --list, or file:PATH, a program with your rights",
         shell_complete=completion.methods,
-        help="of --list, or file:PATH, a program with your rights",
     ),
     option(
         "--solver",
-        metavar="NAME",
+        "NAME",
+        f"{', '.join(named_engines())}, or one that Pyomo finds",
         shell_complete=completion.solvers,
-        help=f"{', '.join(named_engines())}, or one that Pyomo finds",
     ),
     option(
         "--formulation",
-        metavar="NAME",
+        "NAME",
+        "solve this formulation alone (default: chosen by size)",
         shell_complete=completion.formulation_names,
-        help="solve this formulation alone (default: chosen by size)",
     ),
     option(
         "--policy",
-        metavar="SPEC",
+        "SPEC",
+        "a policy of --list, file:PATH, or all for a table of all",
         shell_complete=completion.policies,
-        help="a policy of --list, file:PATH, or all for a table of all",
     ),
     option(
         "--predict",
-        metavar="SPEC",
+        "SPEC",
+        "predictions of outputs (default: the instance's)",
         shell_complete=completion.predictions,
-        help="predictions of outputs (default: the instance's)",
     ),
 )
 
@@ -123,29 +123,24 @@ _PARTS = together(
 _LIMITS = together(
     option(
         "--time-limit",
+        "S",
+        f"seconds for all together (default: {TIME_LIMIT:g})",
         type=read_seconds,
         default=TIME_LIMIT,
-        metavar="S",
-        help=f"seconds for all together (default: {TIME_LIMIT:g})",
     ),
     option(
         "--memory-limit",
+        "GB",
+        "resident memory of its processes (default: no limit)",
         type=read_gigabytes,
-        metavar="GB",
-        help="resident memory of its processes (default: no limit)",
     ),
-    option(
-        "--threads",
-        type=read_count,
-        metavar="N",
-        help="threads of the method (default: all cores)",
-    ),
+    option("--threads", "N", "threads of the method (default: all cores)", type=read_count),
     option(
         "--seed",
+        "K",
+        "seed of the method and the prediction (default: 0)",
         type=read_seed,
         default=0,
-        metavar="K",
-        help="seed of the method and the prediction (default: 0)",
     ),
 )
 
@@ -154,9 +149,9 @@ OPTIONS = together(
     _PARTS,
     _LIMITS,
     SERVING_OPTIONS,
-    option("--out", metavar="FILE", help="write the schedule (kvopt.schedule/1)"),
-    option("--plot", metavar="FILE", help="draw the schedule (.svg, .png or .pdf)"),
-    option("--write-model", metavar="FILE", help="write the MIP (.mps or .lp), solve nothing"),
+    option("--out", "FILE", "write the schedule (kvopt.schedule/1)"),
+    option("--plot", "FILE", "draw the schedule (.svg, .png or .pdf)"),
+    option("--write-model", "FILE", "write the MIP (.mps or .lp), solve nothing"),
     option("--quiet", is_flag=True, help="print the summary only"),
     option("--list", is_flag=True, help="list solvers, formulations, policies, predictions"),
     TRACE_OPTIONS,
