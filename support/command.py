@@ -63,7 +63,7 @@ class Command(click.Command):
         codes: str = "0 done; 2 bad usage or input",
         **settings: Any,
     ) -> None:
-        super().__init__(*given, **settings, context_settings=CONTEXT)
+        super().__init__(*given, **settings | {"context_settings": CONTEXT})
         self.fails: list[tuple[type[Exception], int]] = [(UsageError, EXIT_BAD_USAGE)]
         self.fails += [(kind, code) for code, kinds in (fails or {}).items() for kind in kinds]
         self.interrupted = interrupted
@@ -90,8 +90,10 @@ class Command(click.Command):
             complain(program, self.interrupted)
             return EXIT_INTERRUPTED
         except tuple(kind for kind, _ in self.fails) as error:
-            named = isinstance(error, OSError) and error.filename
-            complain(program, f"{error.filename}: {error.strerror}" if named else error)
+            if isinstance(error, OSError) and error.filename:
+                complain(program, f"{error.filename}: {error.strerror}")
+            else:
+                complain(program, error)
             return next(code for kind, code in self.fails if isinstance(error, kind))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

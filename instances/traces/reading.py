@@ -33,6 +33,8 @@ from support.text import counted, printable, unknown_name
 MOST_REQUESTS = 10**7
 #: Ends of names that no instance file has.
 _SUFFIXES = (".csv", ".jsonl", ".gz")
+#: The format to write a trace of one's own in.
+_PLAINEST = "vidur"
 #: What separates the columns of a CSV that has no commas.
 _SEPARATED = re.compile(r"[;\t|]")
 
@@ -219,7 +221,12 @@ def _unknown(head: str) -> str:
         return f"expected commas as separator, found {printable(line, 120)}"
     kind, names = ("columns", columns) if columns else ("keys", list(first_object(head)[0]))
     found = printable(", ".join(names) or line, 120)
-    return f"expected the {kind} of a format of kvopt convert --list (--format NAME), found {found}"
+    expected = f"the {kind} of a format of kvopt convert --list (--format NAME)"
+    plain = ",".join(formats()[_PLAINEST].reader.expects)
+    return (
+        f"expected {expected}, found {found}; or rename yours to {plain} (arrival in seconds, "
+        "prompt and output in tokens)"
+    )
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -125,7 +125,7 @@ class ConversationReader(_KeyedReader):
             yield counted(numbers, [self.exchange(each) for each in objects], count)
 
 
-def counted(numbers: list[int], exchanges: list[Exchange | None], count: TokenCount) -> Rows:
+def counted(numbers: Sequence[int], exchanges: list[Exchange | None], count: TokenCount) -> Rows:
     """Return rows from prompts and answers: texts are counted, numbers taken as they are."""
     reasons, lengths = [], []
     for exchange in exchanges:
