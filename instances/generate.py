@@ -15,7 +15,7 @@ from instances.families import families
 from instances.families.build import LAST_SEED, ranges
 from instances.files import format_instance
 from instances.model import InfeasibleInstanceError, Instance
-from support.command import Command, Options, argument, beginning, option
+from support.command import Command, Names, Options, argument, option
 from support.jsonfile import first_fault, write_text
 from support.outputs import OutputError, check_outputs
 from support.text import did_you_mean, find_name, unknown_name
@@ -47,9 +47,9 @@ SET_OPTION = option(
     "family",
     required=False,
     metavar="FAMILY",
-    shell_complete=lambda *asked: beginning(asked[-1], families()),
+    type=Names(families),
 )
-@option("--seed", "K", "of what is drawn (default: 0)", type=family_seed, default=0)
+@option("--seed", "K", "of what is drawn (default: 0)", family_seed, 0)
 @SET_OPTION
 @option("--out", "FILE", "file to write (default: standard output)")
 @option("--list", is_flag=True, help="name the families and their parameters")

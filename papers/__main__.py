@@ -47,8 +47,8 @@ _PROGRAM = "python -m papers"
 @option("--all", "everything", is_flag=True, help="compute every statement again, a line each")
 @option("--plot", "FILE", "draw the schedules that show a statement, .png or .svg")
 @option("--store", "FILE | URL", "rows of PAGE: a store, or .csv or .parquet")
-@option("--suite", "FILE", "with --out: run in place of the page's own", type=Path)
-@option("--out", "DIR", "where the page of the store's rows goes", type=Path)
+@option("--suite", "FILE", "with --out: run in place of the page's own", Path)
+@option("--out", "DIR", "where the page of the store's rows goes", Path)
 @CHECK_OPTION
 @QUIET_OPTION
 def main(options: Options) -> int:

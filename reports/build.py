@@ -303,7 +303,7 @@ def _summary(rows: pd.DataFrame, runs: pd.DataFrame, reference: pd.DataFrame) ->
     "input; 5 the reports are written, but rows contradict each other",
 )
 @option("--store", "FILE | URL", "a store, or rows (.csv, .parquet)", required=True)
-@option("--out", "DIR", "where to write", required=True, type=Path)
+@option("--out", "DIR", "where to write", Path, required=True)
 @option("--title", "TEXT", f"of the page (default: {TITLE})", default=TITLE)
 @count_option("--pages", MOST_PAGES, "instances with a page of their own")
 @count_option("--pictures", MOST_PICTURES, "most pictures of schedules, beside the worst")

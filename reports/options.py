@@ -18,6 +18,6 @@ def count_option(name: str, default: int, meaning: str) -> Callable[[Any], Any]:
         name,
         "N",
         f"{meaning} (default: {default})",
-        type=lambda text: read_integer(text, 0, 10**6),
-        default=default,
+        lambda text: read_integer(text, 0, 10**6),
+        default,
     )

@@ -155,12 +155,42 @@ class _Read(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             self.fail(str(error), param, ctx)
 
 
+class Names(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A text, for which the shell proposes names, or else files; or names between commas."""
+
+    name = "text"
+
+    def __init__(
+        self, names: Callable[[], Iterable[str]], *, or_files: bool = False, commas: bool = False
+    ) -> None:
+        self._names, self._or_files, self._commas = names, or_files, commas
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the names that begin so."""
+        del ctx, param
+        before, comma, last = incomplete.rpartition(",") if self._commas else ("", "", incomplete)
+        found = [each for each in self._names() if each.startswith(last)]
+        if self._or_files and not found:
+            return [CompletionItem(incomplete, type="file")]
+        return [CompletionItem(f"{before}{comma}{each}") for each in found]
+
+
 def option(
-    name: str, metavar: str | None = None, help: str = "", dest: str = "", **settings: Any
+    name: str,
+    metavar: str | None = None,
+    help: str = "",
+    type: Any = None,
+    default: Any = None,
+    dest: str = "",
+    **settings: Any,
 ) -> Callable[[_Declared], _Declared]:
     """Return a declaration as ``click.option`` does, kept as ``dest`` if that is given."""
-    names = (name, dest) if dest else (name,)
-    return click.option(*names, cls=Option, metavar=metavar, help=help, **settings)
+    settings |= {"metavar": metavar, "help": help, "type": type}
+    if default is not None:
+        settings["default"] = default
+    return click.option(*filter(None, (name, dest)), cls=Option, **settings)
 
 
 argument = click.argument
@@ -169,11 +199,6 @@ argument = click.argument
 def together(*declarations: Callable[[_Declared], _Declared]) -> Callable[[_Declared], _Declared]:
     """Return the declarations of several options as one, in their order."""
     return lambda function: reduce(lambda made, each: each(made), reversed(declarations), function)
-
-
-def beginning(incomplete: str, names: Iterable[str]) -> list[str]:
-    """Return the names that begin so, which the shell proposes."""
-    return [each for each in names if each.startswith(incomplete)]
 
 
 def run(

@@ -10,7 +10,7 @@ from click import FLOAT, INT
 
 from instances.traces.formats import formats
 from instances.traces.options import TraceOptions
-from support.command import Options, beginning, option, together
+from support.command import Names, Options, option, together
 
 #: Where the parser keeps them, so that they stand in no other option's way.
 _PREFIX = "trace_"
@@ -19,7 +19,7 @@ _PREFIX = "trace_"
 def _option(name: str, metavar: str, help: str, **settings: Any) -> Callable[[Any], Any]:
     stored = _PREFIX + name.removeprefix("--").replace("-", "_")
     group = "Traces (docs/traces.md)"
-    return option(name, metavar, help, stored, group=group, **settings)
+    return option(name, metavar, help, dest=stored, group=group, **settings)
 
 
 #: Let a command take the options of a trace; :func:`trace_options` returns them.
@@ -34,7 +34,7 @@ TRACE_OPTIONS = together(
         "--format",
         "NAME",
         "format of the file (default: found by its beginning)",
-        shell_complete=lambda *asked: beginning(asked[-1], formats()),
+        type=Names(formats),
     ),
     _option("--run", "K", "the K-th of several runs in one file", type=INT),
     _option("--tokenizer", "NAME", "of text: tokenizer.json or a hub's name (default: words)"),

@@ -64,7 +64,7 @@ _Verdict = tuple[Sequence[str], int]
     is_flag=True,
     help="write nothing; verify every value from its files, and whether --store has a better one",
 )
-@option("--folder", "DIR", "(default: instances/)", type=Path, default=FOLDER)
+@option("--folder", "DIR", "(default: instances/)", Path, FOLDER)
 def main(options: Options) -> int:
     """Merge stored runs into the best-known values, or verify these."""
     if options.store is None and not options.check:

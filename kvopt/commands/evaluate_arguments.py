@@ -16,25 +16,23 @@ EXECUTORS = ("local", "dask")
 
 #: What decides which runs there are: instances, methods, seeds and limits.
 _RUNS = together(
-    argument("inputs", nargs=-1, metavar="[SUITE | INSTANCE]...", shell_complete=completion.inputs),
+    argument("inputs", nargs=-1, metavar="[SUITE | INSTANCE]...", type=completion.inputs),
     option(
         "--methods",
         "A,B,...",
         "of --list, or file:PATH, a program with your rights",
+        completion.methods,
         multiple=True,
-        shell_complete=completion.methods,
     ),
-    option("--seeds", "K", "seeds 0 to K-1, for methods that draw (default: 1)", type=read_count),
+    option("--seeds", "K", "seeds 0 to K-1, for methods that draw (default: 1)", read_count),
     option(
         "--time-limit",
         "S",
         f"seconds a run, without imports (default: {TIME_LIMIT:g})",
-        type=read_seconds,
+        read_seconds,
     ),
-    option(
-        "--memory-limit", "GB", "resident memory of a run (default: no limit)", type=read_gigabytes
-    ),
-    option("--threads", "N", "threads of a method (default: 1)", type=read_count),
+    option("--memory-limit", "GB", "resident memory of a run (default: no limit)", read_gigabytes),
+    option("--threads", "N", "threads of a method (default: 1)", read_count),
     BATCH_TIME_OPTION,
     DEPLOYMENT_OPTIONS,
 )

@@ -18,20 +18,17 @@ from support.usage import UsageError
 
 #: Lets a command take ``--batch-time``.
 BATCH_TIME_OPTION = option(
-    "--batch-time",
-    "TEXT",
-    f"how long rounds take (default: {DEFAULT})",
-    shell_complete=completion.clocks,
+    "--batch-time", "TEXT", f"how long rounds take (default: {DEFAULT})", completion.clocks
 )
 #: Lets a command take a model and its GPUs.
 DEPLOYMENT_OPTIONS = together(
     option("--gpu", "NAME", "memory and batch time of these GPUs, as h100-80"),
     option("--model", "NAME", "the model on them, as llama3.1-8b (docs/serving.md)"),
-    option("--tp", "N", "GPUs that share the model (default: 1)", type=read_count),
+    option("--tp", "N", "GPUs that share the model (default: 1)", read_count),
 )
 #: Lets a command take ``--slo``.
 SLO_OPTION = option(
-    "--slo", "TEXT", "objective of goodput, as in ttft:1s,tpot:50ms,e2el:9s", type=read_slo
+    "--slo", "TEXT", "objective of goodput, as in ttft:1s,tpot:50ms,e2el:9s", read_slo
 )
 #: Lets a command take all options of one run in seconds.
 SERVING_OPTIONS = together(

@@ -91,31 +91,31 @@ _PARTS = together(
         "--method",
         "TEXT",
         "of --list, or file:PATH, a program with your rights",
-        shell_complete=completion.methods,
+        completion.methods,
     ),
     option(
         "--solver",
         "NAME",
         f"{', '.join(named_engines())}, or one that Pyomo finds",
-        shell_complete=completion.solvers,
+        completion.solvers,
     ),
     option(
         "--formulation",
         "NAME",
         "solve this formulation alone (default: chosen by size)",
-        shell_complete=completion.formulation_names,
+        completion.formulation_names,
     ),
     option(
         "--policy",
         "SPEC",
         "a policy of --list, file:PATH, or all for a table of all",
-        shell_complete=completion.policies,
+        completion.policies,
     ),
     option(
         "--predict",
         "SPEC",
         "predictions of outputs (default: the instance's)",
-        shell_complete=completion.predictions,
+        completion.predictions,
     ),
 )
 
@@ -125,27 +125,21 @@ _LIMITS = together(
         "--time-limit",
         "S",
         f"seconds for all together (default: {TIME_LIMIT:g})",
-        type=read_seconds,
-        default=TIME_LIMIT,
+        read_seconds,
+        TIME_LIMIT,
     ),
     option(
         "--memory-limit",
         "GB",
         "resident memory of its processes (default: no limit)",
-        type=read_gigabytes,
+        read_gigabytes,
     ),
-    option("--threads", "N", "threads of the method (default: all cores)", type=read_count),
-    option(
-        "--seed",
-        "K",
-        "seed of the method and the prediction (default: 0)",
-        type=read_seed,
-        default=0,
-    ),
+    option("--threads", "N", "threads of the method (default: all cores)", read_count),
+    option("--seed", "K", "seed of the method and the prediction (default: 0)", read_seed, 0),
 )
 
 OPTIONS = together(
-    argument("instance", required=False, metavar="INSTANCE", shell_complete=completion.instances),
+    argument("instance", required=False, metavar="INSTANCE", type=completion.instances),
     _PARTS,
     _LIMITS,
     SERVING_OPTIONS,
@@ -158,16 +152,28 @@ OPTIONS = together(
 )
 
 
+#: Options that do not go together, and why.
+_LOOSE = (
+    ("formulation", "policy", "--formulation goes with --solver, not with --policy"),
+    ("write_model", "policy", "--write-model goes with a MIP formulation, not with --policy"),
+    (
+        "formulation",
+        "method",
+        "--method says all: write SOLVER:FORMULATION in place of --formulation",
+    ),
+    (
+        "predict",
+        "method",
+        '--method says all: write "POLICY with PREDICTION" in place of --predict',
+    ),
+)
+
+
 def _refuse_loose_parts(options: Options) -> None:
     """Refuse a part of a method that would be left out without a word."""
     refuse_both(options, "--method", "--solver", "--policy")
-    if options.formulation is not None and options.policy is not None:
-        raise UsageError("--formulation goes with --solver, not with --policy")
-    if options.write_model is not None and options.policy is not None:
-        raise UsageError("--write-model goes with a MIP formulation, not with --policy")
-    if options.formulation is not None and options.method is not None:
-        raise UsageError("--method says all: write SOLVER:FORMULATION in place of --formulation")
-    if options.predict is not None and options.method is not None:
-        raise UsageError('--method says all: write "POLICY with PREDICTION" in place of --predict')
+    for one, other, told in _LOOSE:
+        if getattr(options, one) is not None and getattr(options, other) is not None:
+            raise UsageError(told)
     if options.predict is not None and options.policy is None:
         raise UsageError("--predict goes with --policy")

@@ -12,12 +12,12 @@ from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds
 from schedules.real_time.slo import read_slo
 from support.command import argument, option, together
 
-_INPUT = argument("input", metavar="INPUT", shell_complete=completion.instances)
+_INPUT = argument("input", metavar="INPUT", type=completion.instances)
 _CAPACITY_METHODS = "vllm-v1,las,swf"
 
 #: How many runs go on at a time, and where they are kept.
 KEPT = together(
-    option("--jobs", "N", "runs side by side (default: 1)", type=read_count, default=1),
+    option("--jobs", "N", "runs side by side (default: 1)", read_count, 1),
     option("--store", "FILE | URL", f"where runs are kept (default: {DEFAULT_STORE})"),
 )
 
@@ -25,18 +25,12 @@ KEPT = together(
 _RUNS = together(
     BATCH_TIME_OPTION,
     DEPLOYMENT_OPTIONS,
-    option("--arrivals", "K", "seed of the arrivals (default: 0)", type=family_seed, default=0),
-    option("--seed", "K", "seed of a family's lengths (default: 0)", type=family_seed, default=0),
+    option("--arrivals", "K", "seed of the arrivals (default: 0)", family_seed, 0),
+    option("--seed", "K", "seed of a family's lengths (default: 0)", family_seed, 0),
     SET_OPTION,
-    option("--seeds", "K", "seeds of methods that draw (default: 1)", type=read_count, default=1),
-    option(
-        "--time-limit",
-        "S",
-        f"of a run (default: {TIME_LIMIT:g})",
-        type=read_seconds,
-        default=TIME_LIMIT,
-    ),
-    option("--memory-limit", "GB", "of a run (default: none)", type=read_gigabytes),
+    option("--seeds", "K", "seeds of methods that draw (default: 1)", read_count, 1),
+    option("--time-limit", "S", f"of a run (default: {TIME_LIMIT:g})", read_seconds, TIME_LIMIT),
+    option("--memory-limit", "GB", "of a run (default: none)", read_gigabytes),
     KEPT,
 )
 _QUIET = option("--quiet", is_flag=True, help="print the table only")
@@ -48,8 +42,8 @@ RATES = together(
         "--methods",
         "A,B,...",
         f"of solve --list, or file:PATH, a program with your rights (default: {OF_ANSWER})",
-        default=OF_ANSWER,
-        shell_complete=completion.methods,
+        completion.methods,
+        OF_ANSWER,
     ),
     SLO_OPTION,
     _RUNS,
@@ -77,29 +71,25 @@ CAPACITY = together(
         "--slo",
         "TEXT",
         "the objective, as in ttft:500ms,tpot:50ms,e2el:30s",
-        type=read_slo,
+        read_slo,
         required=True,
     ),
     option(
         "--methods",
         "A,B,...",
         f"of solve --list (default: {_CAPACITY_METHODS})",
-        default=_CAPACITY_METHODS,
-        shell_complete=completion.methods,
+        completion.methods,
+        _CAPACITY_METHODS,
     ),
     option(
-        "--share",
-        "PERCENT",
-        "of the requests that keep it at least (default: 99)",
-        type=_percent,
-        default=0.99,
+        "--share", "PERCENT", "of the requests that keep it at least (default: 99)", _percent, 0.99
     ),
     option(
         "--precision",
         "PERCENT",
         "the next rate that is not kept is above by so much at most (default: 5)",
-        type=_percent,
-        default=0.05,
+        _percent,
+        0.05,
     ),
     _RUNS,
     option("--export", "FILE", "write the table (.csv or .json)"),

@@ -33,7 +33,7 @@ def _size(text: str) -> tuple[int, int, int]:
     "--run",
     "N,M[,LATEST]",
     "go through all instances of this size, which arrive at 0 or up to round LATEST",
-    type=_size,
+    _size,
 )
 @CHECK_OPTION
 @QUIET_OPTION

@@ -80,7 +80,7 @@ def _linked(cell: Cell, key: str, line: pd.Series) -> str:
 )
 @CHECK_OPTION
 @QUIET_OPTION
-@option("--html", "DIR", "write sortable pages and their files there", type=Path)
+@option("--html", "DIR", "write sortable pages and their files there", Path)
 @option("--store", "FILE | URL", "with --html: runs that the instances' pages show too")
 @count_option("--pictures", MOST_PICTURES, "with --html: most pictures of schedules")
 def main(options: Options) -> int:

@@ -50,7 +50,7 @@ _PROGRAM = "python -m reports.nightly"
 )
 @option("--store", "FILE | URL", "in which the suite has been run")
 @option("--suite", "SUITE", "(default: nightly)", default="nightly")
-@option("--out", "DIR", "where the tables go", type=Path)
+@option("--out", "DIR", "where the tables go", Path)
 @option("--update", is_flag=True, help="replace the committed tables, with --store the rows too")
 @CHECK_OPTION
 def main(options: Options) -> int:
