@@ -9,7 +9,7 @@ from typing import Any
 from click import FLOAT, INT
 
 from instances.traces.formats import formats
-from instances.traces.options import TraceOptions
+from instances.traces.options import SEED_ALONE, TraceOptionError, TraceOptions
 from support.command import Names, Options, option, together
 
 #: Where the parser keeps them, so that they stand in no other option's way.
@@ -50,4 +50,7 @@ def trace_options(options: Options) -> TraceOptions:
         If one is out of range, or they do not go together.
     """
     read = {each.name: getattr(options, _PREFIX + each.name) for each in fields(TraceOptions)}
-    return TraceOptions.of({name: value for name, value in read.items() if value is not None})
+    given = {name: value for name, value in read.items() if value is not None}
+    if "arrival_seed" in given and "rate" not in given:
+        raise TraceOptionError(SEED_ALONE)
+    return TraceOptions.of(given)

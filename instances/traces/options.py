@@ -19,6 +19,10 @@ _Many = Annotated[int, Field(ge=1, le=10**9)]
 _Moment = Annotated[float, Field(ge=0, le=MAX_SECONDS)]
 
 
+#: What is told of a seed where no arrivals are drawn.
+SEED_ALONE = "arrival_seed: goes with a rate, found none"
+
+
 class TraceOptionError(UsageError, ValueError):
     """Options that no trace can be read with; the message is one line."""
 
@@ -80,7 +84,7 @@ class TraceOptions:
     @model_validator(mode="after")
     def _refuse_unfit(self) -> TraceOptions:
         if self.arrival_seed and self.rate is None:
-            raise ValueError("arrival_seed: goes with a rate, found none")
+            raise ValueError(SEED_ALONE)
         if self.window is not None and not self.window[0] < self.window[1]:
             found = "{:g} and {:g}".format(*self.window)
             raise ValueError(f"window: expected a start before its end, found {found}")
