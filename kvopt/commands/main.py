@@ -5,6 +5,7 @@ Each subcommand imports what it needs when it is called, so that the first line 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -129,4 +130,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "kvopt", caller:
     caller
         What is handed on to the subcommand.
     """
-    return run(COMMANDS, arguments, program, caller)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given and given[0] in _SUBCOMMANDS:
+        return subcommand(given[0])(given[1:], f"{program} {given[0]}", caller)
+    return run(COMMANDS, given, program)
