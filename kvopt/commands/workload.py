@@ -126,14 +126,12 @@ def store_of(options: Options, *, readonly: bool = False) -> str:
 
 def plain_table(headers: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     """Return an aligned table, names to the left and figures to the right."""
-    import tabulate
+    from tabulate import tabulate
 
-    # Without it every header is two characters wider than its text.
-    tabulate.MIN_PADDING = 0
     sides = ["left" if header in _NAMES else "right" for header in headers]
-    text: str = tabulate.tabulate(
-        lines, headers=headers, tablefmt="plain", disable_numparse=True, colalign=sides
-    )
+    # As a row: tabulate makes columns two characters wider than a header.
+    rows = [headers, *lines]
+    text: str = tabulate(rows, tablefmt="plain", disable_numparse=True, colalign=sides)
     return text
 
 
