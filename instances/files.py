@@ -14,8 +14,8 @@ from instances.model import InfeasibleInstanceError, Instance, Request, as_recor
 from support.jsonfile import (
     FileError,
     check_schema,
-    describe,
     file_schema,
+    first_fault,
     parse_object,
     read_text,
     write_text,
@@ -65,7 +65,7 @@ def parse_instance(document: dict[str, Any]) -> Instance:
     try:
         return _ADAPTER.validate_python(fields)
     except ValidationError as error:
-        raise InstanceFileError(describe(error, document, _ADAPTER)) from None
+        raise InstanceFileError(first_fault(error, document)) from None
 
 
 def instance_document(instance: Instance) -> dict[str, Any]:

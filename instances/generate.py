@@ -15,7 +15,7 @@ from instances.families import families
 from instances.families.build import LAST_SEED, ranges
 from instances.files import format_instance
 from instances.model import InfeasibleInstanceError, Instance
-from support.command import Command, Options, argument, beginning, option
+from support.command import Command, Names, Options, argument, option
 from support.jsonfile import first_fault, write_text
 from support.outputs import OutputError, check_outputs
 from support.text import did_you_mean, find_name, unknown_name
@@ -32,10 +32,7 @@ def family_seed(text: str) -> int:
 
 #: Lets a command take the parameters of a family, for :func:`drawn_family`.
 SET_OPTION = option(
-    "--set",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="a parameter of the family, as n=8; may be repeated",
+    "--set", "KEY=VALUE", "a parameter of the family, as n=8; may be repeated", multiple=True
 )
 
 
@@ -50,11 +47,11 @@ SET_OPTION = option(
     "family",
     required=False,
     metavar="FAMILY",
-    shell_complete=lambda *asked: beginning(asked[-1], families()),
+    type=Names(families),
 )
-@option("--seed", metavar="K", type=family_seed, default=0, help="of what is drawn (default: 0)")
+@option("--seed", "K", "of what is drawn (default: 0)", family_seed, 0)
 @SET_OPTION
-@option("--out", metavar="FILE", help="file to write (default: standard output)")
+@option("--out", "FILE", "file to write (default: standard output)")
 @option("--list", is_flag=True, help="name the families and their parameters")
 def main(options: Options) -> int:
     """Write one instance of a family."""

@@ -19,9 +19,9 @@ from instances.traces import TraceOptions, TraceReport
 from instances.traces.options import TraceKeywords
 from instances.traces.reading import read_input
 from instances.traces.reading import read_trace as read_trace_file
-from kvopt.listening import Calls, Progress, listener
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.method import Kind, Method
+from kvopt.progress import Calls, Progress, listener
 from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
 from kvopt.result import Result
 from kvopt.runs.batch_time import batch_time_of, read_wish, refuse_rounds_only

@@ -26,7 +26,6 @@ from kvopt.registered import registered
 from kvopt.runs.batch_time import bounds_kept_tokens
 from kvopt.runs.record import Record
 from kvopt.runs.task import Finished
-from kvopt.terminal import summary
 from kvopt.waiting import no_request_waits, what_binds
 from schedules import Schedule, Status, write_schedule
 from schedules.files import parse_schedule
@@ -36,6 +35,7 @@ from schedules.real_time.requests import request_frame
 from schedules.real_time.serving import Serving, goodput, serving, serving_lines
 from schedules.real_time.slo import Slo, read_slo
 from schedules.real_time.timeline import Timeline, timeline
+from support.text import summary
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -45,10 +45,10 @@ _PROGRAM = "python -m papers"
 )
 @argument("names", nargs=-1, metavar="[STATEMENT | PAGE]...")
 @option("--all", "everything", is_flag=True, help="compute every statement again, a line each")
-@option("--plot", metavar="FILE", help="draw the schedules that show a statement, .png or .svg")
-@option("--store", metavar="FILE | URL", help="rows of PAGE: a store, or .csv or .parquet")
-@option("--suite", type=Path, metavar="FILE", help="with --out: run in place of the page's own")
-@option("--out", type=Path, metavar="DIR", help="where the page of the store's rows goes")
+@option("--plot", "FILE", "draw the schedules that show a statement, .png or .svg")
+@option("--store", "FILE | URL", "rows of PAGE: a store, or .csv or .parquet")
+@option("--suite", "FILE", "with --out: run in place of the page's own", Path)
+@option("--out", "DIR", "where the page of the store's rows goes", Path)
 @CHECK_OPTION
 @QUIET_OPTION
 def main(options: Options) -> int:

@@ -302,9 +302,9 @@ def _summary(rows: pd.DataFrame, runs: pd.DataFrame, reference: pd.DataFrame) ->
     codes="0 done; 1 --check found a difference, or a file could not be written; 2 bad usage or "
     "input; 5 the reports are written, but rows contradict each other",
 )
-@option("--store", required=True, metavar="FILE | URL", help="a store, or rows (.csv, .parquet)")
-@option("--out", required=True, type=Path, metavar="DIR", help="where to write")
-@option("--title", metavar="TEXT", default=TITLE, help=f"of the page (default: {TITLE})")
+@option("--store", "FILE | URL", "a store, or rows (.csv, .parquet)", required=True)
+@option("--out", "DIR", "where to write", Path, required=True)
+@option("--title", "TEXT", f"of the page (default: {TITLE})", default=TITLE)
 @count_option("--pages", MOST_PAGES, "instances with a page of their own")
 @count_option("--pictures", MOST_PICTURES, "most pictures of schedules, beside the worst")
 @option(

@@ -16,8 +16,8 @@ def count_option(name: str, default: int, meaning: str) -> Callable[[Any], Any]:
     """Return an option that takes how many of something a page has at most, 0 to 10⁶."""
     return option(
         name,
-        type=lambda text: read_integer(text, 0, 10**6),
-        default=default,
-        metavar="N",
-        help=f"{meaning} (default: {default})",
+        "N",
+        f"{meaning} (default: {default})",
+        lambda text: read_integer(text, 0, 10**6),
+        default,
     )

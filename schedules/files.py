@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from schedules.model import Schedule
-from support.jsonfile import FileError, describe, file_schema, read_object, write_text
+from support.jsonfile import FileError, file_schema, first_fault, read_object, write_text
 
 SCHEMA = "kvopt.schedule/1"
 SCHEMA_FILE = Path(__file__).with_name("schedule.schema.json")
@@ -47,7 +47,7 @@ def parse_schedule(document: dict[str, Any]) -> Schedule:
     try:
         return _ADAPTER.validate_python(fields)
     except ValidationError as error:
-        raise ScheduleFileError(describe(error, document, _ADAPTER)) from None
+        raise ScheduleFileError(first_fault(error, document)) from None
 
 
 def schedule_document(schedule: Schedule) -> dict[str, Any]:

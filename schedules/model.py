@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 from pydantic.dataclasses import dataclass
 
 from instances.model import Instance, Line
-from support.jsonfile import describe
+from support.jsonfile import first_fault
 
 #: The closed list of outcomes of a run (docs/glossary.md).
 Status = Literal[
@@ -208,7 +208,7 @@ def make_schedule(
             provenance=provenance or {},
         )
     except ValidationError as error:
-        raise ValueError(describe(error, {})) from None
+        raise ValueError(first_fault(error)) from None
 
 
 def _plain_starts(instance: Instance, starts: Sequence[int]) -> tuple[int, ...]:

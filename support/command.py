@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial, reduce
+from functools import reduce
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -14,18 +14,16 @@ import click
 from click.shell_completion import CompletionItem
 
 from support.called import called
-from support.committed import regenerate
 from support.machine import MachineError, lacking
 from support.progress import showing
 from support.streams import steadily
-from support.text import did_you_mean
 from support.usage import UsageError, complain
 
 EXIT_BAD_USAGE = 2
 EXIT_INTERRUPTED = 130
 EXIT_MACHINE = 7
-#: Columns of a help, where the terminal has as many.
-_WIDTH = 100
+#: The help of every command has as many columns, where the terminal does.
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 #: What is no value of the option before it, but an option.
 _LIKE_OPTION = re.compile(r"-[-A-Za-z]")
 
@@ -38,14 +36,7 @@ _GENERATED_CODES = "0 fresh; 1 --check found a difference, or a file cannot be w
 
 
 class Options(SimpleNamespace):
-    """What a command was given.
-
-    ``program`` is the name that the user called it by, and ``caller`` what was given to
-    :meth:`Command.__call__` as such.
-    """
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(name)
+    """The values of a command line, ``program``, by which it was called, and its ``caller``."""
 
 
 class Command(click.Command):
@@ -72,44 +63,18 @@ class Command(click.Command):
         codes: str = "0 done; 2 bad usage or input",
         **settings: Any,
     ) -> None:
-        context = {"help_option_names": ["-h", "--help"], "max_content_width": _WIDTH}
-        settings["context_settings"] = context
-        super().__init__(*given, **settings)
+        super().__init__(*given, **settings | {"context_settings": CONTEXT})
         self.fails: list[tuple[type[Exception], int]] = [(UsageError, EXIT_BAD_USAGE)]
         self.fails += [(kind, code) for code, kinds in (fails or {}).items() for kind in kinds]
         self.interrupted = interrupted
         self.examples = examples
         self.codes = codes
-        self.allow_extra_args = True  # told of below
 
     def __call__(
         self, arguments: Sequence[str] | None = None, program: str = "", caller: Any = None
     ) -> int:
         """Run the command by the name it was called; return its exit code."""
-        return run(self, arguments, program or str(self.name), caller, self.interrupted)
-
-    def read(self, arguments: Sequence[str], program: str = "", caller: Any = None) -> Options:
-        """Return what arguments say, without running the command.
-
-        Raises
-        ------
-        UsageError, click.UsageError
-            If they are wrong.
-        """
-        return self._options(
-            self.make_context(program or str(self.name), list(arguments), obj=caller)
-        )
-
-    @staticmethod
-    def _options(ctx: click.Context) -> Options:
-        return Options(program=ctx.command_path, caller=ctx.obj, **ctx.params)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; none may be left over."""
-        left = super().parse_args(ctx, args)
-        if left and not ctx.resilient_parsing:
-            raise UsageError(f"unrecognized arguments: {' '.join(left)}")
-        return left
+        return run(self, arguments, program or str(self.name), caller)
 
     def invoke(self, ctx: click.Context) -> int:
         """Call the function; what it is known to fail by is one line and a code.
@@ -120,7 +85,10 @@ class Command(click.Command):
         program = ctx.command_path
         try:
             with showing(sys.stderr, quiet=bool(ctx.params.get("quiet"))):
-                return int(self.callback(self._options(ctx)))
+                return int(self.callback(Options(program=program, caller=ctx.obj, **ctx.params)))
+        except KeyboardInterrupt:
+            complain(program, self.interrupted)
+            return EXIT_INTERRUPTED
         except tuple(kind for kind, _ in self.fails) as error:
             if isinstance(error, OSError) and error.filename:
                 complain(program, f"{error.filename}: {error.strerror}")
@@ -187,8 +155,44 @@ class _Read(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             self.fail(str(error), param, ctx)
 
 
-#: As ``click.option`` and ``click.argument``.
-option = partial(click.option, cls=Option)
+class Names(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A text, for which the shell proposes names, or else files; or names between commas."""
+
+    name = "text"
+
+    def __init__(
+        self, names: Callable[[], Iterable[str]], *, or_files: bool = False, commas: bool = False
+    ) -> None:
+        self._names, self._or_files, self._commas = names, or_files, commas
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the names that begin so."""
+        del ctx, param
+        before, comma, last = incomplete.rpartition(",") if self._commas else ("", "", incomplete)
+        found = [each for each in self._names() if each.startswith(last)]
+        if self._or_files and not found:
+            return [CompletionItem(incomplete, type="file")]
+        return [CompletionItem(f"{before}{comma}{each}") for each in found]
+
+
+def option(
+    name: str,
+    metavar: str | None = None,
+    help: str = "",
+    type: Any = None,
+    default: Any = None,
+    dest: str = "",
+    **settings: Any,
+) -> Callable[[_Declared], _Declared]:
+    """Return a declaration as ``click.option`` does, kept as ``dest`` if that is given."""
+    settings |= {"metavar": metavar, "help": help, "type": type}
+    if default is not None:
+        settings["default"] = default
+    return click.option(*filter(None, (name, dest)), cls=Option, **settings)
+
+
 argument = click.argument
 
 
@@ -197,17 +201,8 @@ def together(*declarations: Callable[[_Declared], _Declared]) -> Callable[[_Decl
     return lambda function: reduce(lambda made, each: each(made), reversed(declarations), function)
 
 
-def beginning(incomplete: str, names: Iterable[str]) -> list[str]:
-    """Return the names that begin so, which the shell proposes."""
-    return [each for each in names if each.startswith(incomplete)]
-
-
 def run(
-    command: click.Command,
-    arguments: Sequence[str] | None,
-    program: str,
-    caller: Any = None,
-    interrupted: str = "interrupted",
+    command: click.Command, arguments: Sequence[str] | None, program: str, caller: Any = None
 ) -> int:
     """Run a command by the name it was called; return its exit code.
 
@@ -221,41 +216,20 @@ def run(
                 return int(context.command.invoke(context))
         except click.exceptions.Exit as end:
             return end.exit_code
-        except UsageError as error:
-            complain(program, error)
         except click.UsageError as error:
-            complain(error.ctx.command_path if error.ctx else program, _told(error))
+            complain(error.ctx.command_path if error.ctx else program, error.format_message())
+            return EXIT_BAD_USAGE
         except KeyboardInterrupt:
-            complain(program, interrupted)
+            complain(program, "interrupted")
             return EXIT_INTERRUPTED
         except (MachineError, OSError, RuntimeError) as error:
             if not (why := lacking(error)):
                 raise
             complain(program, why)
             return EXIT_MACHINE
-        return EXIT_BAD_USAGE
 
     with called([*program.split(), *given]):
         return steadily(program, answer)
-
-
-def _told(error: click.UsageError) -> str:
-    """Return bad usage in the words of all our complaints."""
-    if isinstance(error, click.NoSuchOption):
-        params = error.ctx.command.params if error.ctx else []
-        known = [name for each in params for name in each.opts if name.startswith("-")]
-        near = did_you_mean(error.option_name, known)
-        return f"unrecognized option {error.option_name}{near or ' (see --help)'}"
-    if isinstance(error, click.MissingParameter) and error.param is not None:
-        return f"expected {_shown(error.param)}, found none (see --help)"
-    if isinstance(error, click.BadParameter) and error.param is not None:
-        return f"{_shown(error.param)}: {error.message}"
-    return error.message
-
-
-def _shown(param: click.Parameter) -> str:
-    option = isinstance(param, click.Option)
-    return "/".join(param.opts) if option else str(param.metavar or param.name)
 
 
 #: Lets a command compare what it would write.
@@ -278,6 +252,8 @@ def generating(name: str, texts: Callable[[], Generated]) -> Command:
     @QUIET_OPTION
     def main(options: Options) -> int:
         """Write the generated files that are committed."""
+        from support.committed import regenerate  # what no other command needs
+
         wanted, present = texts()
         return regenerate(options.program, wanted, present, check=options.check)
 

@@ -1,4 +1,4 @@
-"""Files that a command reads: of bounded size, and taken note of, so that no output replaces one.
+"""Files that a command reads: text of bounded size, packed or not.
 
 Text is UTF-8 with a byte order mark or without, or UTF-16 with its mark; gzip packs it or not.
 Whatever a user names is opened here, if it is a file.  Whoever opens a named pipe or a device waits
@@ -15,9 +15,6 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO
 
@@ -49,30 +46,6 @@ _NO_TEXT = (
     (rb"version https://git-lfs\.", "a pointer of Git LFS (git lfs pull fetches the file)"),
 )
 
-_read: ContextVar[list[Path] | None] = ContextVar("_read", default=None)
-
-
-@contextmanager
-def taking_note() -> Iterator[None]:
-    """Take note of what is read within, for :func:`files_read`; commands are run so."""
-    token = _read.set([])
-    try:
-        yield
-    finally:
-        _read.reset(token)
-
-
-def note(path: str | Path) -> None:
-    """Take note that a file is read, now or by a process of the command."""
-    noted = _read.get()
-    if noted is not None:
-        noted.append(Path(path))
-
-
-def files_read() -> list[Path]:
-    """Return what this command has read so far, each file once."""
-    return list(dict.fromkeys(_read.get() or ()))
-
 
 def open_input(path: str | Path, largest: int = LARGEST, buffering: int = -1) -> BinaryIO:
     """Open a file to be read, of so many bytes at most.
@@ -86,7 +59,6 @@ def open_input(path: str | Path, largest: int = LARGEST, buffering: int = -1) ->
     ValueError
         If it is a named pipe, a socket or a device, or larger; or the path holds a NUL.
     """
-    note(path)
     if what := no_file(path):
         raise ValueError(f"expected a file, found {what}")
     file: BinaryIO = open(path, "rb", buffering=buffering)  # noqa: SIM115

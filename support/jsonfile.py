@@ -11,7 +11,7 @@ import stat
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from support import inputs
 from support.inputs import LARGEST, is_stream, no_file
-from support.text import did_you_mean, printable, shown
+from support.text import printable, shown
 
 #: How the names of files begin that are still being written.
 TEMPORARY = ".kvopt-"
@@ -223,73 +223,22 @@ def no_output(path: Path) -> str:
     return "" if what in ("", "a device") else f"expected a file to write, found {what}"
 
 
-def describe(
-    error: ValidationError, document: dict[str, Any], adapter: TypeAdapter[Any] | None = None
-) -> str:
-    """Return one line for the first thing that is wrong: request, field, expected, found.
+def first_fault(error: ValidationError, document: Mapping[str, Any] | None = None) -> str:
+    """Return one line for the first thing that is wrong: request, field, pydantic's words, value.
 
-    The keys of the format, whose adapter is given, are proposed for a misspelt one.
+    The request of an instance has its id in the line, from the document that was read.
     """
-    errors = error.errors(include_url=False, include_context=False)
-    # An arrival may be an integer or a number: of a value's complaints the last is the widest.
-    value = _misspelt(errors) or _steps(errors[0]["loc"])
-    first = [each for each in errors if _steps(each["loc"]) == value][-1]
-    kind = first["type"]
-    if kind == "missing":
-        what = "expected this key, found none"
-    elif kind in _UNKNOWN:
-        known = [] if adapter is None else _keys(adapter.json_schema())
-        what = f"unknown key{did_you_mean(_short(str(value[-1])), known)}"
-    elif kind == "value_error":
-        what = _short(first["msg"].removeprefix("Value error, "))
-    else:
-        default = _short(first["msg"].removeprefix("Input should be "))
-        what = f"expected {_EXPECTED.get(kind, default)}, found {_shown(first['input'])}"
-    where = _place(value, document)
-    return f"{where}: {what}" if where else what
+    first = error.errors(include_url=False, include_context=False)[0]
+    where = _place([step for step in first["loc"] if step not in ("int", "float")], document or {})
+    what = first["msg"].removeprefix("Value error, ")
+    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        what = "unknown key"
+    elif first["type"] not in ("missing", "value_error"):
+        what += f", found {_shown(first['input'])}"
+    return _short(f"{where}: {what}" if where else what)
 
 
-def first_fault(error: ValidationError) -> str:
-    """Return the place of the first thing that is wrong, and pydantic's words for it."""
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-
-
-def _misspelt(errors: Sequence[Any]) -> list[int | str]:
-    """Return the first unknown key of an object whose first fault is that it lacks one."""
-    lacks = _steps(errors[0]["loc"])
-    unknown = (_steps(each["loc"]) for each in errors if each["type"] in _UNKNOWN)
-    beside = (each for each in unknown if each[:-1] == lacks[:-1])
-    return next(beside, []) if errors[0]["type"] == "missing" else []
-
-
-def _keys(schema: object) -> Iterator[str]:
-    """Yield the keys of all objects of a JSON Schema."""
-    for key, value in schema.items() if isinstance(schema, dict) else ():
-        if key == "properties":
-            yield from value
-        yield from _keys(value)
-
-
-#: The types of a complaint on a key that the format does not have.
-_UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
-_EXPECTED = {
-    "int_type": "an integer",
-    "float_type": "a number",
-    "tuple_type": "a list",
-    "dataclass_type": "an object",
-    "string_type": "text",
-    "string_unicode": "text without lone surrogates",
-    "string_pattern_mismatch": "text of the right form without control characters",
-    "too_short": "a list with at least one entry",
-}
-
-
-def _steps(location: tuple[int | str, ...]) -> list[int | str]:
-    return [step for step in location if step not in ("int", "float")]
-
-
-def _place(steps: list[int | str], document: dict[str, Any]) -> str:
+def _place(steps: list[int | str], document: Mapping[str, Any]) -> str:
     parts: list[str] = []
     if len(steps) >= 2 and steps[0] == "requests" and isinstance(steps[1], int):
         position = steps[1]
@@ -297,7 +246,7 @@ def _place(steps: list[int | str], document: dict[str, Any]) -> str:
         with contextlib.suppress(Exception):
             identity = document["requests"][position]["id"]
             if isinstance(identity, int) and not isinstance(identity, bool):
-                parts[-1] += f" (id {_short(str(identity))})"
+                parts[-1] += f" (id {shown(identity)})"
         steps = steps[2:]
     if steps:
         parts.append("field " + ".".join(_short(str(step)) for step in steps))

@@ -10,8 +10,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from support.inputs import taking_note
-
 _FAILED = 2
 
 
@@ -47,6 +45,11 @@ class SteadyStream(io.TextIOBase):
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """The stream's own; click goes past a stream that has none."""
+        return getattr(self._stream, "encoding", None) or "utf-8"
 
     def isatty(self) -> bool:
         """Whether a terminal shows it."""
@@ -84,15 +87,13 @@ def steady_streams() -> None:
 def steadily(program: str, run: Callable[[], int]) -> int:
     """Run a command with steady streams; return its exit code.
 
-    Files that it reads are taken note of (``support.inputs``).  Where memory does not suffice, or
-    standard output could not be written to its end, which a reader that has merely gone is no case
-    of, one line says why, and the code is 2 in place of 0.
+    Where memory does not suffice, or standard output could not be written to its end, which a
+    reader that has merely gone is no case of, one line says why, and the code is 2 in place of 0.
     """
     before = sys.stdout, sys.stderr
     steady_streams()
     try:
-        with taking_note():
-            code = run()
+        code = run()
         # What was printed is handed on only now.
         sys.stdout.flush()
         failure = sys.stdout.failure if isinstance(sys.stdout, SteadyStream) else None

@@ -59,6 +59,13 @@ def wrapped(text: str, width: int = WIDTH, indent: str = "") -> str:
     return lines.replace("\N{NO-BREAK SPACE}", " ")
 
 
+def summary(rows: Sequence[tuple[str, str]]) -> str:
+    """Return aligned lines of labels and values; a long value goes on below its beginning."""
+    width = max(len(label) for label, _ in rows)
+    below = " " * (width + 2)
+    return "\n".join(wrapped(f"{label:<{width}}  {value}", indent=below) for label, value in rows)
+
+
 def glued(text: str) -> str:
     """Return text with a no-break space between each number and its unit."""
     return _UNIT.sub("\N{NO-BREAK SPACE}", text)

@@ -14,7 +14,7 @@ from instances.traces.arguments import TRACE_OPTIONS, trace_options
 from instances.traces.formats import formats
 from instances.traces.reading import read_input
 from support.command import Command, Options, argument, option
-from support.outputs import OutputError, check_apart, check_outputs
+from support.outputs import OutputError, check_outputs
 from support.progress import telling
 from support.usage import UsageError
 
@@ -32,7 +32,7 @@ from support.usage import UsageError
     codes="0 written; 2 bad usage or input",
 )
 @argument("trace", required=False, metavar="TRACE | INSTANCE")
-@option("--out", metavar="FILE", help="file to write (default: standard output)")
+@option("--out", "FILE", "file to write (default: standard output)")
 @option("--quiet", is_flag=True, help="print nothing of what was skipped")
 @option("--list", is_flag=True, help="name the formats")
 @TRACE_OPTIONS
@@ -53,7 +53,6 @@ def main(options: Options) -> int:
     instance, report = read_input(path, trace_options(options), str(options.trace))
     for line in report.told(quiet=options.quiet) if report else ():
         print(line, file=sys.stderr)
-    check_apart({"--out": options.out})
     write_out(options.out, format_instance(instance, partial(telling, what="requests written")))
     return 0
 

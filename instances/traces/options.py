@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, TypedDict
+from dataclasses import fields
+from typing import Annotated, Any, TypedDict
+
+from pydantic import ConfigDict, Field, ValidationError, model_validator
+from pydantic.dataclasses import dataclass
 
 from instances.batch_time import NANOSECONDS
 from instances.families.build import LAST_SEED
 from instances.model import MAX_SECONDS, MAX_TOKENS
-from support.text import unknown_name
+from support.jsonfile import first_fault
 from support.usage import UsageError
+
+_Many = Annotated[int, Field(ge=1, le=10**9)]
+_Moment = Annotated[float, Field(ge=0, le=MAX_SECONDS)]
+
 
 #: What is told of a seed where no arrivals are drawn.
 SEED_ALONE = "arrival_seed: goes with a rate, found none"
@@ -35,9 +41,9 @@ class TraceKeywords(TypedDict, total=False):
     run: int | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=ConfigDict(extra="forbid", strict=True, allow_inf_nan=False))
 class TraceOptions:
-    """How a trace becomes an instance.
+    """How a trace becomes an instance; :meth:`of` makes them of what a user states.
 
     Attributes
     ----------
@@ -63,55 +69,32 @@ class TraceOptions:
         Seed of the Poisson arrivals, 0 or more.
     run
         Which recording of a file that holds several, from 1.
-
-    Raises
-    ------
-    TraceOptionError
-        If a number is out of range, or there is a seed of arrivals that no rate draws.
     """
 
-    memory: int | None = None
-    limit: int | None = None
-    window: tuple[float, float] | None = None
-    rate: float | None = None
+    memory: Annotated[int, Field(ge=1, le=MAX_TOKENS)] | None = None
+    limit: _Many | None = None
+    window: Annotated[tuple[_Moment, _Moment], Field(strict=False)] | None = None
+    rate: Annotated[float, Field(ge=1e-9, le=1e9)] | None = None
     format: str | None = None
     tokenizer: str | None = None
-    round_seconds: float | None = None
-    arrival_seed: int = 0
-    run: int | None = None
+    round_seconds: Annotated[float, Field(ge=1e-9, le=MAX_SECONDS)] | None = None
+    arrival_seed: Annotated[int, Field(ge=0, le=LAST_SEED)] = 0
+    run: _Many | None = None
 
-    def __post_init__(self) -> None:
-        _integer("memory", self.memory, 1, MAX_TOKENS)
-        _integer("limit", self.limit, 1, 10**9)
-        _integer("run", self.run, 1, 10**9)
-        _integer("arrival_seed", self.arrival_seed, 0, LAST_SEED)
-        _number("rate", self.rate, 1e-9, 1e9)
-        _number("round_seconds", self.round_seconds, 1e-9, MAX_SECONDS)
+    @model_validator(mode="after")
+    def _refuse_unfit(self) -> TraceOptions:
         if self.arrival_seed and self.rate is None:
-            raise TraceOptionError(SEED_ALONE)
-        if self.window is not None:
-            if not isinstance(self.window, tuple | list) or len(self.window) != 2:
-                raise TraceOptionError(f"window: expected two times, found {self.window!r}")
-            first, end = self.window
-            _number("window", first, 0, MAX_SECONDS)
-            _number("window", end, 0, MAX_SECONDS)
-            if not first < end:
-                raise TraceOptionError(
-                    f"window: expected a start before its end, found {first} and {end}"
-                )
-            object.__setattr__(self, "window", (first, end))
-        for name in ("format", "tokenizer"):
-            if not isinstance(value := getattr(self, name), str | None):
-                raise TraceOptionError(f"{name}: expected a name, found {value!r}")
+            raise ValueError(SEED_ALONE)
+        if self.window is not None and not self.window[0] < self.window[1]:
+            found = "{:g} and {:g}".format(*self.window)
+            raise ValueError(f"window: expected a start before its end, found {found}")
+        return self
 
     @property
     def given(self) -> dict[str, Any]:
         """The options that differ from their defaults."""
-        return {
-            each.name: getattr(self, each.name)
-            for each in fields(self)
-            if getattr(self, each.name) != each.default
-        }
+        read = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
+        return {name: value for name, (value, default) in read.items() if value != default}
 
     def __str__(self) -> str:
         """Return the given options but the memory, as in ``limit=100, rate=2.5``."""
@@ -128,11 +111,10 @@ class TraceOptions:
         TraceOptionError
             If there is no option of a name, or a number is out of range.
         """
-        known = [each.name for each in fields(TraceOptions)]
-        for name in values:
-            if name not in known:
-                raise TraceOptionError(unknown_name("option of a trace", name, known))
-        return TraceOptions(**values)
+        try:
+            return TraceOptions(**values)
+        except ValidationError as error:
+            raise TraceOptionError(first_fault(error)) from None
 
 
 def in_nanoseconds(seconds: float) -> int:
@@ -144,24 +126,3 @@ def _shown(value: object) -> str:
     if isinstance(value, tuple):
         return f"{value[0]:g}..{value[1]:g}"
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _integer(name: str, value: object, least: int, largest: int) -> None:
-    if value is None:
-        return
-    right = isinstance(value, int) and not isinstance(value, bool) and least <= value <= largest
-    if not right:
-        raise TraceOptionError(
-            f"{name}: expected an integer from {least} to {largest}, found {value!r}"
-        )
-
-
-def _number(name: str, value: object, least: float, largest: float) -> None:
-    if value is None:
-        return
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    # NaN is in no range.
-    if not number or not least <= value <= largest or math.isinf(value):  # type: ignore[operator, arg-type]
-        raise TraceOptionError(
-            f"{name}: expected a number from {least:g} to {largest:g}, found {value!r}"
-        )

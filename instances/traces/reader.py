@@ -1,19 +1,20 @@
-"""What a reader of a format is, and the rows that it gives."""
+"""The reader of a format, and the rows that it gives."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from instances.traces.measured import Measured
-from instances.traces.numbers import whole
+from instances.traces.numbers import Unit, whole
 from instances.traces.report import Reason
 from instances.traces.stream import TraceStream
+from support.text import printable
 
 #: Counts the tokens of a text; None where the tokenizer fails.
 TokenCount = Callable[[str], int | None]
@@ -80,16 +81,12 @@ class Reader(ABC):
 
     @property
     def units(self) -> str:
-        """What its times are in; empty where it has none."""
+        """The unit of its times; empty where it has none."""
         return ""
 
     @abstractmethod
     def names(self, head: str) -> set[str]:
         """Return the columns or keys that a file's beginning shows, as far as it can tell."""
-
-    def finds(self, head: str) -> set[str]:
-        """Return which of the columns or keys that are expected a file's beginning has."""
-        return self.names(head) & set(self.expects)
 
     def claims(self, head: str) -> bool:
         """Tell whether a file with this beginning is of the format."""
@@ -120,20 +117,29 @@ def make_rows(
     reasons: Sequence[Reason] | None = None,
 ) -> Rows:
     """Return rows from what a file states; lengths that are no whole numbers get their reason."""
-    n = len(numbers)
-    lengths = [list(map(whole, each)) for each in (prompts, outputs)]
-    found = np.array(
-        reasons if reasons is not None else np.zeros(n), np.int8
-    )  # copied, since it is written to
-    for column in lengths:
-        if None in column:
-            lost = np.fromiter((each is None for each in column), bool, n)
-            found[lost & (found == Reason.NONE)] = Reason.NOT_A_NUMBER
-            column[:] = [0 if each is None else each for each in column]
+    found = np.zeros(len(numbers), np.int8) if reasons is None else np.array(reasons, np.int8)
+    columns = []
+    for column in (prompts, outputs):
+        lengths = [whole(each) for each in column]
+        lost = np.array([each is None for each in lengths], bool)
+        found[lost & (found == Reason.NONE)] = Reason.NOT_A_NUMBER
+        columns.append(np.array([each or 0 for each in lengths], np.int64))
     return Rows(
         numbers=np.array(numbers, np.int64),
         times=None if times is None else np.array(times, np.int64),
-        prompts=np.array(lengths[0], np.int64),
-        outputs=np.array(lengths[1], np.int64),
+        prompts=columns[0],
+        outputs=columns[1],
         reasons=found,
     )
+
+
+def read_times(
+    stream: TraceStream, numbers: Sequence[int], name: str, unit: Unit, values: Sequence[Any]
+) -> Sequence[int]:
+    """Return times in nanoseconds, or refuse the row of the first that is none."""
+
+    def refuse(position: int, expected: str) -> NoReturn:
+        found = printable(repr(values[position]), 80)
+        stream.refuse(f"{name}: expected {expected}, found {found}", int(numbers[position]))
+
+    return unit.read(values, refuse)

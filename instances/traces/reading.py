@@ -31,10 +31,10 @@ from support.text import counted, printable, unknown_name
 
 #: Most requests of an instance that is made of a trace; they take some gigabytes.
 MOST_REQUESTS = 10**7
-#: The format to write a trace of one's own in.
-_PLAINEST = "vidur"
 #: Ends of names that no instance file has.
 _SUFFIXES = (".csv", ".jsonl", ".gz")
+#: The format to write a trace of one's own in.
+_PLAINEST = "vidur"
 #: What separates the columns of a CSV that has no commas.
 _SEPARATED = re.compile(r"[;\t|]")
 
@@ -149,10 +149,10 @@ def read_trace(
         stream.close()
     skipped = selection.skipped
     if not selection.kept:
-        raise TraceError(f"{printable(stream.name)}: {_nothing_left(selection, skipped)}")
+        raise TraceError(f"{printable(stream.label)}: {_nothing_left(selection, skipped)}")
     instance, notes = _instance(Path(path), form, selection)
     report = TraceReport(
-        file=stream.name,
+        file=stream.label,
         format=form.name,
         rows=selection.rows,
         kept=selection.kept,
@@ -171,7 +171,7 @@ def _selected(form: Format, options: TraceOptions, stream: TraceStream) -> _Sele
     if reader is None:
         raise TraceOptionError(f"run: goes with files of several runs, {form.name} has none")
     stretches = reader.rows(stream, token_count(options.tokenizer))
-    for rows in telling(stretches, lambda: f"{counted(found.rows, 'row')} of the trace read"):
+    for rows in telling(stretches, "stretches of the trace read"):
         if not found.take(rows):
             break
     return found
@@ -205,7 +205,7 @@ def _format(stream: TraceStream, options: TraceOptions) -> Format:
             names = ", ".join(each.name for each in claimed)
             raise TraceOptionError(f"format: expected one of {names} (--format), since all fit")
         if _begins_instance(stream.head):
-            raise TraceError(f"{printable(stream.name)}: expected a trace, found an instance file")
+            raise TraceError(f"{printable(stream.label)}: expected a trace, found an instance file")
         if not claimed:
             stream.refuse(_unknown(stream.head))
         form = claimed[0]
@@ -215,25 +215,18 @@ def _format(stream: TraceStream, options: TraceOptions) -> Format:
 
 
 def _unknown(head: str) -> str:
-    """Return the complaint on a beginning that no reader knows, with the nearest format."""
-    columns = header_of(head)
+    """Return the complaint on a beginning that no reader knows."""
+    line, columns = head.partition("\n")[0], header_of(head)
+    if len(columns) == 1 and _SEPARATED.search(line):
+        return f"expected commas as separator, found {printable(line, 120)}"
     kind, names = ("columns", columns) if columns else ("keys", list(first_object(head)[0]))
-    start = printable(", ".join(names) or head.partition("\n")[0], 120)
-    found = f"expected the {kind if names else 'beginning'} of a format, found {start}"
-    if _SEPARATED.search(head.partition("\n")[0]) and len(columns) == 1:
-        return f"{found}; expected commas as separator"
-    nearest = max(formats().values(), key=lambda each: len(each.reader.finds(head)))
-    there = nearest.reader.finds(head)
-    if not there:
-        header = ",".join(formats()[_PLAINEST].reader.expects)
-        todo = "rename yours to" if columns else "write a CSV with the columns"
-        return (
-            f"{found}; {todo} {header} (arrival in seconds, prompt and output in tokens), "
-            "or name a format of kvopt convert --list (--format NAME)"
-        )
-    lacking = ", ".join(each for each in nearest.reader.expects if each not in there)
-    todo = "rename yours, or name the format" if columns else "name the format"
-    return f"{found}; {nearest.name} has also {lacking}: {todo} (--format NAME)"
+    found = printable(", ".join(names) or line, 120)
+    expected = f"the {kind} of a format of kvopt convert --list (--format NAME)"
+    plain = ",".join(formats()[_PLAINEST].reader.expects)
+    return (
+        f"expected {expected}, found {found}; or rename yours to {plain} (arrival in seconds, "
+        "prompt and output in tokens)"
+    )
 
 
 @dataclass
@@ -283,7 +276,7 @@ class _Selection:
                 start, end = np.searchsorted(rows.times, window).tolist()
                 more = end == len(rows.numbers)
         elif self.options.window is not None:
-            raise TraceOptionError(f"window: {self.stream.name} has no arrivals")
+            raise TraceOptionError(f"window: {self.stream.label} has no arrivals")
         self.seen = True
         return self._sort(rows, reasons[start:end], start, end) and more
 
@@ -324,7 +317,7 @@ class _Selection:
         self.kept += len(kept)
         if self.kept > MOST_REQUESTS:
             raise TraceError(
-                f"{printable(self.stream.name)}: expected at most {MOST_REQUESTS:,} requests, "
+                f"{printable(self.stream.label)}: expected at most {MOST_REQUESTS:,} requests, "
                 "found more (--limit takes the first)"
             )
         columns = [prompts[kept], outputs[kept]]

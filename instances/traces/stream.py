@@ -1,35 +1,28 @@
-"""A trace's text, line by line: of any size, otherwise as ``support.inputs`` says.
-
-Nothing but the line at hand is kept.  Whatever is no text ends the reading with the row.
-"""
+"""A trace's text as a stream of UTF-8, packed or not, of any size; what is no text ends it."""
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
-import json
 import os
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
 
+import ijson
+
 from instances.traces.report import TraceError
 from support.inputs import GZIP, TORN, TORN_ERRORS, encoding_of, no_text, open_input
 from support.text import printable
 
-#: Characters of the beginning by which a format is told.
+#: Bytes of the beginning by which a format is told, and bytes that are read at once.
 HEAD = 1 << 16
-#: Most characters of a row of numbers, and of a row of text, a conversation say.
-LONGEST_ROW, LONGEST_TEXT = 10**5, 1 << 24
-#: Most bytes of a trace, and most characters of its text, which may come without an end.
+#: Most characters of a line of JSON or of an entry of an array: a conversation, say.
+LONGEST_TEXT = 1 << 24
+#: Most bytes of a trace.
 LARGEST_TRACE = 10**11
-#: The beginning of a first object, alone or in an array; a key in it, and its end.
-_OPENING = re.compile(r"\s*(?:\[\s*)?\{")
-_KEY = re.compile(r'[\s,]*"((?:[^"\\]|\\.)*)"\s*:\s*')
-_CLOSING = re.compile(r"\s*\}")
-_DECODER = json.JSONDecoder()
 
 
 @lru_cache(1)
@@ -40,49 +33,35 @@ def first_object(head: str) -> tuple[dict[str, str | None], bool]:
     and there is nothing where the file is no JSON.
     """
     found: dict[str, str | None] = {}
-    start = _OPENING.match(head)
-    if start is None:
-        return found, False
-    place = start.end()
-    while key := _KEY.match(head, place):
-        found[key[1]] = None
-        try:
-            value, place = _DECODER.raw_decode(head, key.end())
-        except (ValueError, RecursionError):
-            return found, True
-        if isinstance(value, str):
-            found[key[1]] = value
-            if key[1] == "schema" and value.startswith("kvopt."):
+    depth, top, key = 0, 1, ""
+    try:
+        text = io.BytesIO(head.encode("utf-8", "replace"))
+        # Without floats the library crashes on integers of thousands of digits.
+        for event, value in ijson.basic_parse(text, use_float=True):
+            if not depth and event == "start_array":
+                top = 2
+            depth += event.startswith("start_") - event.startswith("end_")
+            if event == "end_map" and depth == top - 1:
                 return found, False
-    return found, _CLOSING.match(head, place) is None
+            if depth == top and event == "map_key":
+                key = value
+                found[key] = None
+            elif depth == top and event == "string" and found:
+                found[key] = value
+                if key == "schema" and value.startswith("kvopt."):
+                    return found, False
+    except ijson.JSONError:
+        return found, bool(found)
+    return found, False
 
 
-class _Again(io.RawIOBase):
-    """A stream whose beginning was read before."""
-
-    def __init__(self, start: bytes, rest: io.BufferedReader) -> None:
-        self.start, self._rest = memoryview(start), rest
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        """Read into a buffer and return how many bytes: 0 at the end only."""
-        if not self.start:
-            return self._rest.readinto(buffer)
-        count = min(len(buffer), len(self.start))
-        buffer[:count], self.start = self.start[:count], self.start[count:]
-        return count
-
-
-class TraceStream:
-    """The text of one trace, from its beginning to its end, once.
+class TraceStream(io.RawIOBase):
+    """The bytes of one trace in UTF-8, from its beginning to its end, once.
 
     Attributes
     ----------
-    name
-        What messages call it.
+    label
+        The name in messages.
     head
         The beginning, ``HEAD`` bytes or as many as a first object of JSON needs, and what is no
         text in it replaced.
@@ -95,104 +74,115 @@ class TraceStream:
         If there is no such file, it is a folder, cannot be read, or is empty.
     """
 
-    def __init__(self, path: str | Path, name: str | None = None) -> None:
-        self.name = str(path) if name is None else name
+    def __init__(self, path: str | Path, label: str | None = None) -> None:
+        self.label = str(path) if label is None else label
         self.row = 1
         if os.path.isdir(path):
-            raise TraceError(f"{printable(self.name)}: expected a trace, found a folder")
+            raise TraceError(f"{printable(self.label)}: expected a trace, found a folder")
         try:
             file: Any = open_input(path, LARGEST_TRACE, buffering=HEAD)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise TraceError(f"{printable(self.name)}: cannot be read: {reason}") from None
-        self._file, self._left = file, LARGEST_TRACE
-        try:
-            # Whoever fills a pipe may do so in pieces: each read waits for all that it asks for.
-            file = _Again(file.read(len(GZIP)), file)
-            if file.start == GZIP:
-                file = io.BufferedReader(gzip.GzipFile(fileobj=io.BufferedReader(file)), HEAD)
-            else:
-                file = io.BufferedReader(file, HEAD)
-            start: bytes = file.read(HEAD)
-            encoding = encoding_of(start)
-            if first_object(start.decode(encoding, "replace"))[1]:
-                start += file.read(LONGEST_TEXT)
-            file = io.BufferedReader(_Again(start, file), HEAD)
-        except (OSError, *TORN_ERRORS) as error:
+            raise TraceError(f"{printable(self.label)}: cannot be read: {reason}") from None
+        self._opened = self._file = file
+        # No text begins with the first byte of gzip.
+        if file.peek(1)[:1] == GZIP[:1]:
+            self._file = io.BufferedReader(gzip.GzipFile(fileobj=file), HEAD)
+        self._start = self._read(HEAD)
+        encoding = encoding_of(self._start)
+        if first_object(self._start.decode(encoding, "replace"))[1]:
+            self._start += self._read(LONGEST_TEXT)
+        self.head = self._start.decode(encoding, "replace")
+        if what := no_text(self._start) or ("" if self.head.strip() else "an empty file"):
             self.close()
-            self._unreadable(error)
-        self.head = start.decode(encoding, "replace")
-        if what := no_text(start) or ("" if self.head.strip() else "an empty file"):
-            self.close()
-            raise TraceError(f"{printable(self.name)}: expected a trace, found {what}")
-        errors = "strict" if encoding == "utf-16" else "surrogateescape"
-        self._text = io.TextIOWrapper(file, encoding, errors, newline="\n")
+            raise TraceError(f"{printable(self.label)}: expected a trace, found {what}")
+        self._encoding = encoding.removesuffix("-sig").upper()
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._lines, self._ready = 0, b""
+        self.allow(LARGEST_TRACE)
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        self._opened.close()
+        super().close()
 
-    def refuse(self, reason: str) -> NoReturn:
-        """Give up on the trace at the row that is being read.
+    def refuse(self, reason: str, row: int | None = None) -> NoReturn:
+        """Give up on the trace at a row, by default the one that is being read.
 
         Raises
         ------
         TraceError
             Always, with file and row.
         """
-        raise TraceError(f"{printable(self.name)}: row {self.row}: {reason}")
+        row = self.row if row is None else row
+        raise TraceError(f"{printable(self.label)}: row {row}: {reason}")
 
-    def lines(self, longest: int = LONGEST_ROW) -> Iterator[str]:
-        """Yield lines with their ends; ``row`` is the number of the one that was yielded last.
+    def allow(self, characters: int) -> None:
+        """Let so many characters follow until this is said again: what is read is bounded."""
+        self._allowed = self._left = characters
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield lines; ``row`` is the number of the one that was yielded last.
 
         Raises
         ------
         TraceError
-            If a line is longer, is no UTF-8 or holds a NUL, or a gzip stream is torn.
+            If a line is too long, or as :meth:`readinto` does.
         """
-        while line := self._read(lambda: self._text.readline(longest + 1)):
-            if len(line) > longest:
-                self.refuse(f"expected at most {longest:,} characters, found more")
-            self._check(line)
+        text = io.BufferedReader(self)
+        while line := text.readline(LONGEST_TEXT + 1):
+            if len(line) > LONGEST_TEXT:
+                self.refuse(f"expected at most {LONGEST_TEXT:,} bytes, found more")
             yield line
             self.row += 1
 
-    def pieces(self) -> Iterator[str]:
-        """Yield the text in pieces of no meaning, for JSON that is one long line.
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Read into a buffer and return how many bytes: 0 at the end only.
 
         Raises
         ------
         TraceError
-            As :meth:`lines` does; the row is then that of whoever counts it.
+            If the text is in another encoding, holds a NUL or does not end where it has to, or a
+            gzip stream is torn.
         """
-        while piece := self._read(lambda: self._text.read(1 << 20)):
-            self._check(piece)
-            yield piece
+        if not self._ready:
+            self._ready = self._text().encode()
+        count = min(len(buffer), len(self._ready))
+        buffer[:count], self._ready = self._ready[:count], self._ready[count:]
+        return count
 
-    def _read(self, read: Any) -> str:
-        try:
-            text = str(read())
-        except UnicodeDecodeError as error:
-            self.refuse(f"expected UTF-16, found {error.reason}")
-        except (OSError, *TORN_ERRORS) as error:
-            self._unreadable(error)
+    def _text(self) -> str:
+        """Return the next piece of the text, empty at the end."""
+        text, data = "", b"?"
+        while data and not text:
+            data, self._start = self._start or self._read(HEAD), b""
+            try:
+                text = self._decoder.decode(data, final=not data)
+            except UnicodeDecodeError as error:
+                byte = f"byte 0x{error.object[error.start]:02x}"
+                found = byte if self._encoding == "UTF-8" else error.reason
+                self._refuse_text(f"{self._encoding}, found {found}", error.object[: error.start])
+        if "\0" in text:
+            self._refuse_text("text, found a NUL byte", text.partition("\0")[0].encode())
+        self._lines += text.count("\n")
         self._left -= len(text)
         if self._left < 0:
-            self.refuse(f"expected a trace of at most {LARGEST_TRACE:,} characters, found more")
+            self.refuse(f"expected at most {self._allowed:,} characters in a piece, found more")
         return text
 
-    def _unreadable(self, error: Exception) -> NoReturn:
-        if isinstance(error, TORN_ERRORS):
-            self.refuse(TORN)
-        self.refuse(f"cannot be read: {getattr(error, 'strerror', None) or error}")
+    def _refuse_text(self, expected: str, before: bytes) -> NoReturn:
+        self.refuse(f"expected {expected}", self._lines + before.count(b"\n") + 1)
 
-    def _check(self, text: str) -> None:
-        if "\0" in text:
-            self.refuse("expected text, found a NUL byte")
-        if text.isascii():
-            return
+    def _read(self, size: int) -> bytes:
+        """Return so many bytes, fewer at the end only, also of a pipe that is filled in pieces."""
         try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            # What is no UTF-8 was read as a surrogate, which holds the byte.
-            self.refuse(f"expected UTF-8, found byte 0x{ord(text[error.start]) & 0xFF:02x}")
+            return bytes(self._file.read(size))
+        except (OSError, *TORN_ERRORS) as error:
+            self._opened.close()
+            if isinstance(error, TORN_ERRORS):
+                self.refuse(TORN)
+            self.refuse(f"cannot be read: {getattr(error, 'strerror', None) or error}")

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from instances.traces.numbers import TimeError, Unit
-from instances.traces.reader import Reader, Rows, TokenCount, make_rows
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.traces.numbers import Unit
+from instances.traces.reader import Reader, Rows, TokenCount, make_rows, read_times
 from instances.traces.report import Reason
 from instances.traces.stream import TraceStream
-from support.text import printable
+from support.text import one_line, printable
 
-#: Rows that are read at once.
-_STRETCH = 20_000
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Rows that are read at once, and most characters that they may have.
+_CHUNK, _LARGEST_CHUNK = 20_000, 1 << 28
+#: How pandas names the line of a file, or the row before the one, that it cannot read.
+_PLACE = re.compile(r"(?:in line (\d+)|at row (\d+))")
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,7 @@ class TableReader(Reader):
 
     @property
     def units(self) -> str:
-        """What the times are in."""
+        """The unit of the times."""
         return f"{self.time}: {self.unit.name}" if self.time and self.unit else ""
 
     def names(self, head: str) -> set[str]:
@@ -58,41 +66,18 @@ class TableReader(Reader):
     def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
         """Yield the rows; see :class:`instances.traces.reader.Reader`."""
         del count
-        table = csv.reader(stream.lines(), strict=True)
-        header = read_header(stream, table, self.expects)
-        places = {name: header.index(name) for name in self.expects}
-        while True:
-            before = table.line_num
-            stretch = _stretch(stream, table)
-            if not stretch:
-                return
-            if table.line_num - before != len(stretch):
-                broken = (any("\n" in field for field in fields) for fields in stretch)
-                stream.row = before + 1 + list(broken).index(True)
-                stream.refuse("expected a row a line, found a line break in quotation marks")
-            numbers: Sequence[int] = range(before + 1, before + 1 + len(stretch))
-            numbers, stretch = _full(stream, numbers, stretch, len(header))
-            if stretch:
-                columns = list(zip(*stretch, strict=True))
-                yield self._read(
-                    stream, numbers, {name: columns[at] for name, at in places.items()}
-                )
-
-    def _read(
-        self, stream: TraceStream, numbers: Sequence[int], columns: dict[str, tuple[str, ...]]
-    ) -> Rows:
-        for name, column in columns.items():
-            if name in column:
-                stream.row = numbers[column.index(name)]
-                stream.refuse("the header stands here again")
-        times = None
-        if self.time and self.unit:
-            times = read_times(stream, numbers, self.time, self.unit, columns[self.time])
-        rows = make_rows(numbers, times, columns[self.prompt], columns[self.output])
-        if self.failures:
-            failed = (rows.outputs == 0) & (rows.reasons == Reason.NONE)
-            rows.reasons[failed] = Reason.FAILED
-        return rows
+        for numbers, columns in read_table(stream, self.expects, broken=False):
+            for name, column in columns.items():
+                if name in column:
+                    stream.refuse("the header stands here again", numbers[column.index(name)])
+            times = None
+            if self.time and self.unit:
+                times = read_times(stream, numbers, self.time, self.unit, columns[self.time])
+            rows = make_rows(numbers, times, columns[self.prompt], columns[self.output])
+            if self.failures:
+                failed = (rows.outputs == 0) & (rows.reasons == Reason.NONE)
+                rows.reasons[failed] = Reason.FAILED
+            yield rows
 
 
 def header_of(head: str) -> list[str]:
@@ -106,61 +91,72 @@ def header_of(head: str) -> list[str]:
         return []
 
 
-def read_header(stream: TraceStream, table: Any, needed: Sequence[str]) -> list[str]:
-    """Return the columns of a CSV.
+def read_table(
+    stream: TraceStream, needed: Sequence[str], *, broken: bool, chunk: int = _CHUNK
+) -> Iterator[tuple[Sequence[int], dict[str, list[str]]]]:
+    """Yield row numbers with the columns that are needed, without blank lines.
+
+    A row has the number of its first line; ``broken`` lets text in quotation marks have several.
 
     Raises
     ------
     TraceError
-        If the first row is none, or a column that is needed is not there once.
+        If a column is not there once, a row has more fields than the header, or a line break or the
+        end of the file stands in quotation marks.
     """
+    places: dict[str, int] = {}
+    line = 1
+    for frame in _frames(stream, chunk):
+        breaks = _line_breaks(frame)
+        if not broken and breaks.any():
+            row = line + int(breaks.argmax())
+            stream.refuse("expected a row a line, found a line break in quotation marks", row)
+        numbers = line + np.arange(len(frame)) + np.concatenate([[0], breaks.cumsum()[:-1]])
+        line = int(numbers[-1] + breaks[-1]) + 1
+        filled = (frame != "").any(axis=1).to_numpy(copy=True)
+        if not places:
+            places = _find_columns(stream, list(frame.iloc[0]), needed)
+            filled[0] = False
+        kept = {name: frame[place][filled].tolist() for name, place in places.items()}
+        if filled.any():
+            yield numbers[filled].tolist(), kept
+
+
+def _frames(stream: TraceStream, chunk: int) -> Iterator[pd.DataFrame]:
+    """Yield a CSV in stretches of rows, as text; the header is the first row."""
+    import pandas as pd  # only where there is a table: it takes half a second
+
+    stream.allow(_LARGEST_CHUNK)
+    settings: Any = {"dtype": str, "keep_default_na": False, "skip_blank_lines": False}
     try:
-        header = [name.strip() for name in next(table, [])]
-    except csv.Error as error:
-        stream.refuse(f"expected a header of a CSV: {error}")
+        for frame in pd.read_csv(stream, header=None, chunksize=chunk, index_col=False, **settings):
+            yield frame
+            stream.allow(_LARGEST_CHUNK)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        place = _PLACE.search(str(error))
+        row = None if place is None else int(place[1] or int(place[2]) + 1)
+        reason = one_line(error, 160).removeprefix("Error tokenizing data. C error: ")
+        stream.refuse(f"expected a row of a CSV: {reason}", row)
+
+
+def _line_breaks(frame: pd.DataFrame) -> NDArray[np.int64]:
+    """Return how many line breaks the fields of each row hold."""
+    counts = np.zeros(len(frame), np.int64)
+    for name in frame:
+        if frame[name].str.contains("\n", regex=False).any():
+            counts += frame[name].str.count("\n").to_numpy(np.int64)
+    return counts
+
+
+def _find_columns(
+    stream: TraceStream, header: Sequence[str], needed: Sequence[str]
+) -> dict[str, int]:
+    """Return the places of columns, or refuse the trace where one is not there once."""
+    names = [name.strip() for name in header]
     for name in needed:
-        if name not in header:
-            found = ", ".join(header) or "a blank line"
-            stream.refuse(f"expected a column {name}, found {printable(found, 160)}")
-        if header.count(name) > 1:
-            stream.refuse(f"column {name} stands {header.count(name)} times")
-    return header
-
-
-def read_times(
-    stream: TraceStream, numbers: Sequence[int], name: str, unit: Unit, values: Sequence[Any]
-) -> Sequence[int]:
-    """Return times in nanoseconds, or refuse the row of the first that is none."""
-    try:
-        return unit.read(values)
-    except TimeError as error:
-        stream.row = numbers[error.position]
-        found = printable(repr(values[error.position]), 80)
-        stream.refuse(f"{name}: expected {error}, found {found}")
-
-
-def _stretch(stream: TraceStream, table: Any) -> list[list[str]]:
-    before, rows = table.line_num, []
-    try:
-        for fields in islice(table, _STRETCH):
-            rows.append(fields)
-    except csv.Error as error:
-        # Where it begins, not where the reader has given up.
-        stream.row = before + len(rows) + 1
-        stream.refuse(f"expected a row of a CSV: {error}")
-    return rows
-
-
-def _full(
-    stream: TraceStream, numbers: Sequence[int], stretch: list[list[str]], width: int
-) -> tuple[Sequence[int], list[list[str]]]:
-    """Return the rows without blank lines, each with a field a column."""
-    sizes = set(map(len, stretch))
-    if sizes == {width}:
-        return numbers, stretch
-    for number, fields in zip(numbers, stretch, strict=True):
-        if len(fields) not in (0, width):
-            stream.row = number
-            stream.refuse(f"expected {width} fields, found {len(fields)}")
-    left = [(number, fields) for number, fields in zip(numbers, stretch, strict=True) if fields]
-    return [number for number, _ in left], [fields for _, fields in left]
+        if name not in names:
+            found = ", ".join(names).strip(", ") or "a blank line"
+            stream.refuse(f"expected a column {name}, found {printable(found, 160)}", 1)
+        if names.count(name) > 1:
+            stream.refuse(f"column {name} stands {names.count(name)} times", 1)
+    return {name: names.index(name) for name in needed}

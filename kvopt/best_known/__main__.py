@@ -58,13 +58,13 @@ _Verdict = tuple[Sequence[str], int]
     "solver-reported or proofs that are stale; 5 a bound exceeds a checked schedule: nothing is "
     "written; 130 interrupted (docs/best_known.md)",
 )
-@option("--store", metavar="FILE | URL", help="runs to be merged")
+@option("--store", "FILE | URL", "runs to be merged")
 @option(
     "--check",
     is_flag=True,
     help="write nothing; verify every value from its files, and whether --store has a better one",
 )
-@option("--folder", type=Path, metavar="DIR", default=FOLDER, help="(default: instances/)")
+@option("--folder", "DIR", "(default: instances/)", Path, FOLDER)
 def main(options: Options) -> int:
     """Merge stored runs into the best-known values, or verify these."""
     if options.store is None and not options.check:

@@ -32,8 +32,8 @@ from schedules.files import schedule_document
 from support.inputs import LARGEST_CERTIFICATE
 from support.jsonfile import (
     FileError,
-    describe,
     file_schema,
+    first_fault,
     read_bytes,
     read_object,
     write_together,
@@ -79,7 +79,7 @@ def read_registry(folder: Path = LIBRARY) -> Registry | None:
         fields = {key: value for key, value in document.items() if key != "schema"}
         registry = REGISTRY.validate_python(fields)
     except ValidationError as error:
-        raise RegistryError(f"{path}: {describe(error, document, REGISTRY)}") from None
+        raise RegistryError(f"{path}: {first_fault(error, document)}") from None
     except FileError as error:
         raise RegistryError(f"{path}: {error}") from None
     if registry.digest != digest(registry.instances):

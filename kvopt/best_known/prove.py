@@ -38,22 +38,10 @@ EXIT_BAD_USAGE = 2
 @argument("names", nargs=-1, metavar="[INSTANCE]...")
 @option("--stale", is_flag=True, help="run the proofs again that other sources or solvers made")
 @option("--drop", is_flag=True, help="with --stale: what does not hold leaves the registry")
-@option("--by", metavar="METHOD", default="", help="enter a proof of INSTANCE by this method")
-@option(
-    "--each",
-    type=read_seconds,
-    default=600.0,
-    metavar="S",
-    help="seconds of each run (default: 600)",
-)
-@option("--folder", type=Path, metavar="DIR", default=FOLDER, help="(default: instances/)")
-@option(
-    "--time-limit",
-    type=read_seconds,
-    default=float("inf"),
-    metavar="S",
-    help="seconds of all together (default: none)",
-)
+@option("--by", "METHOD", "enter a proof of INSTANCE by this method", default="")
+@option("--each", "S", "seconds of each run (default: 600)", read_seconds, 600.0)
+@option("--folder", "DIR", "(default: instances/)", Path, FOLDER)
+@option("--time-limit", "S", "seconds of all together (default: none)", read_seconds, float("inf"))
 def main(options: Options) -> int:
     """Run stale proofs again, or a method as one more proof of INSTANCE.
 

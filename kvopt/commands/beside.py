@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -20,7 +20,7 @@ from kvopt.runs.batch_time import rounds_only
 from kvopt.runs.execute import InterruptedRunError, execute
 from kvopt.runs.series import Series
 from kvopt.runs.state import RunState
-from kvopt.runs.supervise import Snapshot
+from kvopt.runs.supervise import Listener, Snapshot
 from kvopt.runs.task import Finished, Task
 from support.machine import MachineError
 
@@ -223,6 +223,59 @@ class AnswerBeside(_Beside):
         del task, snapshot
         if self._stop.is_set():
             raise InterruptedRunError
+
+
+def run_with_bound(
+    task: Task, listen: Listener, *, quiet: bool
+) -> tuple[Finished, tuple[KnownBound, ...]]:
+    """Run a policy in seconds, and then compute the bound, in as long as for a table at most."""
+    instance, limits = _limits_of(task)
+
+    def tell(seconds: float) -> None:
+        if not quiet:
+            print(f"computing the bound, {seconds:.1f} s at most", flush=True)
+
+    with BoundBeside(instance, task.batch_time, task.seed, limits, tell) as bound:
+        finished = execute(task, listen=listen)
+        ended = finished.record.ending == "interrupted" or finished.schedule is None
+        return finished, tuple(bound.found(at_once=ended))
+
+
+def run_with_answer(
+    task: Task, listen: Listener
+) -> tuple[Finished, tuple[Finished, ...], tuple[str, ...]]:
+    """Run an engine in seconds and keep its bound; ``auto`` beside what it is compared with.
+
+    The last item names the policies for which the time was too short.
+    """
+    instance, limits = _limits_of(task)
+    with ExitStack() as stack:
+        kept = stack.enter_context(KeptBound(task))
+        others = None
+        if task.method.kind == "auto":
+            beside = AnswerBeside(instance, task.batch_time, task.seed, limits)
+            others = stack.enter_context(beside)
+
+        def watch(snapshot: Snapshot) -> None:
+            listen(snapshot)
+            if snapshot.state.schedule is not None:
+                kept.begin()
+                if others is not None:
+                    others.begin()
+
+        finished = execute(task, listen=watch)
+        kept.keep(finished)
+        if others is None:
+            return finished, (), ()
+        interrupted = finished.record.ending == "interrupted"
+        found = others.found(at_once=interrupted)
+        return finished, found, () if interrupted else others.unrun
+
+
+def _limits_of(task: Task) -> tuple[Instance, Limits]:
+    assert task.instance is not None
+    assert task.deadline is not None
+    return task.instance, Limits(task.deadline, task.memory_limit, task.threads)
 
 
 def _stamped(task: Task) -> Task:

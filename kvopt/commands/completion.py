@@ -6,11 +6,7 @@ Files are listed, not imported: a shell waits for the answer.
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterable
 from itertools import chain
-
-import click
-from click.shell_completion import CompletionItem
 
 import heuristics.policies
 from formulations.registry import formulations
@@ -20,20 +16,7 @@ from instances.ladder import ladder
 from instances.named import library_files
 from kvopt.methods.engines import named_engines
 from kvopt.suites import suites
-from support.command import beginning
-
-Proposals = list[CompletionItem] | list[str]
-Proposing = Callable[[click.Context, click.Parameter, str], Proposals]
-
-
-def _proposing(names: Callable[[], Iterable[str]], *, or_files: bool = False) -> Proposing:
-    """Return what proposes names, or else files where an argument may be one."""
-
-    def propose(_: click.Context, __: click.Parameter, incomplete: str) -> Proposals:
-        found = beginning(incomplete, names())
-        return found if found or not or_files else [CompletionItem(incomplete, type="file")]
-
-    return propose
+from support.command import Names
 
 
 def policy_names() -> list[str]:
@@ -42,19 +25,13 @@ def policy_names() -> list[str]:
     return sorted(module.name.replace("_", "-") for module in modules)
 
 
-instances = _proposing(lambda: chain(library_files(), ladder()), or_files=True)
-inputs = _proposing(lambda: chain(suites(), library_files(), ladder()), or_files=True)
-policies = _proposing(lambda: ["all", *policy_names()])
-solvers = _proposing(named_engines)
-formulation_names = _proposing(formulations)
+instances = Names(lambda: chain(library_files(), ladder()), or_files=True)
+inputs = Names(lambda: chain(suites(), library_files(), ladder()), or_files=True)
+policies = Names(lambda: ["all", *policy_names()])
+solvers = Names(named_engines)
+formulation_names = Names(formulations)
 #: What ``kvopt show`` shows.
-shown_names = _proposing(lambda: chain(policy_names(), formulations(), named_engines()))
-predictions = _proposing(lambda: PREDICTIONS)
-clocks = _proposing(batch_times)
-
-
-def methods(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Propose solvers and policies, after the last comma where there are several methods."""
-    before, comma, last = incomplete.rpartition(",")
-    names = beginning(last, [*named_engines(), *policy_names()])
-    return [f"{before}{comma}{name}" for name in names]
+shown_names = Names(lambda: chain(policy_names(), formulations(), named_engines()))
+predictions = Names(lambda: PREDICTIONS)
+clocks = Names(batch_times)
+methods = Names(lambda: chain(named_engines(), policy_names()), commas=True)

@@ -39,6 +39,7 @@ from kvopt.executors import Executor, ExecutorError
 from kvopt.methods.fingerprint import UNREAD
 from kvopt.methods.grammar import MethodError, read_methods, unique_methods
 from kvopt.methods.knowledge import shown_method
+from kvopt.progress import Display, counts
 from kvopt.runs.batch_time import read_wish, refuse_silent_default
 from kvopt.runs.record import FAILED
 from kvopt.runs.task import Finished, Task
@@ -49,13 +50,11 @@ from kvopt.sweeps.contradictions import alarms, run_summaries
 from kvopt.sweeps.failures import failures, unread
 from kvopt.sweeps.inputs import InputError, read_inputs
 from kvopt.sweeps.plan import plan
-from kvopt.sweeps.progress import Display, counts
-from kvopt.terminal import summary
 from reports.folder import check_place
 from support.called import own_command
 from support.command import Command, Options
 from support.outputs import OutputError, write_outputs
-from support.text import counted
+from support.text import counted, summary
 from support.usage import complain
 
 EXIT_OK = 0
@@ -143,7 +142,7 @@ def main(options: Options) -> int:
         if todo and store.readonly:
             raise StoreError(f"{store.name}: cannot be written, {counted(len(todo), 'run')} left")
         if todo:
-            shown = Display(sys.stdout, len(todo), options.jobs, options.quiet)
+            shown = Display(sys.stdout, len(todo), options.quiet)
             keep = partial(_keep, store, partial(complain, options.program))
             shown.follow(_executor(options, shown).run(todo), keep)
         code = _finish(tasks, len(todo), time.monotonic() - started, store, options)

@@ -16,33 +16,23 @@ EXECUTORS = ("local", "dask")
 
 #: What decides which runs there are: instances, methods, seeds and limits.
 _RUNS = together(
-    argument("inputs", nargs=-1, metavar="[SUITE | INSTANCE]...", shell_complete=completion.inputs),
+    argument("inputs", nargs=-1, metavar="[SUITE | INSTANCE]...", type=completion.inputs),
     option(
         "--methods",
+        "A,B,...",
+        "of --list, or file:PATH, a program with your rights",
+        completion.methods,
         multiple=True,
-        metavar="A,B,...",
-        shell_complete=completion.methods,
-        help="of --list, or file:PATH, a program with your rights",
     ),
-    option(
-        "--seeds",
-        type=read_count,
-        metavar="K",
-        help="seeds 0 to K-1, for methods that draw (default: 1)",
-    ),
+    option("--seeds", "K", "seeds 0 to K-1, for methods that draw (default: 1)", read_count),
     option(
         "--time-limit",
-        type=read_seconds,
-        metavar="S",
-        help=f"seconds a run, without imports (default: {TIME_LIMIT:g})",
+        "S",
+        f"seconds a run, without imports (default: {TIME_LIMIT:g})",
+        read_seconds,
     ),
-    option(
-        "--memory-limit",
-        type=read_gigabytes,
-        metavar="GB",
-        help="resident memory of a run (default: no limit)",
-    ),
-    option("--threads", type=read_count, metavar="N", help="threads of a method (default: 1)"),
+    option("--memory-limit", "GB", "resident memory of a run (default: no limit)", read_gigabytes),
+    option("--threads", "N", "threads of a method (default: 1)", read_count),
     BATCH_TIME_OPTION,
     DEPLOYMENT_OPTIONS,
 )
@@ -50,15 +40,15 @@ _RUNS = together(
 #: Where and how the runs are carried out, kept and reported.
 _SWEEP = together(
     KEPT,
-    option("--report", metavar="DIR", help="build the reports of these runs there"),
-    option("--export", metavar="FILE", help="write the rows (.csv or .parquet)"),
+    option("--report", "DIR", "build the reports of these runs there"),
+    option("--export", "FILE", "write the rows (.csv or .parquet)"),
     option(
         "--executor",
         type=click.Choice(EXECUTORS),
         default="local",
         help="processes here, or Dask workers (default: local)",
     ),
-    option("--scheduler", metavar="ADDRESS", help="of Dask, as in tcp://host:8786"),
+    option("--scheduler", "ADDRESS", "of Dask, as in tcp://host:8786"),
     option("--rerun", is_flag=True, help="run again what is stored"),
     option("--rerun-failed", is_flag=True, help="run again what gave no schedule"),
 )

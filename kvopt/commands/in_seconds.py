@@ -18,34 +18,24 @@ from support.usage import UsageError
 
 #: Lets a command take ``--batch-time``.
 BATCH_TIME_OPTION = option(
-    "--batch-time",
-    metavar="TEXT",
-    shell_complete=completion.clocks,
-    help=f"how long rounds take (default: {DEFAULT})",
+    "--batch-time", "TEXT", f"how long rounds take (default: {DEFAULT})", completion.clocks
 )
 #: Lets a command take a model and its GPUs.
 DEPLOYMENT_OPTIONS = together(
-    option("--gpu", metavar="NAME", help="memory and batch time of these GPUs, as h100-80"),
-    option("--model", metavar="NAME", help="the model on them, as llama3.1-8b (docs/serving.md)"),
-    option("--tp", type=read_count, metavar="N", help="GPUs that share the model (default: 1)"),
+    option("--gpu", "NAME", "memory and batch time of these GPUs, as h100-80"),
+    option("--model", "NAME", "the model on them, as llama3.1-8b (docs/serving.md)"),
+    option("--tp", "N", "GPUs that share the model (default: 1)", read_count),
 )
 #: Lets a command take ``--slo``.
 SLO_OPTION = option(
-    "--slo",
-    metavar="TEXT",
-    type=read_slo,
-    help="objective of goodput, as in ttft:1s,tpot:50ms,e2el:9s",
+    "--slo", "TEXT", "objective of goodput, as in ttft:1s,tpot:50ms,e2el:9s", read_slo
 )
 #: Lets a command take all options of one run in seconds.
 SERVING_OPTIONS = together(
     BATCH_TIME_OPTION,
     DEPLOYMENT_OPTIONS,
     SLO_OPTION,
-    option(
-        "--requests",
-        metavar="FILE",
-        help="write a row a request in seconds (.csv or .parquet)",
-    ),
+    option("--requests", "FILE", "write a row a request in seconds (.csv or .parquet)"),
 )
 
 

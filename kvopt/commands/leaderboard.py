@@ -23,9 +23,9 @@ NAME = "leaderboard"
 )
 @option(
     "--store",
-    metavar="FILE | URL",
+    "FILE | URL",
+    f"a store, or exported rows (.csv, .parquet) (default: {DEFAULT_STORE})",
     default=str(DEFAULT_STORE),
-    help=f"a store, or exported rows (.csv, .parquet) (default: {DEFAULT_STORE})",
 )
 def leaderboard(options: Options) -> int:
     """Print the leaderboard of a store, as its report begins."""

@@ -8,14 +8,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 import kvopt
-
-if TYPE_CHECKING:
-    from support.command import Command
+from support.command import CONTEXT, Command, run
 
 #: Where each subcommand is, and what the help says of it.
 _SUBCOMMANDS = {
@@ -65,58 +63,60 @@ def subcommand(name: str) -> Command:
     return command
 
 
+class _Lazy(click.Command):
+    """A subcommand that is imported when it is called; for the shell its options are enough."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Return the context of the subcommand itself."""
+        name = str(self.name)
+        command: click.Command
+        if extra.get("resilient_parsing") and name in _APART:
+            module, declared = _APART[name]
+            options = getattr(import_module(f"kvopt.commands.{module}"), declared)
+            command = click.command(name)(options(lambda: None))
+        else:
+            command = subcommand(name)
+        return command.make_context(info_name, args, parent, **extra)
+
+
 class _Group(click.Group):
-    """The subcommands, each imported when it is called."""
+    """The subcommands, the most used first."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return their names, the most used first."""
+        """Return their names."""
         del ctx
-        return list(_SUBCOMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a subcommand, if there is one of that name; for the shell its options alone."""
-        if ctx.resilient_parsing and cmd_name in _APART:
-            module, declared = _APART[cmd_name]
-            options = getattr(import_module(f"kvopt.commands.{module}"), declared)
-            return click.command(cmd_name)(options(lambda: None))
-        return subcommand(cmd_name) if cmd_name in _SUBCOMMANDS else None
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return a subcommand and its arguments, or refuse the name with the nearest ones."""
-        if args[0] not in _SUBCOMMANDS and not ctx.resilient_parsing:
-            from support.text import did_you_mean
-
-            near = did_you_mean(args[0], _SUBCOMMANDS) or " (see --help)"
-            ctx.fail(f"{_EXPECTED}, found {args[0]!r}{near}")
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write what each subcommand does, and import none."""
-        del ctx
-        with formatter.section("Commands (each has a --help)"):
-            formatter.write_dl([(name, told) for name, (_, told) in _SUBCOMMANDS.items()])
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        """Propose subcommands and options; none is imported for it."""
-        found = click.Command.shell_complete(self, ctx, incomplete)
-        items = [
-            click.shell_completion.CompletionItem(name, help=told)
-            for name, (_, told) in _SUBCOMMANDS.items()
-            if name.startswith(incomplete)
-        ]
-        return [*items, *found]
+        return list(self.commands)
 
 
-_EXPECTED = f"expected one of {', '.join(_SUBCOMMANDS)}"
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        click.echo(f"kvopt {kvopt.__version__}")
+        ctx.exit()
+
+
+_VERSION = click.Option(
+    ["--version"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the version.",
+)
 COMMANDS = _Group(
     "kvopt",
+    {name: _Lazy(name, short_help=told) for name, (_, told) in _SUBCOMMANDS.items()},
     help="Scheduling of LLM inference under a KV-cache limit: optima, bounds, policies.",
+    params=[_VERSION],
     epilog='Tab completion in bash: eval "$(_KVOPT_COMPLETE=bash_source kvopt)" (zsh: zsh_source).',
-    params=[click.Option(["--version"], is_flag=True, help="Print the version.")],
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings=CONTEXT,
     subcommand_metavar="COMMAND ...",
+    no_args_is_help=False,
 )
 
 
@@ -133,27 +133,4 @@ def main(arguments: Sequence[str] | None = None, program: str = "kvopt", caller:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given and given[0] in _SUBCOMMANDS:
         return subcommand(given[0])(given[1:], f"{program} {given[0]}", caller)
-    if given in (["-h"], ["--help"]):
-        with COMMANDS.make_context(program, [], resilient_parsing=True) as context:
-            return _tell(program, COMMANDS.get_help(context))
-    if given == ["--version"]:
-        return _tell(program, f"kvopt {kvopt.__version__}")
-    from support.command import run
-
-    if not given or given[0].startswith("-"):
-        from support.usage import complain
-
-        complain(program, f"{_EXPECTED}, found {given[0] if given else 'none'} (see --help)")
-        return 2
     return run(COMMANDS, given, program)
-
-
-def _tell(program: str, text: str) -> int:
-    try:
-        print(text, flush=True)
-    except OSError:
-        from support.streams import steadily
-
-        # Says why, unless the reader has merely gone.
-        return steadily(program, lambda: print(text) or 0)
-    return 0

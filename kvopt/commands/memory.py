@@ -63,27 +63,13 @@ _COUNT: dict[str, Any] = {"type": _count, "metavar": "N"}
 @option("--kv-heads", **_COUNT, help="heads with keys and values of their own")
 @option("--head-size", **_COUNT, help="hidden size / heads")
 @option(
-    "--bytes",
-    type=_bytes,
-    default=Fraction(2),
-    metavar="B",
-    help="bytes of a number of the cache, 0.5 to 8 (default: 2)",
+    "--bytes", "B", "bytes of a number of the cache, 0.5 to 8 (default: 2)", _bytes, Fraction(2)
 )
-@option("--gpu-memory", type=_size, metavar="SIZE", help="memory of one GPU")
+@option("--gpu-memory", "SIZE", "memory of one GPU", _size)
 @option("--gpus", default=1, **_COUNT, help="GPUs that share the model (default: 1)")
+@option("--weights", "SIZE", "memory of the model, all GPUs together (default: 0)", _size, 0)
 @option(
-    "--weights",
-    type=_size,
-    default=0,
-    metavar="SIZE",
-    help="memory of the model, all GPUs together (default: 0)",
-)
-@option(
-    "--utilization",
-    type=_share,
-    default=Fraction(1),
-    metavar="U",
-    help="share of the GPUs' memory that is used (default: 1)",
+    "--utilization", "U", "share of the GPUs' memory that is used (default: 1)", _share, Fraction(1)
 )
 @DEPLOYMENT_OPTIONS
 @option("--quiet", is_flag=True, help="print M and nothing else")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from instances import Instance
 from instances.time_unit import ROUNDS
 from kvopt.best_bound import left, percent_left
+from kvopt.commands.workload import plain_table
 from kvopt.methods.knowledge import MARK, knowledge, policy_name, token_keeping_policies
 from kvopt.registered import registered
 from kvopt.runs.record import Record
@@ -72,115 +72,85 @@ class Line:
         return self.keeps_tokens or policy_name(self.record.method) in token_keeping_policies()
 
 
-@dataclass(frozen=True)
-class Shown:
-    """A schedule that a line of the table tells of, with its row."""
-
-    instance: Instance
-    record: Record
-    schedule: Schedule
-    against: Against
-
-
-Cell = Callable[[Shown], str]
+Cell = Callable[[Line, Schedule, Against], object]
 
 #: Means in seconds, each with its 99th percentile behind it.
 _TIMES = {"E2EL s": "e2el", "TTFT s": "ttft", "TPOT s": "tpot"}
-_P99 = "p99"
 
 
-def columns(instance: Instance, against: Against) -> list[tuple[str, Cell]]:
-    """Return header and cell of each column behind the class; all fit into a hundred characters."""
+def table_text(instance: Instance, lines: Sequence[Line], against: Against) -> str:
+    """Return the header and a line a schedule, by TEL; all fit into a hundred characters.
+
+    All have the same predictions, which are named elsewhere.
+    """
+    shown_as = _columns(instance, against)
+    rows = []
+    for line in sorted(lines, key=lambda line: (line.tel or 0, line.record.method)):
+        if (schedule := line.schedule) is None:
+            continue
+        name = line.record.method.partition(" with ")[0] + (MARK if line.marked else "")
+        of_class = str(knowledge(line.record.method).on(instance)).removeprefix("with ")
+        cells = (cell(line, schedule, against) for _, cell in shown_as)
+        rows.append([name, of_class, *("-" if each is None else str(each) for each in cells)])
+    return plain_table(["policy", "class", *(header for header, _ in shown_as)], rows)
+
+
+def _columns(instance: Instance, against: Against) -> list[tuple[str, Cell]]:
+    """Return header and cell of each column behind the class."""
     if instance.unit is not ROUNDS:
         e2el, *others = (
-            [(header, _time(f"mean_{name}_ms")), (_P99, _time(f"{_P99}_{name}_ms"))]
+            [(header, _time(f"mean_{name}_ms")), ("p99", _time(f"p99_{name}_ms"))]
             for header, name in _TIMES.items()
         )
         good = [("good/s", _goodput)] if against.slo else []
         return [*e2el, ("left %", _left), *(each for pair in others for each in pair), *good]
-    best = [("to best", _to_best)] if registered(instance) else []
     return [
-        ("TEL", lambda shown: str(shown.schedule.tel)),
+        ("TEL", lambda _, schedule, __: schedule.tel),
         ("TEL/OPT" if against.optimum else "TEL/LB", _ratio),
-        *best,
-        ("makespan", lambda shown: str(measure(shown.instance, shown.schedule).makespan)),
+        *([("to best", _to_best)] if registered(instance) else []),
+        ("makespan", lambda _, schedule, __: measure(instance, schedule).makespan),
         ("memory %", _memory),
-        ("evicted", lambda shown: str(sum(map(len, shown.schedule.attempts or ())))),
-        ("ms", lambda shown: f"{1000 * (shown.record.solver_seconds or shown.record.seconds):.1f}"),
+        ("evicted", lambda _, schedule, __: sum(map(len, schedule.attempts or ()))),
+        ("ms", _milliseconds),
     ]
 
 
-def table_text(instance: Instance, lines: Sequence[Line], against: Against) -> str:
-    """Return the header and a line a policy, by TEL; a reason may stand in place of the figures.
-
-    All have the same predictions, which are named elsewhere.
-    """
-    shown_as = columns(instance, against)
-    rows = [["policy", "class", *(header for header, _ in shown_as)]]
-    for line in sorted(lines, key=_by_tel):
-        name = line.record.method.partition(" with ")[0] + (MARK if line.marked else "")
-        if line.schedule is None:
-            rows.append([name, line.reason])
-            continue
-        shown = Shown(line.instance, line.record, line.schedule, against)
-        of_class = str(knowledge(line.record.method).on(line.instance)).removeprefix("with ")
-        rows.append([name, of_class, *(cell(shown) for _, cell in shown_as)])
-    return _aligned(rows)
+def _ratio(line: Line, schedule: Schedule, against: Against) -> str | None:
+    del line
+    return f"{schedule.tel / against.value:.4f}" if against.value else None
 
 
-def _by_tel(line: Line) -> tuple[float, str]:
-    return math.inf if line.tel is None else line.tel, line.record.method
+def _left(line: Line, schedule: Schedule, against: Against) -> str | None:
+    about = against.value and (against.covers_kept or not line.keeps_tokens)
+    share = left(schedule.tel, against.value) if about else None
+    return None if share is None else percent_left(share)
 
 
-def _aligned(lines: list[list[str]]) -> str:
-    """Return lines of cells as text; those with a reason in place of numbers are not aligned."""
-    columns = len(lines[0])
-    full = [line for line in lines if len(line) == columns]
-    widths = [max(len(line[column]) for line in full) for column in range(columns)]
-    widths[0] = max(len(line[0]) for line in lines)
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if column < 2 or len(line) < columns else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=False))
-        ).rstrip()
-        for line in lines
-    )
+def _memory(line: Line, schedule: Schedule, against: Against) -> str:
+    del against
+    return f"{100 * measure(line.instance, schedule).mean_memory_share:.1f}"
 
 
-def _ratio(shown: Shown) -> str:
-    value = shown.against.value
-    return f"{shown.schedule.tel / value:.4f}" if value else "-"
+def _milliseconds(line: Line, *_: object) -> str:
+    return f"{1000 * (line.record.solver_seconds or line.record.seconds):.1f}"
 
 
-def _left(shown: Shown) -> str:
-    against = shown.against
-    about = against.value and (against.covers_kept or not shown.schedule.keeps_tokens)
-    share = left(shown.schedule.tel, against.value) if about else None
-    return "-" if share is None else percent_left(share)
+def _to_best(line: Line, schedule: Schedule, against: Against) -> str | None:
+    del against
+    known = registered(line.instance)
+    return None if known is None or line.keeps_tokens else f"{known.gap(schedule.tel):.2f} %"
 
 
-def _memory(shown: Shown) -> str:
-    return f"{100 * measure(shown.instance, shown.schedule).mean_memory_share:.1f}"
-
-
-def _to_best(shown: Shown) -> str:
-    known = registered(shown.instance)
-    if known is None or shown.schedule.keeps_tokens:
-        return "-"
-    return f"{known.gap(shown.schedule.tel):.2f} %"
-
-
-def _goodput(shown: Shown) -> str:
-    slo = shown.against.slo
-    if slo is None or shown.record.mean_ttft_ms is None:
-        return "-"
-    return f"{goodput(timeline(shown.instance, shown.schedule), slo):.3f}"
+def _goodput(line: Line, schedule: Schedule, against: Against) -> str | None:
+    if against.slo is None or line.record.mean_ttft_ms is None:
+        return None
+    return f"{goodput(timeline(line.instance, schedule), against.slo):.3f}"
 
 
 def _time(name: str) -> Cell:
-    def cell(shown: Shown) -> str:
-        value = getattr(shown.record, name)
+    def cell(line: Line, *_: object) -> str | None:
+        value = getattr(line.record, name)
         # Six characters up to three hours.
-        return "-" if value is None else f"{value / 1000:.{3 if value < 100_000 else 1}f}"
+        return None if value is None else f"{value / 1000:.{3 if value < 100_000 else 1}f}"
 
     return cell

@@ -16,12 +16,12 @@ from kvopt.commands.beside import BoundBeside, Limits
 from kvopt.commands.policies_columns import Against, Line, table_text
 from kvopt.methods.grammar import ANSWER, every_policy, read_prediction
 from kvopt.methods.knowledge import MARK, OF_CLASSES, policy_name
+from kvopt.progress import Display
 from kvopt.registered import registered
 from kvopt.runs.batch_time import bounds_kept_tokens, rounds_only
 from kvopt.runs.series import Series
 from kvopt.runs.stated_optimum import dispute
 from kvopt.runs.task import Finished, Task
-from kvopt.sweeps.progress import Display
 from schedules.files import parse_schedule
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 from schedules.real_time.slo import Slo
@@ -70,7 +70,7 @@ def policies_table(
     Standard error shows how far they are, unless it is to be ``quiet``.
     """
     runnable, refused = _tasks(instance, batch_time, prediction, seed, limits)
-    progress = Display(sys.stderr, len(runnable), 1, quiet)
+    progress = Display(sys.stderr, len(runnable), quiet)
     with BoundBeside(instance, batch_time, seed, limits) as bound:
         if limits.jobs == 1:
             bound.begin().result()
@@ -85,7 +85,8 @@ def policies_table(
         _answered(instance, lines, against, [] if why else series.waiting),
         compared,
         f"class: {OF_CLASSES}",
-        *_refused(refused),
+        *_unrun([(line.record.method, line.reason) for line in lines if line.reason]),
+        *_unrun((name, f"not run: {reason}") for name, reason in refused),
         _left(series, why or "the time was over"),
     ]
     told = map(wrapped, filter(None, "\n".join(below).splitlines()))
@@ -224,12 +225,12 @@ def _notes(lines: Sequence[Line], against: Against) -> list[str]:
     return [f"{MARK.strip()} {KEEPS_TOKENS_COVERED if against.covers_kept else KEEPS_TOKENS_NOTE}"]
 
 
-def _refused(refused: Sequence[tuple[str, str]]) -> list[str]:
-    """Return one line for every reason that policies were not run for."""
+def _unrun(found: Iterable[tuple[str, str]]) -> list[str]:
+    """Return one line for every reason that policies have no schedule for."""
     of_reason: dict[str, list[str]] = {}
-    for name, reason in refused:
+    for name, reason in found:
         of_reason.setdefault(reason, []).append(name)
-    return [f"not run: {', '.join(names)} ({reason})" for reason, names in of_reason.items()]
+    return [f"{', '.join(names)}: {reason}" for reason, names in of_reason.items()]
 
 
 def _left(series: Series, why: str) -> str:

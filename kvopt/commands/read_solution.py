@@ -34,9 +34,9 @@ from support.outputs import OutputError, check_outputs
 )
 @argument("model", metavar="MODEL")
 @argument("solution", metavar="SOLUTION")
-@option("--instance", metavar="FILE", help="of the model (default: the library's, by its hash)")
-@option("--by", metavar="TEXT", help="what found it, as in 'SCIP 9.2' (default: MODEL's name)")
-@option("--out", metavar="FILE", help="write the schedule")
+@option("--instance", "FILE", "of the model (default: the library's, by its hash)")
+@option("--by", "TEXT", "what found it, as in 'SCIP 9.2' (default: MODEL's name)")
+@option("--out", "FILE", "write the schedule")
 def main(options: Options) -> int:
     """Read the solution of a model that solve --write-model wrote, and check its schedule.
 

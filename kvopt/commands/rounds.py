@@ -21,7 +21,7 @@ from support.text import counted
     codes="0 written; 1 written, but no batch time fits the rounds; 2 bad usage or input",
 )
 @argument("log", metavar="LOG")
-@option("--out", metavar="FILE", required=True, help="write one row a round (.csv)")
+@option("--out", "FILE", "write one row a round (.csv)", required=True)
 def main(options: Options) -> int:
     """Read the rounds that vLLM has logged, and fit a batch time to them.
 

@@ -34,7 +34,7 @@ _BETWEEN = " | "
     examples=("mc-sf", "ilp-sparse", "search:layers"),
     codes="0 shown; 2 no such name",
 )
-@argument("name", metavar="NAME", shell_complete=completion.shown_names)
+@argument("name", metavar="NAME", type=completion.shown_names)
 def main(options: Options) -> int:
     """Show a policy and its paper's pseudocode, a formulation, or a solver's constants.
 

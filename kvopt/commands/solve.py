@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import click
 
@@ -21,27 +21,25 @@ from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from instances.batch_time import BatchTime
 from instances.traces.arguments import trace_options
 from instances.traces.measured import Measured
-from kvopt.best_bound import KnownBound
 from kvopt.commands.in_seconds import chosen_batch_time, deploy
-from kvopt.commands.solve_arguments import OPTIONS, judge_options, named_method, outputs_of
+from kvopt.commands.solve_arguments import OPTIONS, judge_options, named_method
 from kvopt.commands.write_model import NotWrittenError, write_model
 from kvopt.methods.grammar import MethodError
 from kvopt.methods.method import Method
 from kvopt.methods.witness import is_own
+from kvopt.progress import ProgressLines
 from kvopt.result import Result
 from kvopt.runs.batch_time import refuse_rounds_only, refuse_silent_default, told_limits, whose
 from kvopt.runs.execute import execute
 from kvopt.runs.limits import deadline_of
 from kvopt.runs.provenance import usable_cores
 from kvopt.runs.read_input import UnreadError, read_within
-from kvopt.runs.supervise import Snapshot
-from kvopt.runs.task import Finished, Task
-from kvopt.terminal import ProgressLines, summary
+from kvopt.runs.task import Task
 from schedules.real_time.requests import write_requests
 from schedules.real_time.serving import measured_lines
 from support.command import EXIT_INTERRUPTED, Command, Options
-from support.outputs import OutputError, check_apart, write_outputs
-from support.text import counted, printable
+from support.outputs import OutputError, write_outputs
+from support.text import counted, printable, summary
 from support.usage import UsageError, complain
 
 EXIT_OK = 0
@@ -116,7 +114,6 @@ def _run(options: Options, started: float) -> int:
     name = "" if batch_time is None else batch_time.name
     timed = report if name else None
     wished = None if options.batch_time is None else batch_time
-    check_apart(outputs_of(options))
     if foreign := refuse_silent_default(timed, wished):
         complain(options.program, foreign)
     if method is not None:
@@ -179,80 +176,18 @@ def _solve(
         batch_time=batch_time,
     )
     listen = ProgressLines(sys.stdout, started, options.quiet)
-    beside: list[KnownBound] = []
-    others: tuple[Finished, ...] = ()
-    unrun: tuple[str, ...] = ()
+    more: dict[str, Any] = {}
     if batch_time and method.kind in ("policy", "file"):
-        finished, beside = _beside_the_bound(task, listen, options)
+        from kvopt.commands.beside import run_with_bound  # what no other method needs
+
+        finished, more["beside"] = run_with_bound(task, listen, quiet=options.quiet)
     elif batch_time:
-        finished, others, unrun = _beside_the_answer(task, listen)
+        from kvopt.commands.beside import run_with_answer  # what no other method needs
+
+        finished, more["others"], more["unrun"] = run_with_answer(task, listen)
     else:
         finished = execute(task, listen=listen)
-    elapsed = time.monotonic() - started
-    return Result(
-        instance,
-        finished,
-        elapsed,
-        options.slo,
-        beside=tuple(beside),
-        others=others,
-        unrun=unrun,
-    )
-
-
-def _beside_the_bound(
-    task: Task, listen: ProgressLines, options: Options
-) -> tuple[Finished, list[KnownBound]]:
-    """Run a policy in seconds, and then compute the bound, in as long as for a table at most."""
-    from kvopt.commands.beside import BoundBeside, Limits  # what no other method needs
-
-    assert task.instance is not None
-    assert task.deadline is not None
-    limits = Limits(task.deadline, task.memory_limit, task.threads)
-
-    def tell(seconds: float) -> None:
-        if not options.quiet:
-            print(f"computing the bound, {seconds:.1f} s at most", flush=True)
-
-    with BoundBeside(task.instance, task.batch_time, task.seed, limits, tell) as bound:
-        finished = execute(task, listen=listen)
-        ended = finished.record.ending == "interrupted" or finished.schedule is None
-        return finished, list(bound.found(at_once=ended))
-
-
-def _beside_the_answer(
-    task: Task, listen: ProgressLines
-) -> tuple[Finished, tuple[Finished, ...], tuple[str, ...]]:
-    """Run an engine in seconds and keep its bound; ``auto`` beside what it is compared with.
-
-    The last item names the policies for which the time was too short.
-    """
-    from kvopt.commands.beside import AnswerBeside, KeptBound, Limits  # what no other method needs
-
-    assert task.instance is not None
-    assert task.deadline is not None
-    limits = Limits(task.deadline, task.memory_limit, task.threads)
-    with ExitStack() as stack:
-        kept = stack.enter_context(KeptBound(task))
-        others = None
-        if task.method.kind == "auto":
-            beside = AnswerBeside(task.instance, task.batch_time, task.seed, limits)
-            others = stack.enter_context(beside)
-
-        def watch(snapshot: Snapshot) -> None:
-            listen(snapshot)
-            if snapshot.state.schedule is not None:
-                kept.begin()
-                if others is not None:
-                    others.begin()
-
-        finished = execute(task, listen=watch)
-        kept.keep(finished)
-        if others is None:
-            return finished, (), ()
-        interrupted = finished.record.ending == "interrupted"
-        found = others.found(at_once=interrupted)
-        return finished, found, () if interrupted else others.unrun
+    return Result(instance, finished, time.monotonic() - started, options.slo, **more)
 
 
 def _print_table(

@@ -14,7 +14,7 @@ from kvopt.methods.method import Method
 from kvopt.methods.options import read_formulation
 from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
 from support.command import Options, argument, option, refuse_both, refuse_suffixes, together
-from support.outputs import PICTURES, check_apart, check_outputs
+from support.outputs import PICTURES, check_outputs
 from support.usage import UsageError, complain
 
 #: What --solver takes; the rest of a method has options of its own.
@@ -43,7 +43,9 @@ def judge_options(options: Options) -> None:
     if hidden := hides(options.instance):
         complain(options.program, hidden)
     options.instance = find_instance(options.instance)
-    check_outputs(outputs_of(options), [options.instance])
+    names = ("out", "plot", "requests", "write_model")
+    outputs = {f"--{name.replace('_', '-')}": getattr(options, name) for name in names}
+    check_outputs(outputs, [options.instance])
     refuse_suffixes(options, _SUFFIXES)
     if options.policy == "all" and (options.out or options.plot or options.requests):
         raise UsageError("--policy all prints a table, it has no single schedule to write")
@@ -60,26 +62,7 @@ def named_method(options: Options) -> Method:
     ------
     UsageError, MethodError
         If there is no such method, on this machine, or its parts do not go together.
-    OutputError
-        If an output would replace the file of the method.
     """
-    method = _read_named(options)
-    if method.path is not None:
-        check_apart(outputs_of(options), [method.path])
-    return method
-
-
-def outputs_of(options: Options) -> dict[str, str | None]:
-    """Return the files that are to be written, by the options that name them."""
-    return {
-        "--out": options.out,
-        "--plot": options.plot,
-        "--requests": options.requests,
-        "--write-model": options.write_model,
-    }
-
-
-def _read_named(options: Options) -> Method:
     if options.method is not None:
         return read_method(options.method)
     if options.policy is not None:
@@ -106,33 +89,33 @@ def _default_solver(options: Options) -> str:
 _PARTS = together(
     option(
         "--method",
-        metavar="TEXT",
-        shell_complete=completion.methods,
-        help="of --list, or file:PATH, a program with your rights",
+        "TEXT",
+        "of --list, or file:PATH, a program with your rights",
+        completion.methods,
     ),
     option(
         "--solver",
-        metavar="NAME",
-        shell_complete=completion.solvers,
-        help=f"{', '.join(named_engines())}, or one that Pyomo finds",
+        "NAME",
+        f"{', '.join(named_engines())}, or one that Pyomo finds",
+        completion.solvers,
     ),
     option(
         "--formulation",
-        metavar="NAME",
-        shell_complete=completion.formulation_names,
-        help="solve this formulation alone (default: chosen by size)",
+        "NAME",
+        "solve this formulation alone (default: chosen by size)",
+        completion.formulation_names,
     ),
     option(
         "--policy",
-        metavar="SPEC",
-        shell_complete=completion.policies,
-        help="a policy of --list, file:PATH, or all for a table of all",
+        "SPEC",
+        "a policy of --list, file:PATH, or all for a table of all",
+        completion.policies,
     ),
     option(
         "--predict",
-        metavar="SPEC",
-        shell_complete=completion.predictions,
-        help="predictions of outputs (default: the instance's)",
+        "SPEC",
+        "predictions of outputs (default: the instance's)",
+        completion.predictions,
     ),
 )
 
@@ -140,56 +123,57 @@ _PARTS = together(
 _LIMITS = together(
     option(
         "--time-limit",
-        type=read_seconds,
-        default=TIME_LIMIT,
-        metavar="S",
-        help=f"seconds for all together (default: {TIME_LIMIT:g})",
+        "S",
+        f"seconds for all together (default: {TIME_LIMIT:g})",
+        read_seconds,
+        TIME_LIMIT,
     ),
     option(
         "--memory-limit",
-        type=read_gigabytes,
-        metavar="GB",
-        help="resident memory of its processes (default: no limit)",
+        "GB",
+        "resident memory of its processes (default: no limit)",
+        read_gigabytes,
     ),
-    option(
-        "--threads",
-        type=read_count,
-        metavar="N",
-        help="threads of the method (default: all cores)",
-    ),
-    option(
-        "--seed",
-        type=read_seed,
-        default=0,
-        metavar="K",
-        help="seed of the method and the prediction (default: 0)",
-    ),
+    option("--threads", "N", "threads of the method (default: all cores)", read_count),
+    option("--seed", "K", "seed of the method and the prediction (default: 0)", read_seed, 0),
 )
 
 OPTIONS = together(
-    argument("instance", required=False, metavar="INSTANCE", shell_complete=completion.instances),
+    argument("instance", required=False, metavar="INSTANCE", type=completion.instances),
     _PARTS,
     _LIMITS,
     SERVING_OPTIONS,
-    option("--out", metavar="FILE", help="write the schedule (kvopt.schedule/1)"),
-    option("--plot", metavar="FILE", help="draw the schedule (.svg, .png or .pdf)"),
-    option("--write-model", metavar="FILE", help="write the MIP (.mps or .lp), solve nothing"),
+    option("--out", "FILE", "write the schedule (kvopt.schedule/1)"),
+    option("--plot", "FILE", "draw the schedule (.svg, .png or .pdf)"),
+    option("--write-model", "FILE", "write the MIP (.mps or .lp), solve nothing"),
     option("--quiet", is_flag=True, help="print the summary only"),
     option("--list", is_flag=True, help="list solvers, formulations, policies, predictions"),
     TRACE_OPTIONS,
 )
 
 
+#: Options that do not go together, and why.
+_LOOSE = (
+    ("formulation", "policy", "--formulation goes with --solver, not with --policy"),
+    ("write_model", "policy", "--write-model goes with a MIP formulation, not with --policy"),
+    (
+        "formulation",
+        "method",
+        "--method says all: write SOLVER:FORMULATION in place of --formulation",
+    ),
+    (
+        "predict",
+        "method",
+        '--method says all: write "POLICY with PREDICTION" in place of --predict',
+    ),
+)
+
+
 def _refuse_loose_parts(options: Options) -> None:
     """Refuse a part of a method that would be left out without a word."""
     refuse_both(options, "--method", "--solver", "--policy")
-    if options.formulation is not None and options.policy is not None:
-        raise UsageError("--formulation goes with --solver, not with --policy")
-    if options.write_model is not None and options.policy is not None:
-        raise UsageError("--write-model goes with a MIP formulation, not with --policy")
-    if options.formulation is not None and options.method is not None:
-        raise UsageError("--method says all: write SOLVER:FORMULATION in place of --formulation")
-    if options.predict is not None and options.method is not None:
-        raise UsageError('--method says all: write "POLICY with PREDICTION" in place of --predict')
+    for one, other, told in _LOOSE:
+        if getattr(options, one) is not None and getattr(options, other) is not None:
+            raise UsageError(told)
     if options.predict is not None and options.policy is None:
         raise UsageError("--predict goes with --policy")

@@ -46,7 +46,7 @@ _WORST = (EXIT_CODES["infeasible"], EXIT_CODES["malformed"])
 )
 @argument("files", metavar="FILE...", nargs=-1, required=True)
 @option("--check", is_flag=True, help="write nothing")
-@option("--folder", type=Path, metavar="DIR", default=FOLDER, help="(default: instances/)")
+@option("--folder", "DIR", "(default: instances/)", Path, FOLDER)
 def main(options: Options) -> int:
     """Compare schedules with the best values known, and write those that are better.
 

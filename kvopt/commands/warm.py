@@ -6,8 +6,8 @@ import sys
 
 import click
 
+from kvopt.progress import CompilingLine
 from kvopt.runs.compiled import UNITS, compile_first, missing_units
-from kvopt.terminal import CompilingLine
 from support.command import Command, Options, option
 from support.compiling import kernel_folder
 from support.usage import complain

@@ -30,6 +30,8 @@ from support.usage import UsageError, complain
 if TYPE_CHECKING:
     from reports.figures.style import Drawing
 
+#: Columns of names.
+_NAMES = ("method", "policy", "class")
 #: The line after Ctrl-C of a command whose runs are stored.
 RESUMES = "interrupted; what was finished is stored, the same command resumes"
 
@@ -102,12 +104,10 @@ def whose_lines(timed: Iterable[tuple[BatchTime, int]], default: bool) -> list[s
 
 
 def check_beside_store(options: Options, *outputs: str) -> list[Path]:
-    """Refuse what cannot be written or must not be, and return the files of the store.
-
-    All that is read has been read.
-    """
+    """Refuse what cannot be written or must not be, and return the files of the store."""
     kept = store_files(options.store or DEFAULT_STORE)
-    check_apart({"--store": kept[0] if kept else None})
+    if kept:
+        check_apart({"--store": kept[0]})
     check_outputs({f"--{name}": getattr(options, name) for name in outputs}, kept)
     return kept
 
@@ -125,13 +125,13 @@ def store_of(options: Options, *, readonly: bool = False) -> str:
 
 
 def plain_table(headers: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """Return an aligned table, the methods to the left and figures to the right."""
+    """Return an aligned table, names to the left and figures to the right."""
     from tabulate import tabulate
 
-    sides = ["left" if header == "method" else "right" for header in headers]
-    text: str = tabulate(
-        lines, headers=headers, tablefmt="plain", disable_numparse=True, colalign=sides
-    )
+    sides = ["left" if header in _NAMES else "right" for header in headers]
+    # As a row: tabulate makes columns two characters wider than a header.
+    rows = [headers, *lines]
+    text: str = tabulate(rows, tablefmt="plain", disable_numparse=True, colalign=sides)
     return text
 
 

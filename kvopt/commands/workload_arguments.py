@@ -12,69 +12,43 @@ from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds
 from schedules.real_time.slo import read_slo
 from support.command import argument, option, together
 
-_INPUT = argument("input", metavar="INPUT", shell_complete=completion.instances)
+_INPUT = argument("input", metavar="INPUT", type=completion.instances)
 _CAPACITY_METHODS = "vllm-v1,las,swf"
 
 #: How many runs go on at a time, and where they are kept.
 KEPT = together(
-    option(
-        "--jobs", type=read_count, default=1, metavar="N", help="runs side by side (default: 1)"
-    ),
-    option("--store", metavar="FILE | URL", help=f"where runs are kept (default: {DEFAULT_STORE})"),
+    option("--jobs", "N", "runs side by side (default: 1)", read_count, 1),
+    option("--store", "FILE | URL", f"where runs are kept (default: {DEFAULT_STORE})"),
 )
 
 #: The workload, in seconds, and where and how it is run.
 _RUNS = together(
     BATCH_TIME_OPTION,
     DEPLOYMENT_OPTIONS,
-    option(
-        "--arrivals",
-        type=family_seed,
-        default=0,
-        metavar="K",
-        help="seed of the arrivals (default: 0)",
-    ),
-    option(
-        "--seed",
-        type=family_seed,
-        default=0,
-        metavar="K",
-        help="seed of a family's lengths (default: 0)",
-    ),
+    option("--arrivals", "K", "seed of the arrivals (default: 0)", family_seed, 0),
+    option("--seed", "K", "seed of a family's lengths (default: 0)", family_seed, 0),
     SET_OPTION,
-    option(
-        "--seeds",
-        type=read_count,
-        default=1,
-        metavar="K",
-        help="seeds of methods that draw (default: 1)",
-    ),
-    option(
-        "--time-limit",
-        type=read_seconds,
-        default=TIME_LIMIT,
-        metavar="S",
-        help=f"of a run (default: {TIME_LIMIT:g})",
-    ),
-    option("--memory-limit", type=read_gigabytes, metavar="GB", help="of a run (default: none)"),
+    option("--seeds", "K", "seeds of methods that draw (default: 1)", read_count, 1),
+    option("--time-limit", "S", f"of a run (default: {TIME_LIMIT:g})", read_seconds, TIME_LIMIT),
+    option("--memory-limit", "GB", "of a run (default: none)", read_gigabytes),
     KEPT,
 )
 _QUIET = option("--quiet", is_flag=True, help="print the table only")
 
 RATES = together(
     _INPUT,
-    option("--rates", required=True, metavar="A,B,...", help="requests a second, ascending"),
+    option("--rates", "A,B,...", "requests a second, ascending", required=True),
     option(
         "--methods",
-        default=OF_ANSWER,
-        metavar="A,B,...",
-        shell_complete=completion.methods,
-        help=f"of solve --list, or file:PATH, a program with your rights (default: {OF_ANSWER})",
+        "A,B,...",
+        f"of solve --list, or file:PATH, a program with your rights (default: {OF_ANSWER})",
+        completion.methods,
+        OF_ANSWER,
     ),
     SLO_OPTION,
     _RUNS,
-    option("--export", metavar="FILE", help="write one row a run (.csv)"),
-    option("--plot", metavar="FILE", help="draw latency and goodput (.svg, .png or .pdf)"),
+    option("--export", "FILE", "write one row a run (.csv)"),
+    option("--plot", "FILE", "draw latency and goodput (.svg, .png or .pdf)"),
     _QUIET,
     TRACE_OPTIONS,
 )
@@ -95,35 +69,31 @@ CAPACITY = together(
     _INPUT,
     option(
         "--slo",
-        metavar="TEXT",
-        type=read_slo,
+        "TEXT",
+        "the objective, as in ttft:500ms,tpot:50ms,e2el:30s",
+        read_slo,
         required=True,
-        help="the objective, as in ttft:500ms,tpot:50ms,e2el:30s",
     ),
     option(
         "--methods",
-        default=_CAPACITY_METHODS,
-        metavar="A,B,...",
-        shell_complete=completion.methods,
-        help=f"of solve --list (default: {_CAPACITY_METHODS})",
+        "A,B,...",
+        f"of solve --list (default: {_CAPACITY_METHODS})",
+        completion.methods,
+        _CAPACITY_METHODS,
     ),
     option(
-        "--share",
-        type=_percent,
-        default=0.99,
-        metavar="PERCENT",
-        help="of the requests that keep it at least (default: 99)",
+        "--share", "PERCENT", "of the requests that keep it at least (default: 99)", _percent, 0.99
     ),
     option(
         "--precision",
-        type=_percent,
-        default=0.05,
-        metavar="PERCENT",
-        help="the next rate that is not kept is above by so much at most (default: 5)",
+        "PERCENT",
+        "the next rate that is not kept is above by so much at most (default: 5)",
+        _percent,
+        0.05,
     ),
     _RUNS,
-    option("--export", metavar="FILE", help="write the table (.csv or .json)"),
-    option("--plot", metavar="FILE", help="draw p99 latency by throughput (.svg, .png or .pdf)"),
+    option("--export", "FILE", "write the table (.csv or .json)"),
+    option("--plot", "FILE", "draw p99 latency by throughput (.svg, .png or .pdf)"),
     _QUIET,
     TRACE_OPTIONS,
 )

@@ -51,7 +51,6 @@ from kvopt.methods.syntax import (
 )
 from kvopt.places import is_own_file, shown
 from support.checkout import ROOT
-from support.inputs import note
 from support.text import did_you_mean, find_name, unknown_name
 
 __all__ = [
@@ -273,8 +272,6 @@ def _read_file(parsed: MethodText) -> Method:
         raise MethodError(f"file:{name}: expected a Python file or a program, found none there")
     if not found.as_posix().isprintable():
         raise MethodError(f"file:{name!r}: expected a path without control characters")
-    # Also what is not read again here; a process of the command runs it.
-    note(found)
     # One spelling wherever the command is called from.
     parsed = replace(parsed, path=shown(found) if is_own_file(found) else found.name)
     declared: Described | None = Described(found.name, False)

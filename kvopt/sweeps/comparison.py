@@ -21,6 +21,7 @@ from kvopt.executors.local import LocalExecutor
 from kvopt.methods.fingerprint import unread_neighbours
 from kvopt.methods.grammar import read_methods
 from kvopt.methods.knowledge import shown_methods
+from kvopt.progress import Display
 from kvopt.runs.task import Task
 from kvopt.store import Store
 from kvopt.store.belief import believed_rows
@@ -29,7 +30,6 @@ from kvopt.suites import Section, Source, read_source
 from kvopt.sweeps.contradictions import RunSummary, alarms, run_summaries
 from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
-from kvopt.sweeps.progress import Display
 from schedules.evidence import bounds_hold
 from schedules.gap import gaps
 from schedules.real_time.serving import METRICS
@@ -125,7 +125,7 @@ def carried_out(
     with _opened(location) as store:
         stored = store.statuses()
         todo = [task for task in tasks if (task.key, task.code) not in stored]
-        display = Display(sys.stdout, len(todo), jobs, quiet=not progress)
+        display = Display(sys.stdout, len(todo), quiet=not progress)
         with suppress(KeyboardInterrupt):
             keep = partial(store.put, tell=partial(print, file=sys.stderr))
             display.follow(LocalExecutor(jobs, display.take).run(todo), keep)

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from kvopt.progress import counts
 from kvopt.runs.record import FAILED
 from kvopt.runs.task import Task
 from kvopt.sweeps.contradictions import RunSummary
-from kvopt.sweeps.progress import counts
 from support.text import one_line
 
 

@@ -40,7 +40,7 @@ def test_the_command_takes_its_examples(
     assert len(shown.splitlines()) <= 50
     for example in command.examples:
         assert f"{command.name} {example}".rstrip() in shown
-        command.read(shlex.split(example))
+        command.make_context(str(command.name), shlex.split(example))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(FOLDER)))

@@ -31,9 +31,9 @@ def _size(text: str) -> tuple[int, int, int]:
 @click.command(_PROGRAM, cls=Command, examples=("--check", "--run 3,5"))
 @option(
     "--run",
-    type=_size,
-    metavar="N,M[,LATEST]",
-    help="go through all instances of this size, which arrive at 0 or up to round LATEST",
+    "N,M[,LATEST]",
+    "go through all instances of this size, which arrive at 0 or up to round LATEST",
+    _size,
 )
 @CHECK_OPTION
 @QUIET_OPTION

@@ -80,10 +80,8 @@ def _linked(cell: Cell, key: str, line: pd.Series) -> str:
 )
 @CHECK_OPTION
 @QUIET_OPTION
-@option("--html", type=Path, metavar="DIR", help="write sortable pages and their files there")
-@option(
-    "--store", metavar="FILE | URL", help="with --html: runs that the instances' pages show too"
-)
+@option("--html", "DIR", "write sortable pages and their files there", Path)
+@option("--store", "FILE | URL", "with --html: runs that the instances' pages show too")
 @count_option("--pictures", MOST_PICTURES, "with --html: most pictures of schedules")
 def main(options: Options) -> int:
     """Write the library's page in the checkout, or all of it as HTML elsewhere."""

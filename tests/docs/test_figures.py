@@ -230,7 +230,7 @@ def traces() -> list[str]:
     a_token = 2 * 80 * 8 * 128 * 2
     read = parse_batch_time("llama2-70b-2xa100").coefficients[4] / 1e3
     return [
-        f"({table._STRETCH:,} rows of a CSV, {records._STRETCH:,} of JSON)",
+        f"({table._CHUNK:,} rows of a CSV, {records._CHUNK:,} of JSON)",
         f"20 GB / {8 * a_token:,} bytes = {20 * 10**9 // (8 * a_token):,} tokens, or "
         f"{20 * 2**30 // (8 * a_token):,} with GiB",
         f"it is {LLAMA2_70B_2XA100.memory.tokens:,}",
@@ -339,7 +339,6 @@ STATED = {
         "Up to R = 10,000 (GLPK 1,000)",
     ),
     "docs/sweeps.md": ("more than 10,000 files or 1 GB",),
-    "docs/traces.md": ("a line of more than 100,000 characters",),
 }
 
 

@@ -200,13 +200,13 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "no schema": (_without("schema"), 'field schema: expected "kvopt.instance/1", found none'),
     "wrong schema": (_with("schema", "kvopt.schedule/1"), 'field schema: expected "kvopt.instance'),
     "schema no text": (_with("schema", 1), 'field schema: expected "kvopt.instance/1", found 1'),
-    "no name": (_without("name"), "field name: expected this key, found none"),
-    "no memory": (_without("memory"), "field memory: expected this key, found none"),
-    "no requests": (_without("requests"), "field requests: expected this key, found none"),
+    "no name": (_without("name"), "field name: Field required"),
+    "no memory": (_without("memory"), "field memory: Field required"),
+    "no requests": (_without("requests"), "field requests: Field required"),
     "unknown key": (_with("memmory", 5), "field memmory: unknown key"),
     "misspelt memory": (
         _replaced('"memory": 12', '"memroy": 12'),
-        "field memroy: unknown key; did you mean memory?",
+        "field memory: Field required",
     ),
     "misspelt in a request": (
         _changed(
@@ -214,20 +214,35 @@ BAD: dict[str, tuple[str | bytes, str]] = {
                 arrivl=document["requests"][1].pop("arrival")
             )
         ),
-        _SECOND + "arrivl: unknown key; did you mean arrival?",
+        _SECOND + "arrival: Field required",
     ),
-    "misspelt and optional": (_with("sede", 1), "field sede: unknown key; did you mean seed?"),
+    "misspelt and optional": (_with("sede", 1), "field sede: unknown key"),
     "odd key": (_with("a\nb", 5), "field a\\x0ab: unknown key"),
     "duplicate key": (_replaced('"memory": 12', '"memory": 12, "memory": 13'), "expected each key"),
     "duplicate key in a request": (
         _replaced('"output": 5', '"output": 5, "output": 6'),
         'expected each key once, found "output" twice in one object',
     ),
-    "memory true": (_with("memory", True), "field memory: expected an integer, found true"),
-    "memory 12.0": (_with("memory", 12.0), "field memory: expected an integer, found 12.0"),
-    "memory text": (_with("memory", "12"), 'field memory: expected an integer, found "12"'),
-    "memory 0": (_with("memory", 0), "field memory: expected greater than or equal to 1, found 0"),
-    "memory 10^10": (_with("memory", 10**10), "field memory: expected less than or equal to 1000"),
+    "memory true": (
+        _with("memory", True),
+        "field memory: Input should be a valid integer, found true",
+    ),
+    "memory 12.0": (
+        _with("memory", 12.0),
+        "field memory: Input should be a valid integer, found 12.0",
+    ),
+    "memory text": (
+        _with("memory", "12"),
+        'field memory: Input should be a valid integer, found "12"',
+    ),
+    "memory 0": (
+        _with("memory", 0),
+        "field memory: Input should be greater than or equal to 1, found 0",
+    ),
+    "memory 10^10": (
+        _with("memory", 10**10),
+        "field memory: Input should be less than or equal to 1000",
+    ),
     "memory NaN": (_replaced('"memory": 12', '"memory": NaN'), "expected a JSON number, found NaN"),
     "memory Infinity": (
         _replaced('"memory": 12', '"memory": -Infinity'),
@@ -235,76 +250,130 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     ),
     "memory 1e400": (
         _replaced('"memory": 12', '"memory": 1e400'),
-        "field memory: expected an integer, found inf",
+        "field memory: Input should be a valid integer, found inf",
     ),
     "memory of 4,000 digits": (
         _replaced('"memory": 12', '"memory": ' + "9" * 4000),
-        "field memory: expected ",
+        "field memory: Input should be ",
     ),
     "memory of 10,000 digits": (
         _replaced('"memory": 12', '"memory": ' + "9" * 10_000),
         "expected integers of at most 4300 digits, found a longer",
     ),
-    "name empty": (_with("name", ""), "field name: expected"),
-    "name 5": (_with("name", 5), "field name: expected text, found 5"),
-    "name of two lines": (_with("name", "a\nb"), "field name: expected text of the right form"),
+    "name empty": (_with("name", ""), "field name: String should"),
+    "name 5": (_with("name", 5), "field name: Input should be a valid string, found 5"),
+    "name of two lines": (_with("name", "a\nb"), "field name: String should match pattern"),
     "lone surrogate": (
         _replaced('"name": "pair"', '"name": "\\ud800"'),
-        "field name: expected text without lone surrogates",
+        "field name: Input should be a valid string",
     ),
     "lone surrogate as key": (
         _replaced('"name": "pair"', '"name": "pair", "\\ud800": 1'),
         # Such a key has no printable form to name it by; what matters is that it is refused.
         "",
     ),
-    "long name": (_with("name", "x" * 401), "field name: expected"),
-    "seed 1.5": (_with("seed", 1.5), "field seed: expected an integer, found 1.5"),
-    "seed true": (_with("seed", True), "field seed: expected an integer, found true"),
+    "long name": (_with("name", "x" * 401), "field name: String should"),
+    "seed 1.5": (_with("seed", 1.5), "field seed: Input should be a valid integer, found 1.5"),
+    "seed true": (_with("seed", True), "field seed: Input should be a valid integer, found true"),
     "optimum alone": (
         _without("known_optimum_reason"),
         "expected known_optimum and known_optimum_reason together",
     ),
     "reason alone": (_without("known_optimum"), "expected known_optimum and known_optimum_reason"),
-    "optimum 0": (_with("known_optimum", 0), "field known_optimum: expected greater than or equal"),
-    "time unit": (_with("time_unit", "minute"), "field time_unit: expected 'round' or 'second'"),
+    "optimum 0": (
+        _with("known_optimum", 0),
+        "field known_optimum: Input should be greater than or equal",
+    ),
+    "time unit": (
+        _with("time_unit", "minute"),
+        "field time_unit: Input should be 'round' or 'second'",
+    ),
     "empty requests": (
         _with("requests", []),
-        "field requests: expected a list with at least one entry, found an empty list",
+        "field requests: Tuple should have at least 1 item",
     ),
-    "requests an object": (_with("requests", {}), "field requests: expected a list, found an obj"),
+    "requests an object": (
+        _with("requests", {}),
+        "field requests: Input should be a valid tuple, found an obj",
+    ),
     "a request null": (
         _changed(lambda document: document["requests"].append(None)),
-        "request 2: expected an object, found null",
+        "request 2: Input should be a dictionary or an instance of Request, found null",
     ),
     "a request a list": (
         _changed(lambda document: document["requests"].append([1, 0, 1, 1])),
-        "request 2: expected an object, found a list",
+        "request 2: Input should be a dictionary or an instance of Request, found a list",
     ),
     "duplicate id": (_request("id", 7), "request id 7 occurs twice, expected unique ids"),
-    "no id": (_request_without("id"), "request 1, field id: expected this key, found none"),
-    "id true": (_request("id", True), "request 1, field id: expected an integer, found true"),
-    "id -1": (_request("id", -1), "request 1 (id -1), field id: expected greater than or equal"),
-    "id text": (_request("id", "3"), 'request 1, field id: expected an integer, found "3"'),
-    "no output": (_request_without("output"), _SECOND + "output: expected this key, found none"),
-    "no prompt": (_request_without("prompt"), _SECOND + "prompt: expected this key, found none"),
-    "no arrival": (_request_without("arrival"), _SECOND + "arrival: expected this key, found none"),
+    "no id": (_request_without("id"), "request 1, field id: Field required"),
+    "id true": (
+        _request("id", True),
+        "request 1, field id: Input should be a valid integer, found true",
+    ),
+    "id -1": (
+        _request("id", -1),
+        "request 1 (id -1), field id: Input should be greater than or equal",
+    ),
+    "id text": (
+        _request("id", "3"),
+        'request 1, field id: Input should be a valid integer, found "3"',
+    ),
+    "no output": (_request_without("output"), _SECOND + "output: Field required"),
+    "no prompt": (_request_without("prompt"), _SECOND + "prompt: Field required"),
+    "no arrival": (_request_without("arrival"), _SECOND + "arrival: Field required"),
     "unknown key in a request": (_request("outptu", 1), _SECOND + "outptu: unknown key"),
-    "output true": (_request("output", True), _SECOND + "output: expected an integer, found true"),
-    "output 1.5": (_request("output", 1.5), _SECOND + "output: expected an integer, found 1.5"),
-    "output text": (_request("output", "7"), _SECOND + 'output: expected an integer, found "7"'),
-    "output 0": (_request("output", 0), _SECOND + "output: expected greater than or equal to 1"),
-    "output 10^10": (_request("output", 10**10), _SECOND + "output: expected less than or equal"),
+    "output true": (
+        _request("output", True),
+        _SECOND + "output: Input should be a valid integer, found true",
+    ),
+    "output 1.5": (
+        _request("output", 1.5),
+        _SECOND + "output: Input should be a valid integer, found 1.5",
+    ),
+    "output text": (
+        _request("output", "7"),
+        _SECOND + 'output: Input should be a valid integer, found "7"',
+    ),
+    "output 0": (
+        _request("output", 0),
+        _SECOND + "output: Input should be greater than or equal to 1",
+    ),
+    "output 10^10": (
+        _request("output", 10**10),
+        _SECOND + "output: Input should be less than or equal",
+    ),
     "output 1e400": (
         _replaced('"output": 5', '"output": 1e400'),
-        _SECOND + "output: expected an integer, found inf",
+        _SECOND + "output: Input should be a valid integer, found inf",
     ),
-    "prompt -1": (_request("prompt", -1), _SECOND + "prompt: expected greater than or equal to 0"),
-    "prompt 10^10": (_request("prompt", 10**10), _SECOND + "prompt: expected less than or equal"),
-    "prompt null": (_request("prompt", None), _SECOND + "prompt: expected an integer, found null"),
-    "arrival -1": (_request("arrival", -1), _SECOND + "arrival: expected greater than or equal"),
-    "arrival text": (_request("arrival", "0"), _SECOND + 'arrival: expected a number, found "0"'),
-    "arrival true": (_request("arrival", True), _SECOND + "arrival: expected a number, found true"),
-    "arrival 1e400": (_replaced('"arrival": 2', '"arrival": 1e400'), _SECOND + "arrival: expected"),
+    "prompt -1": (
+        _request("prompt", -1),
+        _SECOND + "prompt: Input should be greater than or equal to 0",
+    ),
+    "prompt 10^10": (
+        _request("prompt", 10**10),
+        _SECOND + "prompt: Input should be less than or equal",
+    ),
+    "prompt null": (
+        _request("prompt", None),
+        _SECOND + "prompt: Input should be a valid integer, found null",
+    ),
+    "arrival -1": (
+        _request("arrival", -1),
+        _SECOND + "arrival: Input should be greater than or equal",
+    ),
+    "arrival text": (
+        _request("arrival", "0"),
+        _SECOND + 'arrival: Input should be a valid integer, found "0"',
+    ),
+    "arrival true": (
+        _request("arrival", True),
+        _SECOND + "arrival: Input should be a valid integer, found true",
+    ),
+    "arrival 1e400": (
+        _replaced('"arrival": 2', '"arrival": 1e400'),
+        _SECOND + "arrival: Input should",
+    ),
     "arrival 1.5 rounds": (
         _request("arrival", 1.5),
         "request id 3, field arrival: expected an integer round, found 1.5",
@@ -313,7 +382,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
         _request("output_lower", 1),
         "request 1 (id 3): expected both output_lower and output_upper, found only one",
     ),
-    "id of 4,000 digits": (_request("id", 10**4000), "request 1 (id 1000"),
+    "id of 4,000 digits": (_request("id", 10**4000), "request 1 (id about 2**13287)"),
     "50,000 unknown keys": (
         _changed(lambda document: document.update((f"k{i:05}", i) for i in range(50_000))),
         "field k00000: unknown key",

@@ -16,13 +16,12 @@ import pytest
 
 import kvopt
 from heuristics import admission
-from kvopt.listening import Progress
 from kvopt.places import PACKAGES
+from kvopt.progress import CompilingLine, Progress
 from kvopt.runs import compiled
 from kvopt.runs.execute import execute
 from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Snapshot
-from kvopt.terminal import CompilingLine
 from support import compiling as keeping
 from support.checkout import ROOT
 from tests.kvopt.best_known.registry import FOUR
@@ -265,7 +264,8 @@ def test_a_line_says_how_far_compiling_is(stream: io.StringIO) -> None:
     said = "of 7 kernels, once on this machine; the clock waits"
     texts = [f"compiling {done} {said}" for done in (3, 4)]
     if stream.isatty():
-        assert stream.getvalue() == "".join(f"\r{text}" for text in texts) + "\n"
+        shown = [text for text in stream.getvalue().rstrip().split("\r") if text]
+        assert list(dict.fromkeys(shown)) == texts
     else:
         assert stream.getvalue() == f"{texts[0]}\n"
 

@@ -107,7 +107,7 @@ def test_a_damaged_column_is_named(
     """SQLite lets anything stand in a column; the registry says what it expected of which run."""
     _set(store, "runs", column, value)
     told = refused(best_known.main, "--store", store, "--folder", tmp_path / "r")
-    assert f"run {KEY[:12]} is damaged: {column}: " in told
+    assert f"run {KEY[:12]} is damaged: field {column}: " in told
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_what_no_registry_holds_is_named(
     """A column may be of its type and yet no value of the registry: one line, and nothing else."""
     _set(store, "runs", column, value)
     line = refused(best_known.main, "--store", store, "--folder", tmp_path / "r", *more)
-    assert f"run {KEY[:12]} is damaged: {told}" in line
+    assert f"run {KEY[:12]} is damaged: field {told}" in line
 
 
 @pytest.mark.parametrize("value", ["{", "nonsense", "[1", "\udcff"])

@@ -380,7 +380,7 @@ def test_names_are_only_names(
         (["smoke", "--export", "rows.xls"], ".csv or .parquet"),
         (["smoke", "--rerun", "--rerun-failed"], "not allowed with"),
         (["smoke", "--scheduler", "tcp://127.0.0.1:1"], "--executor dask"),
-        (["smoke", "--executor", "slurm"], "--executor: 'slurm' is not one of 'local', 'dask'"),
+        (["smoke", "--executor", "slurm"], "'--executor': 'slurm' is not one of 'local', 'dask'"),
     ],
 )
 def test_bad_usage_is_one_line_and_exit_2(

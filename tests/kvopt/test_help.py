@@ -30,7 +30,6 @@ _SUBCOMMANDS = {f"kvopt {name}": subcommand(name) for name in COMMANDS.list_comm
 _MODULES = (
     "instances.ladder",
     "instances.library",
-    "instances.traces.lmsys_lengths",
     "kvopt.best_known.prove",
     "reports.ablation.page",
     "reports.build",
@@ -130,7 +129,7 @@ def test_the_command_takes_its_examples(name: str) -> None:
     command = _ALL[name]
     assert len(command.examples) in range(2 if any(_options(command)) else 1, 5)
     for example in command.examples:
-        command.read(shlex.split(example))
+        command.make_context(name, shlex.split(example))
 
 
 def _options(command: Command) -> list[click.Option]:
@@ -175,7 +174,10 @@ def test_a_call_leaves_nothing_behind(arguments: list[str]) -> None:
 def test_no_value_is_an_option() -> None:
     """``--out --quiet`` writes no file of that name."""
     ran = run_command(_SUBCOMMANDS["kvopt solve"], "tiny_handover", "--out", "--quiet")
-    assert (ran.returncode, ran.stderr) == (2, "solve.py: --out: expected a value, found --quiet\n")
+    assert (ran.returncode, ran.stderr) == (
+        2,
+        "solve.py: Invalid value for '--out': expected a value, found --quiet\n",
+    )
 
 
 @pytest.mark.parametrize(

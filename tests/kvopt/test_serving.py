@@ -384,7 +384,7 @@ def test_the_picture_in_seconds(suffix: str, tmp_path: Path, four: Path) -> None
         (["--slo", "ttft"], "expected ttft:TIME"),
         (["--gpu", "h100"], "found no --model; GPUs: a100-40, a100-80, h100-80"),
         (["--model", "llama"], "found no --gpu; GPUs: a100-40"),
-        (["--memory", "80GB"], "found '80GB'; kvopt memory computes the tokens of GPUs"),
+        (["--memory", "80GB"], "'80GB' is not a valid integer"),
         (["--batch-time", "unti"], "did you mean unit?"),
         (["--batch-time", "fitted(nowhere.csv)"], "cannot be read"),
         (["--requests", "requests.txt"], "expected a name with .csv or .parquet"),

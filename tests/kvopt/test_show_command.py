@@ -87,4 +87,4 @@ def test_every_solver_has_constants(name: str) -> None:
 def test_an_unknown_name_is_one_line(name: str, told: str, refused: Refused) -> None:
     """With the names that are near; before a colon is a solver, and a file of one's own is none."""
     assert refused(main, "show", name).startswith(f"kvopt show: {told}")
-    assert "expected NAME" in refused(main, "show")
+    assert "Missing argument 'NAME'" in refused(main, "show")

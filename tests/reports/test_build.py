@@ -196,9 +196,9 @@ def test_both_commands_make_the_same_page_of_a_store(
 def test_both_commands_say_how_far_a_report_is(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """On standard error, unless they are to be quiet; tables first, then pages."""
-    monkeypatch.setattr("support.progress.TOLD_FROM_SECONDS", 0.0)
-    monkeypatch.setattr("support.progress.TOLD_EVERY_SECONDS", 0.0)
+    """On a terminal, unless they are to be quiet; tables first, then pages."""
+    monkeypatch.setattr("support.progress.SHOWN_FROM_SECONDS", 0.0)
+    monkeypatch.setattr("support.streams.SteadyStream.isatty", lambda _: True)
     location = ["--store", str(store)]
     build = (main, [*location, "--out", str(tmp_path / "one")])
     evaluated = (evaluate.main, [*location, "--report", str(tmp_path / "two")])

@@ -216,7 +216,7 @@ def test_a_list_is_read_up_to_its_first_fault(field: str) -> None:
     document = schedule_document(FULL) | {field: ["x"] * 100_000}
     tracemalloc.start()
     try:
-        with pytest.raises(ScheduleFileError, match=f'field {field}.0: expected .* found "x"'):
+        with pytest.raises(ScheduleFileError, match=f'field {field}.0: Input .* found "x"'):
             parse_schedule(document)
         assert tracemalloc.get_traced_memory()[1] < 2_000_000
     finally:

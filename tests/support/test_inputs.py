@@ -25,7 +25,7 @@ from kvopt.store.export import ExportError, read_rows
 from kvopt.suites import SuiteError, read_suite
 from reports.nightly.rows import read_rows as committed_rows
 from schedules.files import ScheduleFileError, read_schedule
-from support.inputs import files_read, no_file, read_whole, taking_note
+from support.inputs import no_file, read_whole
 from support.streams import steadily
 from tests.instances.traces.cases import BY_NAME
 
@@ -156,19 +156,6 @@ def test_a_trace_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(instances.traces.stream, "LARGEST_TRACE", 30)
     with pytest.raises(TraceError, match="at most 30 "):
         read_trace(path, options)
-
-
-def test_a_command_knows_what_it_has_read(tmp_path: Path) -> None:
-    """Within the command, once a file; nothing outside of one, nor of the one before."""
-    path = tmp_path / "a"
-    path.write_text("x")
-    read_whole(path)
-    assert files_read() == []
-    with taking_note():
-        read_whole(path)
-        read_whole(path)
-        assert files_read() == [path]
-    assert files_read() == []
 
 
 def test_running_out_of_memory_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:

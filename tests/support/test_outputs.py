@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from support.called import called
 from support.jsonfile import write_bytes, write_text
-from support.outputs import OutputError, check_apart, check_folder, check_outputs, same_file
+from support.outputs import OutputError, check_folder, check_outputs
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,20 +52,28 @@ def test_an_output_is_no_input(kind: str, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_two_outputs_are_two_files(tmp_path: Path) -> None:
-    """Two options do not name one file, also where it is not there yet, nor differ by case only."""
+    """Two options do not name one file, also where it is not there yet."""
     (tmp_path / "later.svg").symlink_to(tmp_path / "a.svg")
-    for one, other in (("a.svg", "a.svg"), ("a.svg", "A.SVG"), ("a.svg", "later.svg")):
+    for one, other in (("a.svg", "a.svg"), ("a.svg", "later.svg")):
         with pytest.raises(OutputError, match=r"--plot .* is the same file as --out"):
-            check_apart({"--out": tmp_path / one, "--plot": tmp_path / other})
-    check_apart({"--out": tmp_path / "a.json", "--plot": tmp_path / "a.svg", "--model": None})
+            check_outputs({"--out": tmp_path / one, "--plot": tmp_path / other})
+    check_outputs({"--out": tmp_path / "a.json", "--plot": tmp_path / "a.svg", "--model": None})
 
 
-def test_case_counts_where_the_disk_tells(tmp_path: Path) -> None:
-    """Files that are there are compared as the disk has them, not by their names."""
-    (tmp_path / "a.json").write_text("small")
-    (tmp_path / "A.json").write_text("large")
-    there = (tmp_path / "a.json").read_text() == "small"  # a disk that tells by case
-    assert same_file(tmp_path / "a.json", tmp_path / "A.json") is not there
+def test_files_that_a_command_line_names(tmp_path: Path) -> None:
+    """Wherever they stand in it, but for the values of the options that are looked at."""
+    for name in ("own.py", "m.csv", "tok.json", "a=b.json", "out.json"):
+        (tmp_path / name).touch()
+    given = f"--methods=svf,file:{tmp_path}/own.py --batch-time fitted({tmp_path}/m.csv) -t"
+    given += f" {tmp_path}/tok.json {tmp_path}/a=b.json --out {tmp_path}/out.json --plot=x.svg"
+    with called(["kvopt", *given.split()]):
+        check_outputs({"--out": tmp_path / "out.json", "--plot": tmp_path / "x.svg"})
+        check_outputs({f"--out={tmp_path}/out.json": tmp_path / "other.json"})
+        for name in ("own.py", "m.csv", "tok.json", "a=b.json"):
+            with pytest.raises(OutputError, match="is the input"):
+                check_outputs({"--out": tmp_path / name})
+        with pytest.raises(OutputError, match="is the input"):
+            check_outputs({"--export": tmp_path / "out.json"})
 
 
 def test_devices_are_no_files_to_replace() -> None:

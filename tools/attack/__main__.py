@@ -125,11 +125,11 @@ def report(rows: Rows, seed: int) -> int:
     examples=("", "--instances 100 --minutes 5 --out results/attack.jsonl"),
     codes="0 no fault; 1 faults; 2 bad usage",
 )
-@option("--out", type=Path, metavar="FILE", default=Path("results/attack.jsonl"), help="raw rows")
-@option("--instances", type=int, default=10_000, metavar="N", help="how many (default: 10,000)")
-@option("--seed", type=int, default=0, metavar="K", help="of the instances (default: 0)")
-@option("--jobs", type=int, default=2, metavar="N", help="side by side (default: 2)")
-@option("--minutes", type=float, metavar="M", help="stop after so long")
+@option("--out", "FILE", "raw rows", Path, Path("results/attack.jsonl"))
+@option("--instances", "N", "how many (default: 10,000)", int, 10_000)
+@option("--seed", "K", "of the instances (default: 0)", int, 0)
+@option("--jobs", "N", "side by side (default: 2)", int, 2)
+@option("--minutes", "M", "stop after so long", float)
 def main(options: Options) -> int:
     """Run methods on small adversarial instances and compare them with an oracle."""
     rows = Rows(options.out, options.seed)

@@ -8,21 +8,19 @@ stands as JSON, or as Python writes a list.
 from __future__ import annotations
 
 import ast
-import csv
 import json
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from instances.traces.reader import Rows, TokenCount
 from instances.traces.records import ConversationReader, Exchange, counted, first_exchange
-from instances.traces.stream import LONGEST_TEXT, TraceStream
-from instances.traces.table import header_of, read_header
+from instances.traces.stream import TraceStream
+from instances.traces.table import header_of, read_table
 
 _COLUMN = "conversation"
-_STRETCH = 1000
+_CHUNK = 1000
 
 
 def _exchange(record: dict[str, Any]) -> Exchange | None:
@@ -42,30 +40,9 @@ class LmsysReader(ConversationReader):
         if not header_of(stream.head):
             yield from super().rows(stream, count)
             return
-        # The module's limit is that of all its readers; it is raised, never lowered.
-        csv.field_size_limit(max(csv.field_size_limit(), LONGEST_TEXT))
-        table = csv.reader(stream.lines(LONGEST_TEXT), strict=True)
-        place = read_header(stream, table, [_COLUMN]).index(_COLUMN)
-        records = _records(stream, table, place)
-        while stretch := list(islice(records, _STRETCH)):
-            exchanges = [_exchange({_COLUMN: turns}) for _, turns in stretch]
-            yield counted([row for row, _ in stretch], exchanges, count)
-
-
-def _records(stream: TraceStream, table: Any, place: int) -> Iterator[tuple[int, Any]]:
-    """Yield conversations with the rows in which they begin."""
-    first = table.line_num + 1
-    try:
-        for fields in table:
-            if fields and len(fields) <= place:
-                stream.row = first
-                stream.refuse(f"expected at least {place + 1} fields, found {len(fields)}")
-            if fields:
-                yield first, _turns(fields[place])
-            first = table.line_num + 1
-    except csv.Error as error:
-        stream.row = first
-        stream.refuse(f"expected a row of a CSV: {error}")
+        for numbers, columns in read_table(stream, [_COLUMN], broken=True, chunk=_CHUNK):
+            turns = map(_turns, columns[_COLUMN])
+            yield counted(numbers, [_exchange({_COLUMN: each}) for each in turns], count)
 
 
 def _turns(text: str) -> Any:

@@ -27,17 +27,14 @@ from instances.batch_time import NANOSECONDS
 from instances.model import MAX_SECONDS
 from instances.traces.measured import Measured
 from instances.traces.numbers import SECONDS, whole
-from instances.traces.reader import Reader, Rows, TokenCount, make_rows
+from instances.traces.reader import Reader, Rows, TokenCount, make_rows, read_times
 from instances.traces.records import keys_of, objects_of
 from instances.traces.report import Reason
 from instances.traces.stream import TraceStream
-from instances.traces.table import read_times
 from support.text import printable
 
 _PROMPTS, _OUTPUTS, _STARTS, _ERRORS = "input_lens", "output_lens", "start_times", "errors"
 _TTFTS, _ITLS = "ttfts", "itls"
-#: A further list beside these: where the entries stand in the file, from 1.
-_NUMBER = "number"
 #: Totals that every result has, with the lists and without, by which it is known.
 _TOTALS = frozenset(
     ("model_id", "num_prompts", "request_rate", "completed", "request_throughput", "mean_ttft_ms")
@@ -71,27 +68,40 @@ class ResultReader(Reader):
 
     def claims(self, head: str) -> bool:
         """Tell whether it begins as an object with the lengths, or with the totals of a result."""
-        known = bool(self.finds(head)) or len(keys_of(head) & _TOTALS) >= _FEWEST
+        known = bool(keys_of(head) & set(self.expects)) or len(keys_of(head) & _TOTALS) >= _FEWEST
         return head.lstrip()[:1] == "{" and known
 
     def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
         """Yield all rows at once; see :class:`instances.traces.reader.Reader`."""
         del count
         result = self._chosen(stream, objects_of(stream))
-        lists: dict[str, list[Any]] = {}
-        for key in (_PROMPTS, _OUTPUTS, _STARTS, _ERRORS, _TTFTS, _ITLS):
-            if key in result or key in self.expects:
-                lists[key] = _list(stream, key, result)
+        lists: dict[str, Sequence[Any]] = {
+            key: _list(stream, key, result)
+            for key in (_PROMPTS, _OUTPUTS, _STARTS, _ERRORS, _TTFTS, _ITLS)
+            if key in result or key in self.expects
+        }
         n = len(lists[_PROMPTS])
         for key, column in lists.items():
             if len(column) != n:
                 stream.refuse(f"{key}: expected {n} entries as in {_PROMPTS}, found {len(column)}")
         if not n:
             return
+        numbers = list(range(1, n + 1))
         notes: tuple[str, ...] = ()
         if _STARTS in lists:
-            lists, notes = _sorted(stream, lists)
-        yield _rows(stream, lists, _text(result, "model_id"), notes)
+            lists[_STARTS] = times = read_times(stream, numbers, _STARTS, SECONDS, lists[_STARTS])
+            numbers.sort(key=lambda number: times[number - 1])
+            lists = {key: [column[row - 1] for row in numbers] for key, column in lists.items()}
+            notes = _late(sum(each < before for before, each in pairwise(times)))
+        reasons = [Reason.FAILED if e else Reason.NONE for e in lists.get(_ERRORS, [""] * n)]
+        rows = make_rows(numbers, lists.get(_STARTS), lists[_PROMPTS], lists[_OUTPUTS], reasons)
+        yield replace(
+            rows,
+            model=_text(result, "model_id"),
+            notes=notes,
+            measured=_measured(stream, numbers, lists),
+            lacks="" if _STARTS in lists else _STARTS,
+        )
 
     def _chosen(self, stream: TraceStream, results: list[dict[str, Any]]) -> dict[str, Any]:
         chosen = self.run or 1
@@ -103,36 +113,15 @@ class ResultReader(Reader):
         return results[chosen - 1]
 
 
-def _sorted(
-    stream: TraceStream, lists: dict[str, list[Any]]
-) -> tuple[dict[str, list[Any]], tuple[str, ...]]:
-    """Return the lists in the order of the starts, with the rows' numbers and times."""
-    n = len(lists[_STARTS])
-    times = list(read_times(stream, range(1, n + 1), _STARTS, SECONDS, lists[_STARTS]))
-    order = sorted(range(n), key=times.__getitem__)
-    late = sum(each < before for before, each in pairwise(times))
-    columns = lists | {_STARTS: times, _NUMBER: list(range(1, n + 1))}
+def _late(late: int) -> tuple[str, ...]:
+    """Return the note on rows that start before the one above; none where all are in order."""
     rows = "row starts" if late == 1 else "rows start"
     note = f"{_STARTS}: {late:,} {rows} before the one above: sorted by start"
-    moved = {key: [column[place] for place in order] for key, column in columns.items()}
-    return moved, (note,) if late else ()
-
-
-def _rows(
-    stream: TraceStream, lists: dict[str, list[Any]], model: str, notes: tuple[str, ...]
-) -> Rows:
-    n = len(lists[_PROMPTS])
-    numbers = lists.get(_NUMBER, range(1, n + 1))
-    errors = lists.get(_ERRORS, [""] * n)
-    reasons = [Reason.FAILED if error else Reason.NONE for error in errors]
-    rows = make_rows(numbers, lists.get(_STARTS), lists[_PROMPTS], lists[_OUTPUTS], reasons)
-    lacks = "" if _STARTS in lists else _STARTS
-    measured = _measured(stream, numbers, lists)
-    return replace(rows, model=model, notes=notes, measured=measured, lacks=lacks)
+    return (note,) if late else ()
 
 
 def _measured(
-    stream: TraceStream, numbers: Sequence[int], lists: dict[str, list[Any]]
+    stream: TraceStream, numbers: Sequence[int], lists: dict[str, Sequence[Any]]
 ) -> Measured | None:
     """Return what was measured; None where the file lacks it, or nothing was streamed."""
     if _TTFTS not in lists or _ITLS not in lists:

@@ -69,10 +69,10 @@ def test_the_listing_names_every_format(capsys: pytest.CaptureFixture[str]) -> N
     [
         ([], "expected a TRACE, found none"),
         (["TRACE"], "a trace states no memory"),
-        (["TRACE", "--memory", "0"], "--memory: expected an integer from 1"),
+        (["TRACE", "--memory", "0"], "field memory: Input should be greater than or equal to 1"),
         (["TRACE", "--memory", "9", "--window", "3", "1"], "window: expected a start before"),
-        (["TRACE", "--memory", "9", "--window", "x", "1"], "expected seconds from 0 to"),
-        (["TRACE", "--memory", "9", "--rate", "-1"], "--rate: expected a number above 0"),
+        (["TRACE", "--memory", "9", "--window", "x", "1"], "'x' is not a valid float"),
+        (["TRACE", "--memory", "9", "--rate", "-1"], "field rate: Input should be greater"),
         (["TRACE", "--memory", "9", "--format", "nope"], "unknown format 'nope'"),
         (["none.csv", "--memory", "9"], "found neither"),
         (["am1_n5_sed0"], "did you mean am1_n5_seed0"),

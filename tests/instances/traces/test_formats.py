@@ -6,6 +6,7 @@ import gzip
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import instances.traces.formats
@@ -111,10 +112,10 @@ def test_keys_are_looked_for_at_the_top(text: str, form: str, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('{"version": 1, "experiments": [{"requests": []}]}', "keys of a format, found version, "),
-        ("a;b\n1;2\n", "columns of a format, found a;b; expected commas as separator"),
-        ("a,b\n1,2\n", "or name a format of kvopt convert --list (--format NAME)"),
-        ("arrived_at,b\n", "rename yours, or name the format (--format NAME)"),
+        ('{"version": 1, "experiments": [{"requests": []}]}', "(--format NAME), found version, "),
+        ("a;b\n1;2\n", "row 1: expected commas as separator, found a;b"),
+        ("a,b\n1,2\n", "columns of a format of kvopt convert --list (--format NAME), found a, b"),
+        ("arrived_at,b\n", "columns of a format of kvopt convert --list (--format NAME), found"),
     ],
 )
 def test_an_unknown_file_leads_to_the_formats(text: str, told: str, tmp_path: Path) -> None:
@@ -250,6 +251,19 @@ def test_a_new_file_is_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             formats()
     finally:
         formats.cache_clear()
+
+
+def test_lmsys_from_parquet(tmp_path: Path) -> None:
+    """Its Parquet files, turned into JSON lines as docs/traces.md says, are of the format."""
+    turns = [{"role": "user", "content": "a b"}, {"role": "assistant", "content": "c\nd é"}]
+    frame = pd.DataFrame({"conversation": [turns, turns[:1]], "model": ["x", "y"]})
+    frame.to_parquet(tmp_path / "part.parquet")
+    path = tmp_path / "lmsys-0.jsonl"
+    read = pd.read_parquet(tmp_path / "part.parquet", columns=["conversation"])
+    read.to_json(path, orient="records", lines=True)
+    instance, report = read_trace(path, TraceOptions(memory=9))
+    assert (report.format, rows_of(instance)) == ("lmsys", [(0, 2, 3)])
+    assert skips_of(report) == [("no prompt with an answer", 1, 2)]
 
 
 @pytest.mark.parametrize(

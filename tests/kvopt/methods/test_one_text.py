@@ -85,7 +85,7 @@ def test_solve_reads_the_same_from_a_text_and_from_parts(text: str) -> None:
 
 
 def _arguments(*arguments: str) -> Options:
-    options = main.read(["tiny_handover", *arguments])
+    options = Options(**main.make_context("solve.py", ["tiny_handover", *arguments]).params)
     judge_options(options)
     return options
 

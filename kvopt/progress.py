@@ -1,0 +1,283 @@
+"""What a run and a sweep show while they go on, and what a caller's function receives."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+from kvopt.methods.knowledge import shown_method, shown_source
+from kvopt.runs.record import Record
+from kvopt.runs.state import RunState
+from kvopt.runs.supervise import Listener, Snapshot
+from kvopt.runs.task import Finished, Task
+from support.progress import SHOWN_FROM_SECONDS, bar
+
+#: Seconds of compiling from which it is shown.
+COMPILING_FROM_SECONDS = 1.0
+#: Seconds between two lines of a run: on a terminal, elsewhere, and there without news.
+TERMINAL_SECONDS, PIPE_SECONDS, WAITING_SECONDS = 0.1, 1.0, 5.0
+#: Runs under way that a sweep names.
+MOST_NAMED = 4
+
+
+class Line:
+    """A line that a terminal shows in place of the one before; elsewhere a line of its own."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self.rewrites = stream.isatty()
+        self._stream = stream
+        self._bar: Any = None
+
+    def show(self, text: str) -> None:
+        """Show a text; on a terminal as much of it as one line holds."""
+        if not self.rewrites:
+            print(text, file=self._stream, flush=True)
+            return
+        text = text[: shutil.get_terminal_size().columns - 1]
+        if self._bar is None:
+            self._bar = bar(self._stream, bar_format="{desc}", desc=text)
+        else:
+            self._bar.set_description_str(text)
+
+    def leave(self) -> None:
+        """Let the last text stand; what comes next begins a new line."""
+        if self._bar is not None:
+            self._bar.close()
+        self._bar = None
+
+
+class ProgressLines:
+    """Shows a run in fixed columns: a line that is rewritten, or at most one a second in a pipe."""
+
+    def __init__(self, stream: IO[str], started: float, quiet: bool) -> None:
+        self._stream, self._started, self._quiet = stream, started, quiet
+        self._line, self._compiling = Line(stream), CompilingLine(stream)
+        self._header_printed = False
+        self._last, self._told_at = started, -math.inf
+        self._shown: tuple[int | None, int | None] = (None, None)
+
+    def __call__(self, snapshot: Snapshot) -> None:
+        """Show what has improved, with what came since, or that nothing has for a while."""
+        if self._quiet:
+            return
+        now, state = time.monotonic(), snapshot.state
+        if snapshot.compiling:
+            self._line.leave()
+            self._last = now  # what has its own line
+        self._compiling(snapshot)
+        tel = None if state.schedule is None else state.schedule.tel
+        improved = tel is not None and (tel, state.lower_bound) != self._shown
+        at_once = snapshot.ended or now - self._told_at >= self._every(PIPE_SECONDS)
+        waited = now - self._last >= self._every(WAITING_SECONDS)
+        if (improved and at_once) or (waited and not snapshot.ended):
+            self._show(state, now, improved)
+        if snapshot.ended:
+            self._line.leave()
+
+    def _every(self, seconds: float) -> float:
+        return TERMINAL_SECONDS if self._line.rewrites else seconds
+
+    def _show(self, state: RunState, now: float, improved: bool) -> None:
+        self._compiling.end()
+        columns = "{:>9}  {:>14}  {:>14}  {:>7}  {}"
+        if not self._header_printed:
+            header = columns.format("seconds", "incumbent", "bound", "gap %", "from")
+            print(header, file=self._stream)
+            self._header_printed = True
+        tel, unit = None if state.schedule is None else state.schedule.tel, state.instance.unit
+        incumbent = "-" if tel is None else unit.text(tel)
+        bound = "-" if state.lower_bound is None else unit.text(state.lower_bound)
+        gap = "-" if state.gap is None else f"{100 * state.gap:.2f}"
+        told = tel is not None and (improved or self._line.rewrites)
+        origin = f"{state.found_by}; {shown_source(state.bound_source)}" if told else ""
+        seconds = f"{now - self._started:.1f}"
+        self._line.show(columns.format(seconds, incumbent, bound, gap, origin).rstrip())
+        self._last = self._told_at = now
+        self._shown = tel, state.lower_bound
+
+
+class CompilingLine:
+    """Tells how far compiling is: in one line that is rewritten, or in one every few seconds."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._line = Line(stream)
+        self._text, self._told_at = "", -math.inf
+
+    def __call__(self, snapshot: Snapshot) -> None:
+        """Say how far the compiling of a run is, once it has taken a while."""
+        if snapshot.compiling > COMPILING_FROM_SECONDS and snapshot.kernels[1]:
+            self.tell(*snapshot.kernels)
+        elif not snapshot.compiling:
+            self.end()
+
+    def tell(self, done: int, of: int) -> None:
+        """Say how many kernels are there, of how many."""
+        text = f"compiling {done} of {of} kernels, once on this machine; the clock waits"
+        now = time.monotonic()
+        late = self._line.rewrites or now - self._told_at >= WAITING_SECONDS
+        if text != self._text and late:
+            self._line.show(text)
+            self._text, self._told_at = text, now
+
+    def end(self) -> None:
+        """Leave the line, if there is one."""
+        self._line.leave()
+        self._text = ""
+
+
+def counts(statuses: Counter[str]) -> str:
+    """Return the number of runs of each status, the most frequent first."""
+    return ", ".join(f"{count} {status}" for status, count in statuses.most_common())
+
+
+class Display:
+    """Counts the runs of a sweep and names those under way, on a terminal from two seconds on.
+
+    It receives every finished run, and from the threads that watch runs those under way.
+    """
+
+    def __init__(self, stream: IO[str], total: int, quiet: bool) -> None:
+        self._stream, self._total = stream, total
+        self._shows = not quiet and stream.isatty()
+        self._statuses: Counter[str] = Counter()
+        #: By what a row has of its task: the limit of a run in a series may differ, and with it
+        #: the key.
+        self._under_way: dict[tuple[str, str, int], str] = {}
+        self._started = self._shown_at = time.monotonic()
+        self._bar: Any = None
+        self._turn = threading.Lock()
+
+    def take(self, task: Task, snapshot: Snapshot) -> None:
+        """Take note of what is known so far of a run under way."""
+        gap = "" if snapshot.state.gap is None else f", gap {100 * snapshot.state.gap:.1f} %"
+        with self._turn:
+            self._under_way[task.name, task.method.text, task.seed] = (
+                f"{shown_method(task.method.text, task.method.own_name)} on {task.name}{gap}"
+            )
+            self._show()
+
+    def advance(self, record: Record) -> None:
+        """Take one more run into account."""
+        with self._turn:
+            self._under_way.pop((record.instance, record.method, record.seed), None)
+            self._statuses[record.status] += 1
+            self._show()
+
+    def follow(self, results: Iterable[Finished], keep: Callable[[Finished], object]) -> None:
+        """Keep results as they come, and show how far they are; close in the end."""
+        try:
+            for finished in results:
+                keep(finished)
+                self.advance(finished.record)
+        finally:
+            # The runs under way are stopped before anything is said of the end.
+            if isinstance(results, Generator):
+                results.close()
+            self.close()
+
+    @property
+    def left(self) -> int:
+        """How many runs have not finished."""
+        return self._total - self._statuses.total()
+
+    def close(self) -> None:
+        """Leave the output as it should stay."""
+        if self._bar is not None:
+            self._bar.close()
+
+    def _show(self) -> None:
+        if not self._shows or time.monotonic() - self._started < SHOWN_FROM_SECONDS:
+            return
+        if self._bar is None:
+            self._bar = bar(self._stream, desc="runs", total=self._total)
+            self._bar.start_t -= time.monotonic() - self._started
+        runs = list(self._under_way.values())
+        more = [f"{len(runs) - MOST_NAMED} more"] if len(runs) > MOST_NAMED else []
+        now = "; ".join([*runs[:MOST_NAMED], *more])
+        told = counts(self._statuses) + (f"  now {now}" if now else "")
+        self._bar.set_postfix_str(told, refresh=False)
+        self._bar.n = self._statuses.total()
+        if time.monotonic() - self._shown_at >= TERMINAL_SECONDS:
+            self._bar.refresh()
+            self._shown_at = time.monotonic()
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is known of a run so far.
+
+    Attributes
+    ----------
+    seconds
+        Since the call.
+    tel
+        TEL of the best schedule (rounds); None without one.
+    bound
+        The integer that no TEL is below (rounds); None without one.
+    gap
+        (TEL − bound) / TEL; None where either is missing.
+    kernels
+        How many are compiled, of how many that the run needs; the first time on a machine only.
+    """
+
+    seconds: float
+    tel: int | None
+    bound: int | None
+    gap: float | None
+    kernels: tuple[int, int] = (0, 0)
+
+
+def listener(progress: bool | Callable[[Progress], object], stop: threading.Event) -> Listener:
+    """Return what ``execute`` is to call.
+
+    Parameters
+    ----------
+    progress
+        True for the lines that ``solve.py`` prints; or a function, called at every improvement, and
+        for every kernel that is compiled; False for nothing but what compiling takes, once on a
+        machine, on standard error.
+    stop
+        Set when that function raises, which ends the run; see :class:`Calls`.
+    """
+    if callable(progress):
+        return Calls(progress, stop)
+    if progress:
+        return ProgressLines(sys.stdout, time.monotonic(), quiet=False)
+    return CompilingLine(sys.stderr)
+
+
+@dataclass
+class Calls:
+    """Calls a function at every improvement of schedule or bound, and for every kernel.
+
+    ``error`` is what the function has raised.  It must not be raised amid the watching of a
+    process, where it would count as a fault of kvopt's.
+    """
+
+    function: Callable[[Progress], object]
+    stop: threading.Event
+    error: Exception | None = None
+    _started: float = field(default_factory=time.monotonic)
+    _told: tuple[int | None, int | None, tuple[int, int]] = (None, None, (0, 0))
+
+    def __call__(self, snapshot: Snapshot) -> None:
+        """Call the function if anything has improved."""
+        state = snapshot.state
+        tel = None if state.schedule is None else state.schedule.tel
+        told = tel, state.lower_bound, snapshot.kernels
+        if told == self._told or self.error is not None:
+            return
+        self._told = told
+        seconds = time.monotonic() - self._started
+        try:
+            self.function(Progress(seconds, tel, state.lower_bound, state.gap, snapshot.kernels))
+        except Exception as error:
+            self.error = error
+            self.stop.set()
