@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from itertools import islice
+from typing import Any
 
 from instances.traces.numbers import Unit
 from instances.traces.reader import Reader, Rows, TokenCount, make_rows, read_times
 from instances.traces.report import Reason
-from instances.traces.stream import TraceStream
-from support.text import one_line, printable
+from instances.traces.stream import LONGEST_TEXT, TraceStream
+from support.text import printable
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-#: Rows that are read at once, and most characters that they may have.
-_CHUNK, _LARGEST_CHUNK = 20_000, 1 << 28
-#: How pandas names the line of a file, or the row before the one, that it cannot read.
-_PLACE = re.compile(r"(?:in line (\d+)|at row (\d+))")
+#: Rows that are read at once.
+_CHUNK = 20_000
 
 
 @dataclass(frozen=True)
@@ -101,51 +93,34 @@ def read_table(
     Raises
     ------
     TraceError
-        If a column is not there once, a row has more fields than the header, or a line break or the
-        end of the file stands in quotation marks.
+        If a column is not there once, a row has other fields than the header, or a line break or
+        the end of the file stands in quotation marks.
     """
-    places: dict[str, int] = {}
-    line = 1
-    for frame in _frames(stream, chunk):
-        breaks = _line_breaks(frame)
-        if not broken and breaks.any():
-            row = line + int(breaks.argmax())
-            stream.refuse("expected a row a line, found a line break in quotation marks", row)
-        numbers = line + np.arange(len(frame)) + np.concatenate([[0], breaks.cumsum()[:-1]])
-        line = int(numbers[-1] + breaks[-1]) + 1
-        filled = (frame != "").any(axis=1).to_numpy(copy=True)
-        if not places:
-            places = _find_columns(stream, list(frame.iloc[0]), needed)
-            filled[0] = False
-        kept = {name: frame[place][filled].tolist() for name, place in places.items()}
-        if filled.any():
-            yield numbers[filled].tolist(), kept
+    csv.field_size_limit(LONGEST_TEXT)
+    table = csv.reader((line.decode() for line in stream.lines()), strict=True)
+    header = next(_rows(stream, table, broken=broken), (1, []))[1]
+    places = _find_columns(stream, header, needed)
+    rows = _rows(stream, table, broken=broken)
+    while stretch := [*islice(rows, chunk)]:
+        for number, fields in stretch:
+            if len(fields) not in (0, len(header)):
+                stream.refuse(f"expected {len(header)} fields, found {len(fields)}", number)
+        if filled := [each for each in stretch if each[1]]:
+            kept = {name: [row[place] for _, row in filled] for name, place in places.items()}
+            yield [number for number, _ in filled], kept
 
 
-def _frames(stream: TraceStream, chunk: int) -> Iterator[pd.DataFrame]:
-    """Yield a CSV in stretches of rows, as text; the header is the first row."""
-    import pandas as pd  # only where there is a table: it takes half a second
-
-    stream.allow(_LARGEST_CHUNK)
-    settings: Any = {"dtype": str, "keep_default_na": False, "skip_blank_lines": False}
+def _rows(stream: TraceStream, table: Any, *, broken: bool) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a CSV with the number of the first line of each."""
+    first = table.line_num + 1
     try:
-        for frame in pd.read_csv(stream, header=None, chunksize=chunk, index_col=False, **settings):
-            yield frame
-            stream.allow(_LARGEST_CHUNK)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        place = _PLACE.search(str(error))
-        row = None if place is None else int(place[1] or int(place[2]) + 1)
-        reason = one_line(error, 160).removeprefix("Error tokenizing data. C error: ")
-        stream.refuse(f"expected a row of a CSV: {reason}", row)
-
-
-def _line_breaks(frame: pd.DataFrame) -> NDArray[np.int64]:
-    """Return how many line breaks the fields of each row hold."""
-    counts = np.zeros(len(frame), np.int64)
-    for name in frame:
-        if frame[name].str.contains("\n", regex=False).any():
-            counts += frame[name].str.count("\n").to_numpy(np.int64)
-    return counts
+        for fields in table:
+            if table.line_num > first and not broken:
+                stream.refuse("expected a row a line, found a line break in quotation marks", first)
+            yield first, fields
+            first = table.line_num + 1
+    except csv.Error as error:
+        stream.refuse(f"expected a row of a CSV: {error}", first)
 
 
 def _find_columns(

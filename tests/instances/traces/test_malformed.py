@@ -57,6 +57,16 @@ def test_a_missing_column(case: Case, tmp_path: Path) -> None:
     assert f"row 1: {expected}" in refusal(path)
 
 
+@each_table
+def test_a_row_with_other_fields_than_the_header(case: Case, tmp_path: Path) -> None:
+    """Nobody can tell which field is lost: a shifted row would be a wrong request."""
+    lines = case.text.splitlines()
+    for row in [f"{lines[1]},7", *(["7"] if "," in lines[0] else [])]:
+        told = refusal(damaged(case, tmp_path, "\n".join([lines[0], row, *lines[2:]])), case.format)
+        assert "row 2: expected" in told
+        assert "fields, found" in told
+
+
 @each_timed
 def test_a_wrong_unit(case: Case, tmp_path: Path) -> None:
     """What is no time of the unit is told with its row and what was expected."""
