@@ -383,7 +383,7 @@ def _solve(
         assert isinstance(listen, Calls)
         assert listen.error is not None
         raise listen.error from None
-    return Result(found, finished, time.monotonic() - started)
+    return Result(**vars(finished), elapsed=time.monotonic() - started)
 
 
 def _instance(instance: AnyInstance) -> Instance:

@@ -37,6 +37,7 @@ from kvopt.runs.limits import deadline_of
 from kvopt.runs.provenance import usable_cores
 from kvopt.runs.supervise import Snapshot
 from kvopt.runs.task import Finished, Task
+from kvopt.summary import exceeded
 from kvopt.terminal import ProgressLines, summary
 from schedules.real_time.requests import write_requests
 from schedules.real_time.serving import measured_lines
@@ -187,10 +188,9 @@ def _solve(
         finished = execute(task, listen=listen)
     elapsed = time.monotonic() - started
     return Result(
-        instance,
-        finished,
-        elapsed,
-        options.slo,
+        **vars(finished),
+        elapsed=elapsed,
+        slo=options.slo,
         beside=tuple(beside),
         others=others,
         unrun=unrun,
@@ -288,23 +288,22 @@ def _print_table(
 
 def _finish(result: Result, options: Options) -> int:
     """Write what was asked for, print the summary, and return the exit code."""
-    finished = result.finished
     code = _without_schedule(result) if result.schedule is None else _write_results(result, options)
-    if finished.about_the_file:
+    if result.about_the_file:
         code = EXIT_BAD_INPUT
-    wrong = [*finished.contradictions, *result.exceeded]
-    if finished.refused or wrong:
+    wrong = [*result.contradictions, *exceeded(result)]
+    if result.refused or wrong:
         code = EXIT_REFUSED
     print(result)
     bug = "a bug in the method" if is_own(result.method) else "a bug"
-    for line in finished.refused:
+    for line in result.refused:
         complain(options.program, f"THE CHECKER REFUSED A SCHEDULE, this is {bug}: {line}")
     for line in wrong:
         complain(options.program, f"A BOUND IS WRONG, this is {bug}: {line}")
-    if finished.failure and (result.schedule is not None or code == EXIT_BAD_INPUT):
-        complain(options.program, f"the method failed: {finished.failure}")
-    if finished.about_the_file:
-        complain(options.program, f"{result.instance.name}: {finished.about_the_file}")
+    if result.failure and (result.schedule is not None or code == EXIT_BAD_INPUT):
+        complain(options.program, f"the method failed: {result.failure}")
+    if result.about_the_file:
+        complain(options.program, f"{result.instance.name}: {result.about_the_file}")
     if result.record.output and not options.quiet:
         print(f"{options.program}: the method printed:\n{result.record.output}", file=sys.stderr)
     return code

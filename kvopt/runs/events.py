@@ -16,6 +16,7 @@ from schedules import Clock, Schedule
 
 Whole = Annotated[int, Field(strict=True)]
 Count = Annotated[int, Field(strict=True, ge=0)]
+Flag = Annotated[bool, Field(strict=True)]
 #: NaN and the infinities are JSON to Python's reader, but no number of seconds or rounds.
 Real = Annotated[float, Field(allow_inf_nan=False)]
 #: What an end without a result can be; what a result is worth is not for a process to say.
@@ -35,7 +36,7 @@ class Compiling(_Event):
     """Kernels are being compiled from here on, or no longer; no deadline counts it before Ready."""
 
     kind: Literal["compiling"] = "compiling"
-    goes_on: Annotated[bool, Field(strict=True)]
+    goes_on: Flag
     #: Kernels that are there, of how many that the run needs.
     done: Count = 0
     of: Count = 0
@@ -79,7 +80,8 @@ class ModelBuilt(_Event):
 class ScheduleFound(_Event):
     """A schedule that is to be checked; see ``schedules.Schedule``.
 
-    In real time with its clock and the TEL (nanoseconds) that it claims.
+    In real time with its clock and the TEL (nanoseconds) that it claims.  ``itself`` tells that the
+    engine that a method names has found it, where others work beside it.
     """
 
     kind: Literal["schedule"] = "schedule"
@@ -89,19 +91,21 @@ class ScheduleFound(_Event):
     kept: list[list[Whole]] | None = None
     clock: Clock | None = None
     tel: Count | None = None
+    itself: Flag = False
 
 
 class BoundProved(_Event):
     """An integer that no TEL is below (rounds), and what proves it where integers do.
 
     ``certificate`` is a document of ``formulations.lagrangian.certificate_file`` and may
-    prove less.
+    prove less.  ``itself`` is as in :class:`ScheduleFound`.
     """
 
     kind: Literal["bound"] = "bound"
     value: Whole
     source: str
     certificate: dict[str, Any] | None = None
+    itself: Flag = False
 
 
 class Relaxation(_Event):
@@ -116,29 +120,16 @@ class Relaxation(_Event):
 
 
 class Itself(_Event):
-    """What the engine that a method names has found by itself, where others work beside it.
-
-    The first tells that it has begun, on which formulation; ``tel`` and ``bound`` are its best
-    schedule, other than the one that it began with, and its best bound (rounds).
-    """
+    """The engine that a method names begins on a formulation, where others work beside it."""
 
     kind: Literal["itself"] = "itself"
     formulation: str
-    tel: Count | None = None
-    bound: Whole | None = None
 
 
 class Note(_Event):
     """One line that a reader of the result should know."""
 
     kind: Literal["note"] = "note"
-    text: str
-
-
-class Refusal(_Event):
-    """A schedule that a process below did not let pass, in one line."""
-
-    kind: Literal["refused"] = "refused"
     text: str
 
 
@@ -180,7 +171,6 @@ Event = (
     | Relaxation
     | Itself
     | Note
-    | Refusal
     | Failure
     | Done
     | Peak
@@ -321,9 +311,9 @@ class Report:
         told = {"value": value, "expected_starts": list(expected_starts)}
         self.sink(_in_range(Relaxation, told | {"seconds": self.elapsed()}))
 
-    def itself(self, formulation: str, tel: int | None = None, bound: int | None = None) -> None:
-        """Tell what the engine that others work beside has found by itself (rounds)."""
-        self.sink(Itself(seconds=self.elapsed(), formulation=formulation, tel=tel, bound=bound))
+    def itself(self, formulation: str) -> None:
+        """Tell on what the engine begins that others work beside."""
+        self.sink(Itself(seconds=self.elapsed(), formulation=formulation))
 
     def note(self, text: str) -> None:
         """Send a line that a reader of the result should know."""

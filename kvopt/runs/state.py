@@ -1,7 +1,7 @@
-"""What is known of a run: every schedule is checked here, bounds are held against them.
+"""The best schedule and bound of a run: each schedule is checked here, once, and nowhere else.
 
-The process that watches a run has one of these, and so has an engine that sets others to work
-(``auto``).
+The process that watches a run has the one :class:`RunState` of it.  Engines, and those that set
+others to work, send starts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from kvopt.runs.events import (
     ModelBuilt,
     Note,
     Peak,
-    Refusal,
     Relaxation,
     ScheduleFound,
 )
@@ -97,8 +96,9 @@ class RunState:
         What the process said of an end without a result.
     chosen
         Formulation with options, where the method has left it to the size.
-    itself
-        What the engine that others work beside has found by itself, once it has begun.
+    engine_formulation, engine_tel, engine_bound
+        Of the engine that others work beside: what it has begun to work on, else empty; its own
+        best checked TEL and its own best bound.
     model
         Columns, rows and entries of the model, and the second in which it stood.
     relaxation, expected_starts
@@ -140,7 +140,9 @@ class RunState:
     ending: str = "finished"
     engine_outcome: str = ""
     chosen: str = ""
-    itself: Itself | None = None
+    engine_formulation: str = ""
+    engine_tel: int | None = None
+    engine_bound: int | None = None
     model: dict[str, Any] = field(default_factory=dict)
     certificate: dict[str, Any] | None = None
     certified_after: float = 0.0
@@ -174,12 +176,10 @@ class RunState:
             case Chosen():
                 self.chosen = one_line(event.text)
             case Itself():
-                self.itself = event
+                self.engine_formulation = one_line(event.formulation)
             case ModelBuilt():
                 of_model = event.model_dump(exclude={"kind", "seconds"})
                 self.model = of_model | {"seconds": round(event.seconds, 4)}
-            case Refusal():
-                _tell(self.refused, event.text)
             case Note():
                 self.tell(event.text)
             case Failure() if self.failure:
@@ -208,8 +208,8 @@ class RunState:
         """Take note of how the process has ended, and hold the bound against what is known."""
         if outcome.ending != "finished":
             self.ending = outcome.ending
-        if outcome.ending in _ENDINGS:
-            self.tell(_ENDINGS[outcome.ending].format(detail=outcome.detail))
+        if note := ending_note(outcome):
+            self.tell(note)
         self.close()
 
     def close(self) -> None:
@@ -341,8 +341,13 @@ class RunState:
         covered = bounds_kept_tokens(self.instance, self.batch_time)
         return [KEEPS_TOKENS_COVERED if covered else KEEPS_TOKENS_NOTE]
 
-    def offer(self, schedule: Schedule, found_by: str, seconds: float = 0.0) -> bool:
-        """Take a schedule if it is better and the checker accepts it; tell whether it was taken."""
+    def offer(
+        self, schedule: Schedule, found_by: str, seconds: float = 0.0, *, itself: bool = False
+    ) -> bool:
+        """Take a schedule if it is better and the checker accepts it; tell whether it was taken.
+
+        ``itself`` is as in :class:`kvopt.runs.events.ScheduleFound`.
+        """
         if schedule.tel > _LARGEST:
             text = f"{found_by}: a TEL of more than 64 bits"
             if self.own or not self.batch_time:
@@ -350,20 +355,28 @@ class RunState:
             else:
                 self._fail_beyond(text)
             return False
-        if self.schedule is not None and not better(schedule, self.schedule):
+        improves = self.schedule is None or better(schedule, self.schedule)
+        of_engine = itself and (self.engine_tel is None or schedule.tel < self.engine_tel)
+        if not improves and not of_engine:
             return False
-        if schedule.clock is not None and schedule.clock.batch_time != self.batch_time:
-            _tell(self.refused, f"{found_by}: its batch time is not {self.batch_time}")
+        if reason := self._refusal(schedule):
+            _tell(self.refused, f"{found_by}: {reason}")
             return False
-        verdict = check_schedule(self.instance, schedule)
-        if not verdict.valid:
-            _tell(self.refused, f"{found_by}: {verdict.reason}")
+        if of_engine:
+            self.engine_tel = schedule.tel
+        if not improves:
             return False
-        self.schedule = schedule
-        self.found_by = found_by
+        self.schedule, self.found_by = schedule, found_by
         if not schedule.keeps_tokens:
             _trace(self.incumbents, seconds, schedule.tel)
         return True
+
+    def _refusal(self, schedule: Schedule) -> str:
+        """Return why a schedule is refused, empty if it is not."""
+        if schedule.clock is not None and schedule.clock.batch_time != self.batch_time:
+            return f"its batch time is not {self.batch_time}"
+        verdict = check_schedule(self.instance, schedule)
+        return "" if verdict.valid else verdict.reason
 
     def raise_bound(self, value: int, source: str, seconds: float = 0.0) -> bool:
         """Take a lower bound if it is better; tell whether it was.
@@ -409,11 +422,12 @@ class RunState:
         except ValueError as error:
             _tell(self.refused, f"{found_by}: {' '.join(str(error).split())[:200]}")
             return False
-        return self.offer(schedule, found_by, event.seconds)
+        return self.offer(schedule, found_by, event.seconds, itself=event.itself)
 
     def _take_bound(self, event: BoundProved) -> bool:
-        offered = event.certificate
-        known = self.certificate
+        if event.itself:
+            self.engine_bound = max(event.value, self.engine_bound or 0)
+        offered, known = event.certificate, self.certificate
         valued = offered is not None and isinstance(offered.get("value"), int)
         if offered and valued and (known is None or offered["value"] > known["value"]):
             self.certificate, self.certified_after = offered, event.seconds
@@ -440,6 +454,11 @@ class RunState:
     def _volumes(self) -> int:
         """What volumes prove; nothing of seconds."""
         return 0 if self.batch_time else volume_bound(self.instance)
+
+
+def ending_note(outcome: Outcome) -> str:
+    """Return what a reader is told of a process that did not end by itself; else empty."""
+    return _ENDINGS.get(outcome.ending, "").format(detail=outcome.detail)
 
 
 def _name(text: str) -> str:

@@ -242,8 +242,7 @@ def test_a_store_that_cannot_be_read_is_left_out(content: bytes) -> None:
     DEFAULT_STORE.parent.mkdir()
     DEFAULT_STORE.write_bytes(content)
     result = kvopt.run(TIGHT, "svf")
-    assert result.best_bound is not None
-    assert result.best_bound.value == result.bound
+    assert result.bound == result.record.lower_bound
     assert "left to gain" in str(result)
     assert DEFAULT_STORE.read_bytes() == content
 
@@ -253,8 +252,9 @@ def test_the_picture_says_the_same(bounded: Finished) -> None:
     """Its title has the stored bound, and the gap to it that the summary rounds up."""
     result = kvopt.run(TIGHT, "svf")
     assert bounded.record.lower_bound is not None
-    assert result.bound is not None
-    assert result.bound < bounded.record.lower_bound
+    assert result.bound == bounded.record.lower_bound
+    assert result.record.lower_bound is not None
+    assert result.record.lower_bound < result.bound
     left_at_most = re.search(r"at most ([\d.]+) %", str(result))
     assert left_at_most is not None
     shown = re.search(r"lower bound ([\d.]+) s \(gap ([\d.]+) %\)", " ".join(_texts(result)))
@@ -274,7 +274,7 @@ def _texts(result: kvopt.Result) -> list[str]:
 def test_nothing_is_written(bounded: Finished) -> None:
     """The summary reads the store, and keeps nothing there."""
     before = DEFAULT_STORE.read_bytes()
-    assert kvopt.run(TIGHT, "svf").best_bound is not None
+    assert kvopt.run(TIGHT, "svf").known_bound is not None
     assert not bounded.refused
     assert DEFAULT_STORE.read_bytes() == before
 

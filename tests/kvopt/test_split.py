@@ -85,7 +85,7 @@ def test_a_schedule_to_begin_with_is_not_told_again(arrivals: tuple[int, int]) -
     best = _solved(instance, "search").schedule
     assert best is not None
     events: list[Event] = []
-    task = task_of(instance, "improve", time_limit=1.0, warm_start=best["starts"])
+    task = task_of(instance, "improve", time_limit=1.0, warm_start=list(best.starts))
     run_engine(improve, task.method, task, Report(events.append))
     assert not [event for event in events if isinstance(event, ScheduleFound)]
 
