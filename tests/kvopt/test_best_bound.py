@@ -299,13 +299,13 @@ def test_the_word_of_ones_own_method_is_no_bound(tmp_path: Path) -> None:
     )
     boasts.write_text("def solve(instance, report):\n    report('bound', value=10**15)\n")
     ours = kvopt.run(TIGHT, "svf")
-    assert ours.best_bound is not None
+    assert ours.known_bound is not None
     for own in (plain, boasts):
         found = kvopt.solve(TIGHT, f"file:{own}", time_limit=5)
-        assert found.best_bound is not None
-        assert found.best_bound.value == ours.best_bound.value
-        assert found.best_bound.source == f"certificate: {ours.best_bound.source}"
-        assert found.left == (ours.left if own == plain else None)
+        assert found.known_bound is not None
+        assert found.known_bound.value == ours.known_bound.value
+        assert found.known_bound.source == f"certificate: {ours.known_bound.source}"
+        assert found.gap == (ours.gap if own == plain else None)
 
 
 def test_what_is_left_is_rounded_up() -> None:
