@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from instances import Instance
 from instances.batch_time import NANOSECONDS
 from kvopt.runs.task import Finished
 from schedules import Schedule
@@ -33,6 +34,7 @@ class InSeconds(Finished):
         If there is no schedule, or the instance is in rounds.
     """
 
+    instance: Instance = field(kw_only=True)
     slo: Slo | None = None
 
     @property
@@ -58,7 +60,6 @@ class InSeconds(Finished):
     @cached_property
     def timeline(self) -> Timeline:
         """The moments of everything in the schedule (nanoseconds)."""
-        assert self.instance is not None
         return timeline(self.instance, self.required_schedule("to put on the clock"))
 
     @property
@@ -69,7 +70,6 @@ class InSeconds(Finished):
     @property
     def requests(self) -> pd.DataFrame:
         """One row a request: times, latencies, evictions."""
-        assert self.instance is not None
         return request_frame(self.instance, self.timeline, self.slo)
 
     def goodput(self, slo: str) -> float:

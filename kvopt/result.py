@@ -8,7 +8,6 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from instances import Instance
 from instances.traces.measured import Measured
 from kvopt.best_bound import KnownBound, best_bound, left, of_run
 from kvopt.in_seconds import InSeconds
@@ -49,7 +48,6 @@ class Result(InSeconds):
     >>> result.save("schedule.json")
     """
 
-    instance: Instance
     elapsed: float = 0.0
     measured: Measured | None = None
     beside: tuple[KnownBound, ...] = ()

@@ -159,7 +159,8 @@ def proof_of(finished: Finished) -> Proof | None:
         run.method, run.status, run.tel, value, run.bound_source
     ):
         return None
-    told = finished.schedule and {"provenance": finished.schedule.provenance}
+    schedule = finished.schedule
+    told = None if schedule is None else {"provenance": schedule.provenance}
     return _value(Proof, run, value, told, made_by=made_by(run.method))
 
 

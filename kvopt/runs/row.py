@@ -21,17 +21,29 @@ from schedules.real_time.serving import beyond, serving
 from schedules.real_time.timeline import timeline
 from support.text import one_line
 
+#: Columns that a run's state has by the same name, and what a schedule's provenance has of a row.
+_SHOWN = (
+    *("ending", "lower_bound", "claimed_bound", "bound_source", "found_by", "incumbents", "bounds"),
+    *("relaxation", "root_bound", "solver", "solver_seconds", "nodes"),
+    *("engine_formulation", "engine_tel", "engine_bound"),
+)
+_OF_SCHEDULE = (
+    *("solver", "nodes", "found_by", "bound_source", "relaxation", "seconds"),
+    *("versions", "code", "seed", "threads"),
+)
 
-def faulty(task: Task, fault: str, status: Status, started: float) -> Finished:
-    """Return the row of a task that no process was started for."""
-    total = time.monotonic() - started
+
+def faulty(
+    task: Task, fault: str, status: Status, started: float, ending: str = "finished"
+) -> Finished:
+    """Return the row of a task that no process was started for, or whose process is lost."""
     record = Record(
         **_of_task(task),
         **_of_machine(provenance()),
         status=status,
-        ending="finished",
+        ending=ending,
         detail=one_line(fault),
-        total_seconds=round(total, 4),
+        total_seconds=round(time.monotonic() - started, 4),
     )
     return Finished(record, instance=task.instance, status=status, notes=(record.detail,))
 
@@ -49,36 +61,20 @@ def finished(task: Task, run: Supervised, started: float, code: str = "") -> Fin
         **_of_task(task) | {"code": code},
         **_of_machine(origin),
         status=status,
-        ending=state.ending,
         detail=one_line("; ".join(state.detail())),
         tel=None if state.schedule is None else state.schedule.tel,
-        lower_bound=state.lower_bound,
-        claimed_bound=state.claimed_bound,
-        found_by=state.found_by,
-        bound_source=state.bound_source,
-        relaxation=state.relaxation,
-        root_bound=state.root_bound,
-        model_columns=state.model.get("columns"),
-        model_rows=state.model.get("rows"),
-        model_entries=state.model.get("entries"),
         output=run.outcome.output if method.kind == "file" or status in FAILED else "",
         seconds=round(run.seconds, 4),
-        solver_seconds=state.solver_seconds,
         start_seconds=round(run.start_seconds, 4),
         total_seconds=round(time.monotonic() - started, 4),
         peak_memory=max(state.peak_memory, run.outcome.peak_memory),
-        nodes=state.nodes,
-        solver=state.solver,
-        incumbents=state.incumbents,
-        bounds=state.bounds,
-        engine_formulation=state.engine_formulation,
-        engine_tel=state.engine_tel,
-        engine_bound=state.engine_bound,
+        **{name: getattr(state, name) for name in _SHOWN},
+        **{f"model_{name}": size for name, size in state.model.items() if name != "seconds"},
         **metrics,
     )
     return Finished(
         record,
-        _schedule(task, state, record, origin),
+        _schedule(state, record, origin),
         state.certificate,
         task.instance,
         notes=tuple(state.told()),
@@ -86,7 +82,7 @@ def finished(task: Task, run: Supervised, started: float, code: str = "") -> Fin
         refused=tuple(state.refused),
         contradictions=tuple(state.contradictions),
         failure=state.failure,
-        about_the_file=state.about_the_file,
+        about_the_file=state.misstated or state.disputed,
         formulation=state.chosen,
         engine=proofs().get(method.solver, method.solver) if method.joined else "",
         compiling=run.compiling,
@@ -147,9 +143,7 @@ def _of_machine(origin: dict[str, Any]) -> dict[str, Any]:
     return {name: origin[name] for name in columns} | {"git_commit": origin["git_commit"] or ""}
 
 
-def _schedule(
-    task: Task, state: RunState, record: Record, origin: dict[str, Any]
-) -> Schedule | None:
+def _schedule(state: RunState, record: Record, origin: dict[str, Any]) -> Schedule | None:
     """Return the schedule that passed the checker, with the run's bound and provenance."""
     found = state.schedule
     if found is None:
@@ -160,23 +154,14 @@ def _schedule(
         lower_bound=None if found.keeps_tokens else state.lower_bound,
         status="optimal" if state.standing() == "optimal" else "feasible",
         provenance=origin
+        | {name: getattr(record, name) for name in _OF_SCHEDULE}
         | {
-            "solver": state.solver or None,
             "formulation": state.chosen or None,
             "outcome": state.engine_outcome or state.ending,
-            "nodes": state.nodes,
             "model": state.model or None,
-            "found_by": state.found_by,
-            "bound_source": state.bound_source,
-            "relaxation": state.relaxation,
             "notes": state.notes,
-            "versions": task.versions,
-            "code": record.code,
-            "seed": task.seed,
-            "threads": task.threads,
-            "time_limit_seconds": task.time_limit,
+            "time_limit_seconds": record.time_limit,
             "limit_kind": "wall clock",
-            "seconds": record.seconds,
             "peak_memory_mb": round(record.peak_memory / 1e6),
         },
     )

@@ -72,52 +72,41 @@ class RunState:
     batch_time
         The batch time that its schedules must have; empty for an instance in rounds.
     own
-        Whether the method is one of one's own, whose bound counts as far as integers prove it here.
-    schedule
+        Whether the method is a custom one, whose bound counts as far as integers prove it here.
+    schedule, found_by
         The best schedule that the checker let pass (``schedules.model.better``).
-    lower_bound
-        The integer that no TEL is below (rounds), with its source: an engine's word, or a proof.
+    lower_bound, bound_source
+        The integer that no TEL is below (rounds): an engine's word, or a proof.
     claimed_bound
-        What a method of one's own claims beyond that (of the TEL's unit); held against schedules,
-        and nothing else.
-    refused
-        One line for every schedule that the checker did not let pass.
-    contradictions
-        One line for every bound that cannot be true.
-    beyond
-        One line for every bound in seconds that no number of 64 bits holds; it may be true as long
-        as there is no schedule.
-    disputed
-        One line if the bound exceeds the optimum that the instance's file states, and nothing shows
-        which of the two is wrong; else empty.
-    misstated
-        One line if the run has proved wrong what the instance's file states, else empty.
-    failure, failure_status
-        What the process said of an end without a result.
-    chosen
-        Formulation with options, where the method has left it to the size.
+        What a custom method claims beyond that; held against schedules, and nothing else.
+    root_bound
+        The first bound that came from prices (rounds).
+    certificate, certified_after
+        The strongest bound that comes with its proof (``formulations.lagrangian.certificate``), as
+        JSON; its value may be less than ``lower_bound``.  Evaluated by whoever relies on it.
+    proved, dropped
+        What the certificate of a custom method was evaluated to, in a process of its own after the
+        run (``kvopt.runs.certified``); or why it was not, in words that follow "its certificate".
     engine_formulation, engine_tel, engine_bound
         Of the engine that others work beside: what it has begun to work on, else empty; its own
         best checked TEL and its own best bound.
-    model
-        Columns, rows and entries of the model, and the second in which it stood.
-    relaxation, expected_starts
-        Objective (rounds) of the LP relaxation, and Σ t·x of each request, shape (n,).
-    certificate
-        The strongest bound that comes with its proof (``formulations.lagrangian.certificate``), as
-        JSON; its value may be less than ``lower_bound``.  Evaluated by whoever relies on it.
-    proved
-        What the certificate of a method of one's own was evaluated to (of the TEL's unit), in a
-        process of its own after the run (``kvopt.runs.certified``); None where it was not.
-    dropped
-        Why it was not, in words that follow "its certificate"; else empty.
-    certified_after
-        Seconds after which it came.
-    root_bound
-        The first bound that came from prices (rounds).
+    expected_starts
+        Σ t·x of each request in the LP relaxation, shape (n,).
+    chosen
+        Formulation with options, where the method has left it to the size.
     incumbents, bounds
         Pairs (seconds since the end of the imports, value in rounds); a schedule that keeps tokens
         is no incumbent.
+    refused, contradictions
+        One line for every schedule that the checker refused, and for every bound that is wrong.
+    beyond
+        One line for every bound in seconds that no number of 64 bits holds; it may be true as long
+        as there is no schedule.
+    disputed, misstated
+        One line if the bound exceeds the optimum that the instance's file states, and nothing shows
+        which of the two is wrong; one if the run has proved that statement wrong.
+    failure, failure_status
+        What the process said of an end without a result.
     done
         Whether the process has said its last word.
     """
@@ -299,18 +288,11 @@ class RunState:
         upper, lower = self.upper_bound, self.lower_bound
         return upper is not None and lower is not None and lower >= upper
 
-    @property
-    def about_the_file(self) -> str:
-        """One line if the optimum that the instance's file states is contradicted, else empty."""
-        return self.misstated or self.disputed
-
     def status(self) -> Status:
-        """Return the status of the closed list.
-
-        A run on an instance whose file is wrong is an error, whoever is right about the rest.
-        """
+        """Return the status of the closed list; an error where the instance's file is wrong."""
         status = self.standing()
-        return "error" if self.about_the_file and status != "refused" else status
+        wrong = self.misstated or self.disputed
+        return "error" if wrong and status != "refused" else status
 
     def standing(self) -> Status:
         """Return the status of the run by itself, whatever the instance's file states."""

@@ -298,17 +298,19 @@ def _insertion(dialect: str, table: sa.Table, replace: bool) -> sa.Insert:
 
 
 def _instance(finished: Finished) -> dict[str, Any]:
+    instance = finished.instance
     return {
         "sha256": finished.record.instance_sha256,
         "name": _storable(finished.record.instance),
-        "document": _pack(finished.instance and instance_document(finished.instance)),
+        "document": _pack(None if instance is None else instance_document(instance)),
     }
 
 
 def _proof(finished: Finished) -> dict[str, Any]:
+    schedule = finished.schedule
     return {
         "key": finished.record.key,
-        "schedule": _pack(finished.schedule and schedule_document(finished.schedule)),
+        "schedule": _pack(None if schedule is None else schedule_document(schedule)),
         "certificate": _pack(finished.certificate),
     }
 

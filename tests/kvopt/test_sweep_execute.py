@@ -160,7 +160,7 @@ def test_the_word_of_a_method_of_one_s_own_is_no_bound(
     seen = []
     task = _task(own_method(tmp_path, f"{body}\nreturn [0, 0, 2]"), instance)
     finished = execute(task, listen=lambda look: seen.append(look.state.lower_bound))
-    record, document = finished.record, finished.schedule
+    record, schedule = finished.record, finished.schedule
     bound = (7, "certificate: prices") if proved else (6, "volumes")
     status = "optimal" if proved else "feasible"
     assert (record.status, record.tel, record.lower_bound, record.bound_source) == (
@@ -172,8 +172,8 @@ def test_the_word_of_a_method_of_one_s_own_is_no_bound(
     assert bool(record.detail) == bool(told)
     assert [value for _, value in record.bounds] == ([6, 7] if proved else [6])
     assert {each for each in seen if each is not None} <= {6, bound[0]}
-    assert document is not None
-    assert (document["status"], document["lower_bound"]) == (status, bound[0])
+    assert schedule is not None
+    assert (schedule.status, schedule.lower_bound) == (status, bound[0])
     shown = (record.status, record.detail, record.bound_source)
     assert believed(*shown, word=False, proved=True)
     assert believed(*shown, word=True) == (record.bound_source in COMPUTED)
