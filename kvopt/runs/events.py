@@ -258,36 +258,22 @@ class Report:
         """Tell the size of the model that stands."""
         self.sink(ModelBuilt(seconds=self.elapsed(), columns=columns, rows=rows, entries=entries))
 
+    def found(self, schedule: Schedule, found_by: str = "") -> None:
+        """Send a schedule, with its clock if it is in real time."""
+        tel = None if schedule.clock is None else schedule.tel
+        parts = schedule.attempts, schedule.kept, schedule.clock, tel
+        self.schedule(schedule.starts, found_by, *parts)
+
     def schedule(
         self,
         starts: Sequence[int],
         found_by: str = "",
         attempts: Sequence[Sequence[tuple[int, int]]] | None = None,
         kept: Sequence[Sequence[int]] | None = None,
-    ) -> None:
-        """Send a schedule in rounds."""
-        self._send(starts, found_by, attempts, kept)
-
-    def found(self, schedule: Schedule, found_by: str = "") -> None:
-        """Send a schedule, with its clock if it is in real time."""
-        self._send(
-            schedule.starts,
-            found_by,
-            schedule.attempts,
-            schedule.kept,
-            schedule.clock,
-            None if schedule.clock is None else schedule.tel,
-        )
-
-    def _send(
-        self,
-        starts: Sequence[int],
-        found_by: str,
-        attempts: Sequence[Sequence[tuple[int, int]]] | None,
-        kept: Sequence[Sequence[int]] | None,
         clock: Clock | None = None,
         tel: int | None = None,
     ) -> None:
+        """Send a schedule; ``clock`` and ``tel`` are of one in real time."""
         self.sink(
             ScheduleFound(
                 seconds=self.elapsed(),
@@ -332,14 +318,9 @@ class Report:
         ending: Ending = "finished",
     ) -> None:
         """Tell that the method has ended."""
-        told = {
-            "solver": solver,
-            "nodes": nodes,
-            "outcome": outcome,
-            "solver_seconds": solver_seconds,
-            "ending": ending,
-        }
-        self.sink(_in_range(Done, told | {"seconds": self.elapsed()}))
+        told = {"solver": solver, "nodes": nodes, "outcome": outcome, "ending": ending}
+        told |= {"solver_seconds": solver_seconds, "seconds": self.elapsed()}
+        self.sink(_in_range(Done, told))
 
     def peak(self, count: int) -> None:
         """Say the last word."""

@@ -407,7 +407,7 @@ class RunState:
         return self.offer(schedule, found_by, event.seconds, itself=event.itself)
 
     def _take_bound(self, event: BoundProved) -> bool:
-        if event.itself:
+        if event.itself and not self.own:
             self.engine_bound = max(event.value, self.engine_bound or 0)
         offered, known = event.certificate, self.certificate
         valued = offered is not None and isinstance(offered.get("value"), int)
