@@ -34,8 +34,8 @@ from kvopt.runs.events import (
     Relaxation,
     Report,
     ScheduleFound,
+    ending_note,
 )
-from kvopt.runs.state import ending_note
 from kvopt.runs.task import Task
 from kvopt.runs.team import Order, StepBack, Stop, Tell, run_team
 
@@ -148,7 +148,7 @@ class _Team:
         )
         for outcome in outcomes:
             if outcome.ending in ("memory_limit", "crashed"):
-                self._report.note(ending_note(outcome))
+                self._report.note(ending_note(outcome.ending, outcome.detail))
         heaviest = max(outcomes, key=lambda outcome: outcome.peak_memory)
         # One that was stopped because nothing was left to be proved has finished.
         ending = heaviest.ending if heaviest.ending != "stopped" else "finished"

@@ -24,6 +24,14 @@ FailureStatus = Literal["no_solution", "time_limit", "memory_limit", "error"]
 #: How the processes below have ended, where there are any.
 Ending = Literal["finished", "time_limit", "memory_limit", "crashed"]
 
+#: What a reader is told of a process that did not end by itself.
+_ENDINGS = {
+    "time_limit": "stopped at the time limit",
+    "memory_limit": "stopped at the memory limit",
+    "crashed": "the method's process died ({detail})",
+    "interrupted": "interrupted by the user",
+}
+
 
 class _Event(BaseModel):
     """``seconds`` counts from the end of the imports, before that from the start of the process."""
@@ -189,6 +197,11 @@ def read_event(line: bytes) -> Event | None:
 def event_line(event: Event) -> str:
     """Return an event as one line of JSON."""
     return event.model_dump_json(exclude_none=True) + "\n"
+
+
+def ending_note(ending: str, detail: str) -> str:
+    """Return what a reader is told of a process that did not end by itself; else empty."""
+    return _ENDINGS.get(ending, "").format(detail=detail)
 
 
 def _in_range(kind: type[Done | Relaxation], told: dict[str, Any]) -> Done | Relaxation:

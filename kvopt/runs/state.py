@@ -30,6 +30,7 @@ from kvopt.runs.events import (
     Peak,
     Relaxation,
     ScheduleFound,
+    ending_note,
 )
 from kvopt.runs.process import Outcome
 from kvopt.runs.stated_optimum import dispute, evaluated
@@ -53,13 +54,6 @@ _STATUS_OF_ENDING: dict[str, Status] = {
     "time_limit": "time_limit",
     "memory_limit": "memory_limit",
     "crashed": "crashed",
-}
-#: What a reader is told of a run that did not end by itself.
-_ENDINGS = {
-    "time_limit": "stopped at the time limit",
-    "memory_limit": "stopped at the memory limit",
-    "crashed": "the method's process died ({detail})",
-    "interrupted": "interrupted by the user",
 }
 
 
@@ -197,7 +191,7 @@ class RunState:
         """Take note of how the process has ended, and hold the bound against what is known."""
         if outcome.ending != "finished":
             self.ending = outcome.ending
-        if note := ending_note(outcome):
+        if note := ending_note(outcome.ending, outcome.detail):
             self.tell(note)
         self.close()
 
@@ -436,11 +430,6 @@ class RunState:
     def _volumes(self) -> int:
         """What volumes prove; nothing of seconds."""
         return 0 if self.batch_time else volume_bound(self.instance)
-
-
-def ending_note(outcome: Outcome) -> str:
-    """Return what a reader is told of a process that did not end by itself; else empty."""
-    return _ENDINGS.get(outcome.ending, "").format(detail=outcome.detail)
 
 
 def _name(text: str) -> str:
