@@ -45,7 +45,7 @@ class DaskExecutor:
                     _row,
                 )
         except (OSError, ValueError, TypeError, RuntimeError, CancelledError) as error:
-            told = one_line(f"{type(error).__name__}: {error}", 300)
+            told = one_line(error, 300) or "the connection is lost"
             raise ExecutorError(f"{self._scheduler}: no Dask scheduler answers: {told}") from None
         finally:
             logging.disable(logging.NOTSET)
