@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from instances.traces.measured import Measured
 from kvopt.best_bound import KnownBound, best_bound, left, of_run
-from kvopt.in_seconds import InSeconds
 from kvopt.methods.knowledge import shown_method
 from kvopt.runs.batch_time import bounds_kept_tokens
 from kvopt.runs.task import Finished
 from kvopt.summary import summary_html, summary_rows
 from kvopt.terminal import summary
+from kvopt.timed_run import TimedRun
 from schedules import write_schedule
 from schedules.gap import gaps
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(InSeconds):
+class Result(TimedRun):
     """The best schedule and the best bound that a run has found; ``print`` shows the summary.
 
     Attributes

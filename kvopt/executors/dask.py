@@ -18,8 +18,6 @@ from kvopt.runs.task import Finished, Task
 from support.machine import MachineError
 from support.text import one_line
 
-_SECONDS_TO_CONNECT = 15
-
 
 class DaskExecutor:
     """Carries out runs on the workers of a Dask scheduler; those of a lost one are run again."""
@@ -32,7 +30,7 @@ class DaskExecutor:
         logging.disable()  # what matters of Dask's lines comes as an ExecutorError
         try:
             # Closing the client cancels what is under way.
-            with Client(self._scheduler, timeout=_SECONDS_TO_CONNECT) as client:
+            with Client(self._scheduler) as client:
                 submit = client.get_executor(pure=False).submit
                 yield from results(
                     lambda task: submit(

@@ -12,6 +12,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import dask
 import pytest
 
 from instances import Instance, Request, write_instance
@@ -238,16 +239,19 @@ def test_scheduler_killed(tmp_path: Path) -> None:
 
         events = threading.Thread(target=happen)
         events.start()
-        with pytest.raises(ExecutorError, match="no Dask scheduler answers: the connection is lost$"):
+        with pytest.raises(
+            ExecutorError, match=r"no Dask scheduler answers: the connection is lost$"
+        ):
             list(DaskExecutor(cluster.address).run(gated_tasks(tmp_path, 2)))
         events.join()
         wait_until(lambda: not cluster.processes())
 
 
-def test_no_scheduler_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_scheduler_there() -> None:
     """An address where nobody answers is one line."""
-    monkeypatch.setattr("kvopt.executors.dask._SECONDS_TO_CONNECT", 1)
     for address in ("tcp://127.0.0.1:9", "nonsense://x", "tls://127.0.0.1:9"):
-        with pytest.raises(ExecutorError, match=f"^{address}: no Dask scheduler answers: ") as told:
+        late = dask.config.set({"distributed.comm.timeouts.connect": "1s"})
+        silent = pytest.raises(ExecutorError, match=f"^{address}: no Dask scheduler answers: ")
+        with late, silent as told:
             list(DaskExecutor(address).run(tasks("fcfs")))
         assert len(str(told.value).splitlines()) == 1

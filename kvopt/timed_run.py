@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class InSeconds(Finished):
+class TimedRun(Finished):
     """A run on an instance in seconds; its latencies need a schedule on a clock.
 
     Attributes
