@@ -331,7 +331,12 @@ class Report:
         ending: Ending = "finished",
     ) -> None:
         """Tell that the method has ended."""
-        told = {"solver": solver, "nodes": nodes, "outcome": outcome, "ending": ending}
+        told: dict[str, Any] = {
+            "solver": solver,
+            "nodes": nodes,
+            "outcome": outcome,
+            "ending": ending,
+        }
         told |= {"solver_seconds": solver_seconds, "seconds": self.elapsed()}
         self.sink(_in_range(Done, told))
 
