@@ -137,7 +137,7 @@ class Task:
         return Task(**(record | read))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Finished:
     """A record with what proves it.
 
