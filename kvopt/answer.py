@@ -26,8 +26,6 @@ from kvopt.methods.knowledge import (
 from kvopt.methods.witness import is_own
 from kvopt.runs.task import Finished
 from kvopt.waiting import no_request_waits, what_binds
-from schedules.files import parse_schedule
-from schedules.model import any_kept
 from schedules.real_time.timeline import timeline
 from support.text import counted
 
@@ -177,12 +175,12 @@ def totals(instance: Instance, runs: Iterable[Finished]) -> Iterator[MethodTotal
         policy = record.found_by.removeprefix(_POLICY)
         if policy != record.found_by and knowledge(text, told).lengths == "unknown":
             text, told = policy, ""
-        kept = any_kept((run.schedule or {}).get("kept"))
+        kept = run.schedule is not None and run.schedule.keeps_tokens
         known = knowledge(text, told).on(instance)
         label, told = marked(text, record.own_name, kept=kept), ""
         idle = no_request_waits(record.peak_waiting, record.mean_waiting, record.mean_running)
         if policy_name(text) == BASE and run.schedule is not None and record.peak_waiting:
-            times = timeline(instance, parse_schedule(run.schedule))
+            times = timeline(instance, run.schedule)
             told = what_binds(text, record.batch_time, instance.memory, times)
         yield MethodTotal(label, text, known, record.tel, idle, told)
 

@@ -145,7 +145,7 @@ def solve(
         time of ``python solve.py --list``, by default ``llama2-70b-2xa100``.
     progress
         True prints what has improved, in a pipe once a second at most, and every five seconds;
-        a function is called with a :class:`kvopt.listening.Progress` at every improvement.
+        a function is called with a :class:`kvopt.progress.Progress` at every improvement.
 
     Returns
     -------
@@ -383,7 +383,7 @@ def _solve(
         assert isinstance(listen, Calls)
         assert listen.error is not None
         raise listen.error from None
-    return Result(found, finished, time.monotonic() - started)
+    return Result(**vars(finished), elapsed=time.monotonic() - started)
 
 
 def _instance(instance: AnyInstance) -> Instance:

@@ -25,7 +25,6 @@ import pytest
 import reports.build
 from formulations.lagrangian.certificate_file import certificate_document
 from instances import Instance, read_instance
-from instances.files import instance_document
 from instances.named import FOLDER
 from kvopt.best_known import __main__ as best_known
 from kvopt.best_known.entry import ENTRIES
@@ -39,7 +38,6 @@ from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from reports.references import contradictions, references
 from reports.rows import prepare
 from schedules import check_command, read_schedule
-from schedules.files import schedule_document
 from support.usage import complain
 from tests.reports.synthetic import record
 from tools.mutations import VALUES, damaged_bytes, damaged_document, damaged_json, draws
@@ -248,8 +246,7 @@ def _finished(name: str, instance: Instance, number: int) -> Finished:
         versions={"python": "3.11"},
         command=["evaluate.py"],
     )
-    documents = certificate_document(certificate), instance_document(instance)
-    return Finished(row, schedule_document(schedule), *documents)
+    return Finished(row, schedule, certificate_document(certificate), instance)
 
 
 @pytest.fixture

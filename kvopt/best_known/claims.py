@@ -159,7 +159,9 @@ def proof_of(finished: Finished) -> Proof | None:
         run.method, run.status, run.tel, value, run.bound_source
     ):
         return None
-    return _value(Proof, run, value, finished.schedule, made_by=made_by(run.method))
+    schedule = finished.schedule
+    told = None if schedule is None else {"provenance": schedule.provenance}
+    return _value(Proof, run, value, told, made_by=made_by(run.method))
 
 
 def _is_of_today(instance: Instance, run: StoredRun) -> bool:

@@ -241,7 +241,7 @@ def _executor(options: Options, shown: Display) -> Executor:
             raise ExecutorError(
                 f"--executor dask: expected the packages of the extra kvopt[cluster] ({error})"
             ) from None
-        return DaskExecutor(options.scheduler, options.jobs, shown.take)
+        return DaskExecutor(options.scheduler)
     from kvopt.executors.local import LocalExecutor
 
     return LocalExecutor(options.jobs, shown.take)

@@ -71,5 +71,5 @@ def judge_options(options: Options) -> None:
         With one line.
     """
     refuse_both(options, "--rerun", "--rerun-failed")
-    if options.scheduler and options.executor != "dask":
-        raise UsageError("--scheduler goes with --executor dask")
+    if bool(options.scheduler) != (options.executor == "dask"):
+        raise UsageError("--scheduler and --executor dask go together")

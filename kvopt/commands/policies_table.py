@@ -22,7 +22,6 @@ from kvopt.runs.batch_time import bounds_kept_tokens, rounds_only
 from kvopt.runs.series import Series
 from kvopt.runs.stated_optimum import dispute
 from kvopt.runs.task import Finished, Task
-from schedules.files import parse_schedule
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 from schedules.real_time.slo import Slo
 from support.text import counted, wrapped
@@ -148,11 +147,11 @@ def _carried_out(
 
 
 def _line(instance: Instance, finished: Finished) -> Line:
-    record, document = finished.record, finished.schedule
+    record, schedule = finished.record, finished.schedule
     if record.status == "refused":
         return Line(instance, finished, reason=f"REFUSED: {record.detail}")
-    if document is not None:
-        return Line(instance, finished, parse_schedule(document))
+    if schedule is not None:
+        return Line(instance, finished, schedule)
     reason = record.detail or record.status.replace("_", " ")
     if record.ending == "time_limit":
         reason = f"stopped after its share of the time, {record.time_limit:.1f} s"

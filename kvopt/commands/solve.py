@@ -35,6 +35,7 @@ from kvopt.runs.limits import deadline_of
 from kvopt.runs.provenance import usable_cores
 from kvopt.runs.read_input import UnreadError, read_within
 from kvopt.runs.task import Task
+from kvopt.summary import exceeded
 from schedules.real_time.requests import write_requests
 from schedules.real_time.serving import measured_lines
 from support.command import EXIT_INTERRUPTED, Command, Options
@@ -187,7 +188,8 @@ def _solve(
         finished, more["others"], more["unrun"] = run_with_answer(task, listen)
     else:
         finished = execute(task, listen=listen)
-    return Result(instance, finished, time.monotonic() - started, options.slo, **more)
+    elapsed = time.monotonic() - started
+    return Result(**vars(finished), elapsed=elapsed, slo=options.slo, **more)
 
 
 def _print_table(
@@ -226,23 +228,22 @@ def _print_table(
 
 def _finish(result: Result, options: Options) -> int:
     """Write what was asked for, print the summary, and return the exit code."""
-    finished = result.finished
     code = _without_schedule(result) if result.schedule is None else _write_results(result, options)
-    if finished.about_the_file:
+    if result.about_the_file:
         code = EXIT_BAD_INPUT
-    wrong = [*finished.contradictions, *result.exceeded]
-    if finished.refused or wrong:
+    wrong = [*result.contradictions, *exceeded(result)]
+    if result.refused or wrong:
         code = EXIT_REFUSED
     print(result)
     bug = "a bug in the method" if is_own(result.method) else "a bug"
-    for line in finished.refused:
+    for line in result.refused:
         complain(options.program, f"THE CHECKER REFUSED A SCHEDULE, this is {bug}: {line}")
     for line in wrong:
         complain(options.program, f"A BOUND IS WRONG, this is {bug}: {line}")
-    if finished.failure and (result.schedule is not None or code == EXIT_BAD_INPUT):
-        complain(options.program, f"the method failed: {finished.failure}")
-    if finished.about_the_file:
-        complain(options.program, f"{result.instance.name}: {finished.about_the_file}")
+    if result.failure and (result.schedule is not None or code == EXIT_BAD_INPUT):
+        complain(options.program, f"the method failed: {result.failure}")
+    if result.about_the_file:
+        complain(options.program, f"{result.instance.name}: {result.about_the_file}")
     if result.record.output and not options.quiet:
         print(f"{options.program}: the method printed:\n{result.record.output}", file=sys.stderr)
     return code

@@ -16,7 +16,7 @@ from formulations.valid.states import States, searchable_states
 from formulations.valid.volumes import volume_bound
 from formulations.valid.windows import Windows, start_windows
 from instances import Instance
-from kvopt.engines.job import Job
+from kvopt.engines.job import Job, tel_of
 from kvopt.engines.parts import counting
 from kvopt.engines.parts.size import too_large
 from kvopt.engines.start import RELAXATION_ORDER, run_engine
@@ -34,11 +34,10 @@ from kvopt.runs.events import (
     Relaxation,
     Report,
     ScheduleFound,
+    ending_note,
 )
-from kvopt.runs.state import RunState
 from kvopt.runs.task import Task
 from kvopt.runs.team import Order, StepBack, Stop, Tell, run_team
-from schedules import check_schedule, make_schedule
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": None, "named": True}
@@ -97,13 +96,18 @@ def solve(job: Job, report: Report) -> None:
 
 
 class _Team:
+    """The methods at work, with the best schedule and bound that they have sent.
+
+    Both are believed here.  The process above checks every schedule that is passed on, and a wrong
+    one refuses the run.
+    """
+
     def __init__(self, job: Job, report: Report) -> None:
         self._job, self._report = job, report
         self._started = time.monotonic()
         instance = job.instance
-        self._state = RunState(instance, job.solver)
-        self._state.offer(make_schedule(instance, job.warm_start, job.solver), "warm start")
-        self._state.raise_bound(volume_bound(instance), "volumes")
+        self._starts, self._tel = job.warm_start, tel_of(instance, job.warm_start)
+        self._bound = volume_bound(instance)
         # Its methods split it, too, so the largest part decides.
         largest = max(parts_of(instance), key=lambda part: len(part.positions)).instance
         windows = start_windows(largest, job.upper_bound)
@@ -114,33 +118,37 @@ class _Team:
         self._done = Done()
         #: The engine that is asked for, until it begins.
         self._asked = job.asked
-        #: Its task, once it has begun, and what it has found by itself.
+        #: Its task, once it has begun.
         self._engine: Task | None = None
-        self._tel: int | None = None
-        self._bound: int | None = None
+        self._built = False
         #: When the local search goes behind the sweeps, on the clock of ``time.monotonic``.
         self._behind = self._started + BEHIND_AFTER * len(instance)
         if self._first.text not in (*_SWEEPS, _BIDIRECTIONAL, _BY_STATES):
             self._behind = math.inf
 
+    @property
+    def _closed(self) -> bool:
+        """Whether the bound meets the schedule."""
+        return self._bound >= self._tel
+
     def run(self) -> None:
-        if not self._state.closed:
+        if not self._closed:
             self._search_alone()
-        if self._state.closed or self._share() >= 1:
-            self._end("finished" if self._state.closed else "time_limit")
+        if self._closed or self._share() >= 1:
+            self._end("finished" if self._closed else "time_limit")
             return
         again = self._task(self._improve, more_seed=1)
         outcomes = run_team(
             [again if self._given_up else self._task(self._first), self._task(self._improve)],
             self._listen,
             deadline=self._job.deadline,
-            finished=lambda: self._state.closed,
+            finished=lambda: self._closed,
             on_tick=self._tick,
             on_end=self._follow,
         )
         for outcome in outcomes:
             if outcome.ending in ("memory_limit", "crashed"):
-                self._state.end(outcome)
+                self._report.note(ending_note(outcome.ending, outcome.detail))
         heaviest = max(outcomes, key=lambda outcome: outcome.peak_memory)
         # One that was stopped because nothing was left to be proved has finished.
         ending = heaviest.ending if heaviest.ending != "stopped" else "finished"
@@ -148,8 +156,6 @@ class _Team:
         self._end(ending)
 
     def _end(self, ending: Ending) -> None:
-        for note in self._state.notes:
-            self._report.note(note)
         told = self._done
         # The engine's own seconds are those of one of several, so they are left out.
         solver = told.solver or (self._job.solver if self._job.asked else "")
@@ -166,14 +172,13 @@ class _Team:
             until = now + ENGINE_FROM * (until - now)
         task = replace(self._task(_read(_BIDIRECTIONAL)), deadline=until)
         engine = importlib.import_module(engine_of("search").module)
-        told = self._report.through(lambda event: (self._take(event, task), None)[1])
+        told = self._report.through(lambda event: self._take(event, task))
         with contextlib.suppress(MemoryError):  # what follows takes less
             run_engine(engine, task.method, task, told)
         self._given_up = task.method == self._first and time.monotonic() < until
 
     def _task(self, method: Method, more_seed: int = 0) -> Task:
-        job, found = self._job, self._state.schedule
-        assert found is not None
+        job = self._job
         return Task(
             instance=job.instance,
             name=job.instance.name,
@@ -183,7 +188,7 @@ class _Team:
             memory_limit=job.memory_limit,
             threads=job.threads,
             deadline=job.deadline,
-            warm_start=list(found.starts),
+            warm_start=self._starts,
         )
 
     def _share(self) -> float:
@@ -203,66 +208,66 @@ class _Team:
         return orders
 
     def _listen(self, sender: Task, event: Event) -> list[Order]:
-        if not self._take(event, sender) or not isinstance(event, ScheduleFound):
+        before = self._starts
+        self._take(event, sender)
+        if self._starts is before:
             return []
-        orders: list[Order] = [Tell(event.starts)]
-        if event.found_by == RELAXATION_ORDER and self._share() < RESTART_UNTIL:
+        orders: list[Order] = [Tell(self._starts)]
+        ordered = isinstance(event, ScheduleFound) and event.found_by == RELAXATION_ORDER
+        if ordered and self._share() < RESTART_UNTIL:
             orders += [Stop(self._improve), self._task(self._improve)]
         return orders
 
     def _follow(self, ended: Task) -> list[Order]:
         """Return what takes the place of a bound that has ended, however it has."""
         searches = ended.method == self._improve
-        if searches or self._state.closed or self._share() >= 1:
+        if searches or self._closed or self._share() >= 1:
             return []
         return [self._task(self._improve, more_seed=1)]
 
-    def _take(self, event: Event, sender: Task) -> bool:
-        """Take an event and pass on what is news; tell whether schedule or bound improved."""
-        state = self._state
-        refused, built = len(state.refused), bool(state.model)
+    def _take(self, event: Event, sender: Task) -> None:
+        """Take note of an event, and pass it on if it is news."""
         of_engine = sender is self._engine
-        if of_engine:
-            self._take_own(event, sender)
-        if isinstance(event, Note | Failure):
-            event = event.model_copy(update={"text": f"{sender.method.text}: {event.text}"})
-        improved = state.take(event)
         match event:
             case ScheduleFound():
-                # Of a refused one the reader is told by whoever checks it next.
-                news = improved or len(state.refused) > refused
+                event = event.model_copy(update={"itself": of_engine and _is_own(event, sender)})
+                news = self._improves(event) or event.itself
             case BoundProved():
-                news = improved or event.certificate is not None
+                # One more proof of the optimum may be by another witness.
+                news = event.value > self._bound or (self._closed and event.value == self._bound)
+                news = news or of_engine or event.certificate is not None
+                event = event.model_copy(update={"itself": of_engine})
+                self._bound = max(event.value, self._bound)
             case ModelBuilt():
                 # Of the engine that is asked for, where one is, the model is the row's.
-                news = of_engine if self._job.asked else not built
+                news = of_engine if self._job.asked else not self._built
+                self._built = True
             case Done():
                 news = False
                 if of_engine or self._job.asked is None:
                     self._done = event
-            case Failure():
-                state.tell(event.text)
+            case Note() | Failure():
                 news = False
+                self._report.note(f"{sender.method.text}: {event.text}")
             case _:
                 news = isinstance(event, Relaxation)
         if news:
             self._report.forward(event)
-        return improved
 
-    def _take_own(self, event: Event, sender: Task) -> None:
-        """Take note of what the engine that is asked for has found by itself, and tell of it."""
-        before = self._tel, self._bound
-        match event:
-            case ScheduleFound() if event.starts != sender.warm_start:
-                # What a relaxation's order gives is ours, as the schedule that it began with.
-                schedule = make_schedule(self._job.instance, event.starts, sender.method.text)
-                ours = event.found_by == RELAXATION_ORDER
-                if not ours and check_schedule(self._job.instance, schedule).valid:
-                    self._tel = min(schedule.tel, self._tel or schedule.tel)
-            case BoundProved():
-                self._bound = max(event.value, self._bound or 0)
-        if (self._tel, self._bound) != before:
-            self._report.itself(sender.method.formulation, self._tel, self._bound)
+    def _improves(self, event: ScheduleFound) -> bool:
+        """Take a better schedule; tell whether it is one, or none that could be counted."""
+        if event.kept or len(event.starts) != len(self._job.instance):
+            return True
+        tel = tel_of(self._job.instance, event.starts)
+        if tel >= self._tel:
+            return False
+        self._starts, self._tel = event.starts, tel
+        return True
+
+
+def _is_own(event: ScheduleFound, sender: Task) -> bool:
+    """Tell whether an engine found a schedule by itself, and did not begin with it."""
+    return event.starts != sender.warm_start and event.found_by != RELAXATION_ORDER
 
 
 def kernels_of(instance: Instance, formulation: str) -> set[str]:

@@ -11,6 +11,7 @@ from formulations.lagrangian.certificate_file import parts_certificate
 from formulations.valid.parts import Part, closed_up, parts_of
 from formulations.valid.volumes import volume_bound
 from instances import Instance
+from kvopt.engines.job import tel_of
 from kvopt.methods.engines import proofs
 from kvopt.runs.events import (
     BoundProved,
@@ -23,7 +24,6 @@ from kvopt.runs.events import (
     ScheduleFound,
 )
 from kvopt.runs.task import Task
-from schedules import check_schedule, make_schedule
 from schedules.evidence import VOLUMES
 
 #: What solves a task, as ``kvopt.engines.start.run_engine`` does for one engine and method.
@@ -145,13 +145,15 @@ class _State:
         return self.tel == self.bound
 
     def offer(self, starts: list[int], found_by: str) -> bool:
-        """Take a schedule if it is better and feasible; tell whether it was."""
+        """Take a schedule if it is better; tell whether it was.
+
+        A wrong one makes the whole wrong, which the checker then refuses.
+        """
         moved = closed_up(self.part.instance, starts)
-        schedule = make_schedule(self.part.instance, moved, found_by)
-        better = self.starts is None or schedule.tel < self.tel
-        if not better or not check_schedule(self.part.instance, schedule).valid:
+        tel = tel_of(self.part.instance, moved)
+        if self.starts is not None and tel >= self.tel:
             return False
-        self.starts, self.tel, self.found_by = moved, schedule.tel, found_by
+        self.starts, self.tel, self.found_by = moved, tel, found_by
         return True
 
     def prove(self, event: BoundProved) -> None:
@@ -184,8 +186,7 @@ class _Merged:
 
     def begin_with(self, starts: list[int]) -> None:
         """Take a schedule that whoever asks has already: only better ones are told."""
-        known = make_schedule(self._instance, starts, "").tel
-        self._told = (known, *self._told[1:])
+        self._told = (tel_of(self._instance, starts), *self._told[1:])
         self.take_whole(starts, "")
 
     def take_whole(self, starts: list[int], found_by: str) -> None:
@@ -209,7 +210,8 @@ class _Merged:
         def sink(event: Event) -> None:
             match event:
                 case ScheduleFound():
-                    self._take_schedule(state, event)
+                    if not event.kept and state.offer(event.starts, event.found_by):
+                        self._flush_in_time()
                 case BoundProved():
                     state.prove(event)
                     self._flush_in_time()
@@ -225,17 +227,6 @@ class _Merged:
                     self._report.sink(event)
 
         return sink
-
-    def _take_schedule(self, state: _State, event: ScheduleFound) -> None:
-        if event.kept:
-            return
-        if state.offer(event.starts, event.found_by):
-            self._flush_in_time()
-            return
-        made = make_schedule(state.part.instance, event.starts, event.found_by)
-        if not check_schedule(state.part.instance, made).valid:
-            # Refused by whoever checks it next, and said loudly.
-            self._report.schedule(self._whole({id(state): event.starts}), event.found_by)
 
     def _take_end(self, event: Done) -> None:
         before = self._done
@@ -264,7 +255,7 @@ class _Merged:
         if complete and tel != self._told[0]:
             found_by = {state.found_by: None for state in self.states}
             named = " and ".join(filter(None, found_by)) or "warm start"
-            self._report.schedule(self._whole({}), named)
+            self._report.schedule(self._whole(), named)
         if (bound, source, certified) != self._told[1:]:
             # Whoever reads it computes volumes anew.
             proof = None if source == VOLUMES else _certificate(self.states)
@@ -278,11 +269,10 @@ class _Merged:
             return VOLUMES_OF_PARTS if len(self.states) > 1 else VOLUMES
         return " and ".join(sources)
 
-    def _whole(self, others: dict[int, list[int]]) -> list[int]:
+    def _whole(self) -> list[int]:
         starts = [0] * len(self._instance)
         for state in self.states:
-            own = others.get(id(state), state.starts) or []
-            for i, start in zip(state.part.positions, own, strict=True):
+            for i, start in zip(state.part.positions, state.starts or [], strict=True):
                 starts[i] = start + state.part.offset
         return starts
 

@@ -1,11 +1,18 @@
-"""Where the runs of a sweep are carried out: processes of this machine, or Dask workers."""
+"""Runs of a sweep on a ``concurrent.futures`` executor: threads here, or Dask workers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Protocol
 
 from kvopt.runs.task import Finished, Task
+from support.machine import MachineError
+from support.text import counted
+
+#: Seconds between two questions to how many workers there are.
+_POLL_SECONDS = 1.0
 
 
 class ExecutorError(Exception):
@@ -19,12 +26,52 @@ class Executor(Protocol):
     asking (``GeneratorExit``, Ctrl-C), the runs under way are stopped with all their processes.
     """
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[Finished]:
+    def run(self, tasks: Iterable[Task]) -> Iterator[Finished]:
         """Carry out tasks and yield the results as they come.
 
         Raises
         ------
         ExecutorError
             If the machines that carry out the runs are not to be had any more.
+        MachineError
+            After all others, if a machine has lacked something for some of them.
         """
         ...
+
+
+def results(
+    submit: Callable[[Task], Future[Finished]],
+    tasks: Iterable[Task],
+    most: Callable[[], int],
+    recover: Callable[[Task, Future[Finished]], Finished] = lambda _task, run: run.result(),
+) -> Iterator[Finished]:
+    """Yield the result of each task as it comes.
+
+    Parameters
+    ----------
+    most
+        Returns how many tasks may be submitted at a time.
+    recover
+        Returns the result of a task, or makes one of what its future raises.
+
+    Raises
+    ------
+    MachineError
+        After all others, if a machine has lacked something for some of them.
+    """
+    waiting, running = deque(tasks), dict[Future[Finished], Task]()
+    lost: list[MachineError] = []
+    while waiting or running:
+        while waiting and len(running) < max(most(), 1):
+            task = waiting.popleft()
+            running[submit(task)] = task
+        for future in wait(running, _POLL_SECONDS, FIRST_COMPLETED).done:
+            try:
+                finished = recover(running.pop(future), future)
+            except MachineError as error:
+                lost.append(error)
+                continue
+            yield finished
+    if lost:
+        left = counted(len(lost), "run")
+        raise MachineError(f"{left} not carried out: {lost[0]}; the same command runs the rest")

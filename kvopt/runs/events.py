@@ -16,12 +16,21 @@ from schedules import Clock, Schedule
 
 Whole = Annotated[int, Field(strict=True)]
 Count = Annotated[int, Field(strict=True, ge=0)]
+Flag = Annotated[bool, Field(strict=True)]
 #: NaN and the infinities are JSON to Python's reader, but no number of seconds or rounds.
 Real = Annotated[float, Field(allow_inf_nan=False)]
 #: What an end without a result can be; what a result is worth is not for a process to say.
 FailureStatus = Literal["no_solution", "time_limit", "memory_limit", "error"]
 #: How the processes below have ended, where there are any.
 Ending = Literal["finished", "time_limit", "memory_limit", "crashed"]
+
+#: What a reader is told of a process that did not end by itself.
+_ENDINGS = {
+    "time_limit": "stopped at the time limit",
+    "memory_limit": "stopped at the memory limit",
+    "crashed": "the method's process died ({detail})",
+    "interrupted": "interrupted by the user",
+}
 
 
 class _Event(BaseModel):
@@ -35,7 +44,7 @@ class Compiling(_Event):
     """Kernels are being compiled from here on, or no longer; no deadline counts it before Ready."""
 
     kind: Literal["compiling"] = "compiling"
-    goes_on: Annotated[bool, Field(strict=True)]
+    goes_on: Flag
     #: Kernels that are there, of how many that the run needs.
     done: Count = 0
     of: Count = 0
@@ -79,7 +88,8 @@ class ModelBuilt(_Event):
 class ScheduleFound(_Event):
     """A schedule that is to be checked; see ``schedules.Schedule``.
 
-    In real time with its clock and the TEL (nanoseconds) that it claims.
+    In real time with its clock and the TEL (nanoseconds) that it claims.  ``itself`` tells that the
+    engine that a method names has found it, where others work beside it.
     """
 
     kind: Literal["schedule"] = "schedule"
@@ -89,19 +99,21 @@ class ScheduleFound(_Event):
     kept: list[list[Whole]] | None = None
     clock: Clock | None = None
     tel: Count | None = None
+    itself: Flag = False
 
 
 class BoundProved(_Event):
     """An integer that no TEL is below (rounds), and what proves it where integers do.
 
     ``certificate`` is a document of ``formulations.lagrangian.certificate_file`` and may
-    prove less.
+    prove less.  ``itself`` is as in :class:`ScheduleFound`.
     """
 
     kind: Literal["bound"] = "bound"
     value: Whole
     source: str
     certificate: dict[str, Any] | None = None
+    itself: Flag = False
 
 
 class Relaxation(_Event):
@@ -116,29 +128,16 @@ class Relaxation(_Event):
 
 
 class Itself(_Event):
-    """What the engine that a method names has found by itself, where others work beside it.
-
-    The first tells that it has begun, on which formulation; ``tel`` and ``bound`` are its best
-    schedule, other than the one that it began with, and its best bound (rounds).
-    """
+    """The engine that a method names begins on a formulation, where others work beside it."""
 
     kind: Literal["itself"] = "itself"
     formulation: str
-    tel: Count | None = None
-    bound: Whole | None = None
 
 
 class Note(_Event):
     """One line that a reader of the result should know."""
 
     kind: Literal["note"] = "note"
-    text: str
-
-
-class Refusal(_Event):
-    """A schedule that a process below did not let pass, in one line."""
-
-    kind: Literal["refused"] = "refused"
     text: str
 
 
@@ -180,7 +179,6 @@ Event = (
     | Relaxation
     | Itself
     | Note
-    | Refusal
     | Failure
     | Done
     | Peak
@@ -199,6 +197,11 @@ def read_event(line: bytes) -> Event | None:
 def event_line(event: Event) -> str:
     """Return an event as one line of JSON."""
     return event.model_dump_json(exclude_none=True) + "\n"
+
+
+def ending_note(ending: str, detail: str) -> str:
+    """Return what a reader is told of a process that did not end by itself; else empty."""
+    return _ENDINGS.get(ending, "").format(detail=detail)
 
 
 def _in_range(kind: type[Done | Relaxation], told: dict[str, Any]) -> Done | Relaxation:
@@ -264,36 +267,22 @@ class Report:
         """Tell the size of the model that stands."""
         self.sink(ModelBuilt(seconds=self.elapsed(), columns=columns, rows=rows, entries=entries))
 
+    def found(self, schedule: Schedule, found_by: str = "") -> None:
+        """Send a schedule, with its clock if it is in real time."""
+        tel = None if schedule.clock is None else schedule.tel
+        parts = schedule.attempts, schedule.kept, schedule.clock, tel
+        self.schedule(schedule.starts, found_by, *parts)
+
     def schedule(
         self,
         starts: Sequence[int],
         found_by: str = "",
         attempts: Sequence[Sequence[tuple[int, int]]] | None = None,
         kept: Sequence[Sequence[int]] | None = None,
-    ) -> None:
-        """Send a schedule in rounds."""
-        self._send(starts, found_by, attempts, kept)
-
-    def found(self, schedule: Schedule, found_by: str = "") -> None:
-        """Send a schedule, with its clock if it is in real time."""
-        self._send(
-            schedule.starts,
-            found_by,
-            schedule.attempts,
-            schedule.kept,
-            schedule.clock,
-            None if schedule.clock is None else schedule.tel,
-        )
-
-    def _send(
-        self,
-        starts: Sequence[int],
-        found_by: str,
-        attempts: Sequence[Sequence[tuple[int, int]]] | None,
-        kept: Sequence[Sequence[int]] | None,
         clock: Clock | None = None,
         tel: int | None = None,
     ) -> None:
+        """Send a schedule; ``clock`` and ``tel`` are of one in real time."""
         self.sink(
             ScheduleFound(
                 seconds=self.elapsed(),
@@ -317,9 +306,9 @@ class Report:
         told = {"value": value, "expected_starts": list(expected_starts)}
         self.sink(_in_range(Relaxation, told | {"seconds": self.elapsed()}))
 
-    def itself(self, formulation: str, tel: int | None = None, bound: int | None = None) -> None:
-        """Tell what the engine that others work beside has found by itself (rounds)."""
-        self.sink(Itself(seconds=self.elapsed(), formulation=formulation, tel=tel, bound=bound))
+    def itself(self, formulation: str) -> None:
+        """Tell on what the engine begins that others work beside."""
+        self.sink(Itself(seconds=self.elapsed(), formulation=formulation))
 
     def note(self, text: str) -> None:
         """Send a line that a reader of the result should know."""
@@ -338,14 +327,14 @@ class Report:
         ending: Ending = "finished",
     ) -> None:
         """Tell that the method has ended."""
-        told = {
+        told: dict[str, Any] = {
             "solver": solver,
             "nodes": nodes,
             "outcome": outcome,
-            "solver_seconds": solver_seconds,
             "ending": ending,
         }
-        self.sink(_in_range(Done, told | {"seconds": self.elapsed()}))
+        told |= {"solver_seconds": solver_seconds, "seconds": self.elapsed()}
+        self.sink(_in_range(Done, told))
 
     def peak(self, count: int) -> None:
         """Say the last word."""

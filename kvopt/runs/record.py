@@ -12,7 +12,7 @@ from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from schedules.gap import gap
-from schedules.model import STATUSES
+from schedules.model import Status
 
 T = TypeVar("T")
 
@@ -32,13 +32,6 @@ APART = "apart"
 #: The column that rows out of a store have beside those of :class:`Record`: what integers prove of
 #: the bound (of its unit), missing where nobody looked.
 PROVED = "proved"
-
-
-@dataclass(frozen=True)
-class OneOf:
-    """Marks a column that holds a text of a closed list."""
-
-    texts: tuple[str, ...]
 
 
 #: A serving metric: there is one of every run in seconds with a schedule.
@@ -153,7 +146,7 @@ class Record:
     time_limit: Asked[float]
     memory_limit: Annotated[Asked[float | None], APART]
     threads: Asked[int]
-    status: Annotated[Found[str], OneOf(STATUSES)]
+    status: Found[Status]
     ending: Found[str]
     tel: Found[int | None] = None
     lower_bound: Found[int | None] = None
@@ -240,18 +233,19 @@ def columns() -> tuple[Column, ...]:
 
 def _column(declared: Field[Any], hint: Any) -> Column:
     plain, *marks = get_args(hint)
+    texts = get_args(plain) if get_origin(plain) is Literal else ()
     types = get_args(plain) if NoneType in get_args(plain) else (plain,)
     (kind,) = (each for each in types if each is not NoneType)
     made = declared.default_factory
     default = declared.default if made is MISSING else made()
     return Column(
         name=declared.name,
-        kind=get_origin(kind) or kind,
+        kind=str if texts else get_origin(kind) or kind,
         trace=any(get_origin(each) is tuple for each in get_args(kind)),
         optional=len(types) > 1,
         part=marks[0],
         apart=APART in marks,
         needed=default is MISSING or APART not in marks,
         default=None if default is MISSING else default,
-        texts=next((mark.texts for mark in marks if isinstance(mark, OneOf)), ()),
+        texts=texts,
     )

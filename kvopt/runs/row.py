@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from instances.batch_time import parse_batch_time
-from instances.files import instance_document
 from kvopt.methods.engines import proofs
 from kvopt.methods.knowledge import knowledge_of
 from kvopt.methods.method import Method
@@ -17,25 +16,36 @@ from kvopt.runs.record import FAILED, Record
 from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Supervised
 from kvopt.runs.task import Finished, Task
-from schedules import make_schedule
-from schedules.files import schedule_document
+from schedules import Schedule, Status
 from schedules.real_time.serving import beyond, serving
 from schedules.real_time.timeline import timeline
 from support.text import one_line
 
+#: Columns that a run's state has by the same name, and what a schedule's provenance has of a row.
+_SHOWN = (
+    *("ending", "lower_bound", "claimed_bound", "bound_source", "found_by", "incumbents", "bounds"),
+    *("relaxation", "root_bound", "solver", "solver_seconds", "nodes"),
+    *("engine_formulation", "engine_tel", "engine_bound"),
+)
+_OF_SCHEDULE = (
+    *("solver", "nodes", "found_by", "bound_source", "relaxation", "seconds"),
+    *("versions", "code", "seed", "threads"),
+)
 
-def faulty(task: Task, fault: str, status: str, started: float) -> Finished:
-    """Return the row of a task that no process was started for."""
-    total = time.monotonic() - started
+
+def faulty(
+    task: Task, fault: str, status: Status, started: float, ending: str = "finished"
+) -> Finished:
+    """Return the row of a task that no process was started for, or whose process is lost."""
     record = Record(
         **_of_task(task),
         **_of_machine(provenance()),
         status=status,
-        ending="finished",
+        ending=ending,
         detail=one_line(fault),
-        total_seconds=round(total, 4),
+        total_seconds=round(time.monotonic() - started, 4),
     )
-    return Finished(record, instance=_instance(task), standing=status, notes=(record.detail,))
+    return Finished(record, instance=task.instance, status=status, notes=(record.detail,))
 
 
 def finished(task: Task, run: Supervised, started: float, code: str = "") -> Finished:
@@ -46,50 +56,35 @@ def finished(task: Task, run: Supervised, started: float, code: str = "") -> Fin
     state = run.state
     metrics = _serving(task, state)
     status = state.status()
-    own = task.method.kind == "file"
-    origin = provenance()
+    method, origin = task.method, provenance()
     record = Record(
         **_of_task(task) | {"code": code},
         **_of_machine(origin),
         status=status,
-        ending=state.ending,
         detail=one_line("; ".join(state.detail())),
         tel=None if state.schedule is None else state.schedule.tel,
-        lower_bound=state.lower_bound,
-        claimed_bound=state.claimed_bound,
-        found_by=state.found_by,
-        bound_source=state.bound_source,
-        relaxation=state.relaxation,
-        root_bound=state.root_bound,
-        model_columns=state.model.get("columns"),
-        model_rows=state.model.get("rows"),
-        model_entries=state.model.get("entries"),
-        output=run.outcome.output if own or status in FAILED else "",
+        output=run.outcome.output if method.kind == "file" or status in FAILED else "",
         seconds=round(run.seconds, 4),
-        solver_seconds=state.solver_seconds,
         start_seconds=round(run.start_seconds, 4),
         total_seconds=round(time.monotonic() - started, 4),
         peak_memory=max(state.peak_memory, run.outcome.peak_memory),
-        nodes=state.nodes,
-        solver=state.solver,
-        incumbents=state.incumbents,
-        bounds=state.bounds,
-        **_of_engine(state),
+        **{name: getattr(state, name) for name in _SHOWN},
+        **{f"model_{name}": size for name, size in state.model.items() if name != "seconds"},
         **metrics,
     )
     return Finished(
         record,
-        _schedule(task, state, record, origin),
+        _schedule(state, record, origin),
         state.certificate,
-        _instance(task),
+        task.instance,
         notes=tuple(state.told()),
-        standing=state.standing(),
+        status=state.standing(),
         refused=tuple(state.refused),
         contradictions=tuple(state.contradictions),
         failure=state.failure,
-        about_the_file=state.about_the_file,
+        about_the_file=state.misstated or state.disputed,
         formulation=state.chosen,
-        itself=_itself(task, state),
+        engine=proofs().get(method.solver, method.solver) if method.joined else "",
         compiling=run.compiling,
         expected_starts=None if state.expected_starts is None else state.expected_starts.tolist(),
     )
@@ -116,28 +111,6 @@ def _of_task(task: Task) -> dict[str, Any]:
         "versions": task.versions,
         "batch_time": task.batch_time,
     }
-
-
-def _of_engine(state: RunState) -> dict[str, Any]:
-    own = state.itself
-    if own is None:
-        return {}
-    found = {"engine_tel": own.tel, "engine_bound": own.bound}
-    return {"engine_formulation": one_line(own.formulation), **found}
-
-
-def _itself(task: Task, state: RunState) -> tuple[str, ...]:
-    """Return label and value of the line on the engine's part, where others worked beside it."""
-    if not task.method.joined:
-        return ()
-    label = f"{proofs().get(task.method.solver, task.method.solver)} itself"
-    own = state.itself
-    if own is None:
-        why = ": bound and schedule had met before" if state.closed else ""
-        return label, f"not started{why}"
-    found = "no schedule of its own" if own.tel is None else f"incumbent {own.tel}"
-    proved = "no bound of its own" if own.bound is None else f"bound {own.bound}"
-    return label, f"{own.formulation}: {found}, {proved}"
 
 
 def _declared(method: Method) -> dict[str, str]:
@@ -170,46 +143,25 @@ def _of_machine(origin: dict[str, Any]) -> dict[str, Any]:
     return {name: origin[name] for name in columns} | {"git_commit": origin["git_commit"] or ""}
 
 
-def _instance(task: Task) -> dict[str, Any] | None:
-    return None if task.instance is None else instance_document(task.instance)
-
-
-def _schedule(
-    task: Task, state: RunState, record: Record, origin: dict[str, Any]
-) -> dict[str, Any] | None:
+def _schedule(state: RunState, record: Record, origin: dict[str, Any]) -> Schedule | None:
+    """Return the schedule that passed the checker, with the run's bound and provenance."""
     found = state.schedule
-    if found is None or task.instance is None:
+    if found is None:
         return None
-    schedule = make_schedule(
-        task.instance,
-        found.starts,
-        task.method.text,
+    return replace(
+        found,
         # None where the bound is not about this schedule.
         lower_bound=None if found.keeps_tokens else state.lower_bound,
         status="optimal" if state.standing() == "optimal" else "feasible",
-        attempts=found.attempts,
-        kept=found.kept,
-        clock=found.clock,
-        tel=None if found.clock is None else found.tel,
         provenance=origin
+        | {name: getattr(record, name) for name in _OF_SCHEDULE}
         | {
-            "solver": state.solver or None,
             "formulation": state.chosen or None,
             "outcome": state.engine_outcome or state.ending,
-            "nodes": state.nodes,
             "model": state.model or None,
-            "found_by": state.found_by,
-            "bound_source": state.bound_source,
-            "relaxation": state.relaxation,
             "notes": state.notes,
-            "versions": task.versions,
-            "code": record.code,
-            "seed": task.seed,
-            "threads": task.threads,
-            "time_limit_seconds": task.time_limit,
+            "time_limit_seconds": record.time_limit,
             "limit_kind": "wall clock",
-            "seconds": record.seconds,
             "peak_memory_mb": round(record.peak_memory / 1e6),
         },
     )
-    return schedule_document(schedule)

@@ -1,7 +1,7 @@
-"""What is known of a run: every schedule is checked here, bounds are held against them.
+"""The best schedule and bound of a run: each schedule is checked here, once, and nowhere else.
 
-The process that watches a run has one of these, and so has an engine that sets others to work
-(``auto``).
+The process that watches a run has the one :class:`RunState` of it.  Engines, and those that set
+others to work, send starts.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from kvopt.runs.events import (
     ModelBuilt,
     Note,
     Peak,
-    Refusal,
     Relaxation,
     ScheduleFound,
+    ending_note,
 )
 from kvopt.runs.process import Outcome
 from kvopt.runs.stated_optimum import dispute, evaluated
@@ -55,13 +55,6 @@ _STATUS_OF_ENDING: dict[str, Status] = {
     "memory_limit": "memory_limit",
     "crashed": "crashed",
 }
-#: What a reader is told of a run that did not end by itself.
-_ENDINGS = {
-    "time_limit": "stopped at the time limit",
-    "memory_limit": "stopped at the memory limit",
-    "crashed": "the method's process died ({detail})",
-    "interrupted": "interrupted by the user",
-}
 
 
 @dataclass
@@ -73,51 +66,41 @@ class RunState:
     batch_time
         The batch time that its schedules must have; empty for an instance in rounds.
     own
-        Whether the method is one of one's own, whose bound counts as far as integers prove it here.
-    schedule
+        Whether the method is a custom one, whose bound counts as far as integers prove it here.
+    schedule, found_by
         The best schedule that the checker let pass (``schedules.model.better``).
-    lower_bound
-        The integer that no TEL is below (rounds), with its source: an engine's word, or a proof.
+    lower_bound, bound_source
+        The integer that no TEL is below (rounds): an engine's word, or a proof.
     claimed_bound
-        What a method of one's own claims beyond that (of the TEL's unit); held against schedules,
-        and nothing else.
-    refused
-        One line for every schedule that the checker did not let pass.
-    contradictions
-        One line for every bound that cannot be true.
-    beyond
-        One line for every bound in seconds that no number of 64 bits holds; it may be true as long
-        as there is no schedule.
-    disputed
-        One line if the bound exceeds the optimum that the instance's file states, and nothing shows
-        which of the two is wrong; else empty.
-    misstated
-        One line if the run has proved wrong what the instance's file states, else empty.
-    failure, failure_status
-        What the process said of an end without a result.
-    chosen
-        Formulation with options, where the method has left it to the size.
-    itself
-        What the engine that others work beside has found by itself, once it has begun.
-    model
-        Columns, rows and entries of the model, and the second in which it stood.
-    relaxation, expected_starts
-        Objective (rounds) of the LP relaxation, and Σ t·x of each request, shape (n,).
-    certificate
-        The strongest bound that comes with its proof (``formulations.lagrangian.certificate``), as
-        JSON; its value may be less than ``lower_bound``.  Evaluated by whoever relies on it.
-    proved
-        What the certificate of a method of one's own was evaluated to (of the TEL's unit), in a
-        process of its own after the run (``kvopt.runs.certify``); None where it was not.
-    dropped
-        Why it was not, in words that follow "its certificate"; else empty.
-    certified_after
-        Seconds after which it came.
+        What a custom method claims beyond that; held against schedules, and nothing else.
     root_bound
         The first bound that came from prices (rounds).
+    certificate, certified_after
+        The strongest bound that comes with its proof (``formulations.lagrangian.certificate``), as
+        JSON; its value may be less than ``lower_bound``.  Evaluated by whoever relies on it.
+    proved, dropped
+        What the certificate of a custom method was evaluated to, in a process of its own after the
+        run (``kvopt.runs.certify``); or why it was not, in words that follow "its certificate".
+    engine_formulation, engine_tel, engine_bound
+        Of the engine that others work beside: what it has begun to work on, else empty; its own
+        best checked TEL and its own best bound.
+    expected_starts
+        Σ t·x of each request in the LP relaxation, shape (n,).
+    chosen
+        Formulation with options, where the method has left it to the size.
     incumbents, bounds
         Pairs (seconds since the end of the imports, value in rounds); a schedule that keeps tokens
         is no incumbent.
+    refused, contradictions
+        One line for every schedule that the checker refused, and for every bound that is wrong.
+    beyond
+        One line for every bound in seconds that no number of 64 bits holds; it may be true as long
+        as there is no schedule.
+    disputed, misstated
+        One line if the bound exceeds the optimum that the instance's file states, and nothing shows
+        which of the two is wrong; one if the run has proved that statement wrong.
+    failure, failure_status
+        What the process said of an end without a result.
     done
         Whether the process has said its last word.
     """
@@ -140,7 +123,9 @@ class RunState:
     ending: str = "finished"
     engine_outcome: str = ""
     chosen: str = ""
-    itself: Itself | None = None
+    engine_formulation: str = ""
+    engine_tel: int | None = None
+    engine_bound: int | None = None
     model: dict[str, Any] = field(default_factory=dict)
     certificate: dict[str, Any] | None = None
     certified_after: float = 0.0
@@ -174,12 +159,10 @@ class RunState:
             case Chosen():
                 self.chosen = one_line(event.text)
             case Itself():
-                self.itself = event
+                self.engine_formulation = one_line(event.formulation)
             case ModelBuilt():
                 of_model = event.model_dump(exclude={"kind", "seconds"})
                 self.model = of_model | {"seconds": round(event.seconds, 4)}
-            case Refusal():
-                _tell(self.refused, event.text)
             case Note():
                 self.tell(event.text)
             case Failure() if self.failure:
@@ -208,8 +191,8 @@ class RunState:
         """Take note of how the process has ended, and hold the bound against what is known."""
         if outcome.ending != "finished":
             self.ending = outcome.ending
-        if outcome.ending in _ENDINGS:
-            self.tell(_ENDINGS[outcome.ending].format(detail=outcome.detail))
+        if note := ending_note(outcome.ending, outcome.detail):
+            self.tell(note)
         self.close()
 
     def close(self) -> None:
@@ -299,18 +282,11 @@ class RunState:
         upper, lower = self.upper_bound, self.lower_bound
         return upper is not None and lower is not None and lower >= upper
 
-    @property
-    def about_the_file(self) -> str:
-        """One line if the optimum that the instance's file states is contradicted, else empty."""
-        return self.misstated or self.disputed
-
     def status(self) -> Status:
-        """Return the status of the closed list.
-
-        A run on an instance whose file is wrong is an error, whoever is right about the rest.
-        """
+        """Return the status of the closed list; an error where the instance's file is wrong."""
         status = self.standing()
-        return "error" if self.about_the_file and status != "refused" else status
+        wrong = self.misstated or self.disputed
+        return "error" if wrong and status != "refused" else status
 
     def standing(self) -> Status:
         """Return the status of the run by itself, whatever the instance's file states."""
@@ -341,8 +317,13 @@ class RunState:
         covered = bounds_kept_tokens(self.instance, self.batch_time)
         return [KEEPS_TOKENS_COVERED if covered else KEEPS_TOKENS_NOTE]
 
-    def offer(self, schedule: Schedule, found_by: str, seconds: float = 0.0) -> bool:
-        """Take a schedule if it is better and the checker accepts it; tell whether it was taken."""
+    def offer(
+        self, schedule: Schedule, found_by: str, seconds: float = 0.0, *, itself: bool = False
+    ) -> bool:
+        """Take a schedule if it is better and the checker accepts it; tell whether it was taken.
+
+        ``itself`` is as in :class:`kvopt.runs.events.ScheduleFound`.
+        """
         if schedule.tel > _LARGEST:
             text = f"{found_by}: a TEL of more than 64 bits"
             if self.own or not self.batch_time:
@@ -350,20 +331,28 @@ class RunState:
             else:
                 self._fail_beyond(text)
             return False
-        if self.schedule is not None and not better(schedule, self.schedule):
+        improves = self.schedule is None or better(schedule, self.schedule)
+        of_engine = itself and (self.engine_tel is None or schedule.tel < self.engine_tel)
+        if not improves and not of_engine:
             return False
-        if schedule.clock is not None and schedule.clock.batch_time != self.batch_time:
-            _tell(self.refused, f"{found_by}: its batch time is not {self.batch_time}")
+        if reason := self._refusal(schedule):
+            _tell(self.refused, f"{found_by}: {reason}")
             return False
-        verdict = check_schedule(self.instance, schedule)
-        if not verdict.valid:
-            _tell(self.refused, f"{found_by}: {verdict.reason}")
+        if of_engine:
+            self.engine_tel = schedule.tel
+        if not improves:
             return False
-        self.schedule = schedule
-        self.found_by = found_by
+        self.schedule, self.found_by = schedule, found_by
         if not schedule.keeps_tokens:
             _trace(self.incumbents, seconds, schedule.tel)
         return True
+
+    def _refusal(self, schedule: Schedule) -> str:
+        """Return why a schedule is refused, empty if it is not."""
+        if schedule.clock is not None and schedule.clock.batch_time != self.batch_time:
+            return f"its batch time is not {self.batch_time}"
+        verdict = check_schedule(self.instance, schedule)
+        return "" if verdict.valid else verdict.reason
 
     def raise_bound(self, value: int, source: str, seconds: float = 0.0) -> bool:
         """Take a lower bound if it is better; tell whether it was.
@@ -409,11 +398,12 @@ class RunState:
         except ValueError as error:
             _tell(self.refused, f"{found_by}: {' '.join(str(error).split())[:200]}")
             return False
-        return self.offer(schedule, found_by, event.seconds)
+        return self.offer(schedule, found_by, event.seconds, itself=event.itself)
 
     def _take_bound(self, event: BoundProved) -> bool:
-        offered = event.certificate
-        known = self.certificate
+        if event.itself and not self.own:
+            self.engine_bound = max(event.value, self.engine_bound or 0)
+        offered, known = event.certificate, self.certificate
         valued = offered is not None and isinstance(offered.get("value"), int)
         if offered and valued and (known is None or offered["value"] > known["value"]):
             self.certificate, self.certified_after = offered, event.seconds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from kvopt.methods.grammar import method_of_document
 from kvopt.methods.method import Method
 from kvopt.ranges import TIME_LIMIT
 from kvopt.runs.record import Record
+from schedules import Schedule, Status
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Task:
     versions: dict[str, str] = field(default_factory=dict)
     section: str = ""
     fault: str = ""
-    fault_status: str = "error"
+    fault_status: Status = "error"
     deadline: float | None = None
     warm_start: list[int] | None = None
     expected_starts: list[float] | None = None
@@ -136,21 +137,21 @@ class Task:
         return Task(**(record | read))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Finished:
-    """A record with the documents that prove it.
+    """A record with what proves it.
 
     Attributes
     ----------
     schedule
-        The checked schedule as a ``kvopt.schedule/1`` document, None without one.
+        The checked schedule, None without one.
     certificate
-        What proves the lower bound where it can be checked by evaluation (memory prices), else
-        None: the bound then rests on the engine's search.
+        What proves the lower bound where it can be checked by evaluation (memory prices), as JSON,
+        else None: the bound then rests on the engine's search.
     instance
-        The instance's document, None where it could not be read.
-    standing
-        The status of the run by itself, whatever the instance's file states of its optimum.
+        None where it could not be read.
+    status
+        That of the run by itself, whatever the instance's file states of its optimum.
     notes
         What a reader of the result should know, one line each; the record's ``detail`` is a cut of
         it.  This and what follows is not stored.
@@ -164,8 +165,8 @@ class Finished:
         One line if the optimum that the instance's file states is contradicted, else empty.
     formulation
         With its options, where the method has left it to the size.
-    itself
-        Label and value of a line on what the engine had by itself, where others worked beside it.
+    engine
+        The engine that others worked beside, as in ``HiGHS``; else empty.
     expected_starts
         Σ t·x of each request in the LP relaxation that a policy was advised by (rounds).
     compiling
@@ -173,31 +174,16 @@ class Finished:
     """
 
     record: Record
-    schedule: dict[str, Any] | None = None
+    schedule: Schedule | None = None
     certificate: dict[str, Any] | None = None
-    instance: dict[str, Any] | None = None
-    standing: str = ""
+    instance: Instance | None = None
+    status: Status = "no_solution"
     notes: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     contradictions: tuple[str, ...] = ()
     failure: str = ""
     about_the_file: str = ""
     formulation: str = ""
-    itself: tuple[str, ...] = ()
+    engine: str = ""
     expected_starts: list[float] | None = None
     compiling: float = 0.0
-
-    def to_line(self) -> str:
-        """Return everything as one line of JSON, for engines on other machines."""
-        return json.dumps(asdict(self)) + "\n"
-
-    @staticmethod
-    def from_line(line: str) -> Finished:
-        """Return what :meth:`to_line` wrote."""
-        fields_ = json.loads(line)
-        record = fields_.pop("record")
-        for trace in ("incumbents", "bounds"):
-            record[trace] = [(seconds, value) for seconds, value in record[trace]]
-        for lines in ("notes", "refused", "contradictions", "itself"):
-            fields_[lines] = tuple(fields_[lines])
-        return Finished(Record(**record), **fields_)

@@ -19,12 +19,13 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection
 from sqlalchemy.exc import SQLAlchemyError
 
+from instances.files import instance_document
 from kvopt.runs.record import PROVED, Column, columns
 from kvopt.runs.task import Finished
 from kvopt.store.location import StoreError, read_location
 from kvopt.store.readonly import SECONDS_TO_WAIT, open_readonly
 from kvopt.store.tables import INSTANCES, PROOFS, RUNS, prepare
-from schedules.files import ScheduleFileError, parse_schedule
+from schedules.files import ScheduleFileError, parse_schedule, schedule_document
 from support.inputs import LARGEST as LARGEST_FILE
 from support.inputs import LARGEST_CERTIFICATE
 from support.text import one_line
@@ -297,17 +298,19 @@ def _insertion(dialect: str, table: sa.Table, replace: bool) -> sa.Insert:
 
 
 def _instance(finished: Finished) -> dict[str, Any]:
+    instance = finished.instance
     return {
         "sha256": finished.record.instance_sha256,
         "name": _storable(finished.record.instance),
-        "document": _pack(finished.instance),
+        "document": _pack(None if instance is None else instance_document(instance)),
     }
 
 
 def _proof(finished: Finished) -> dict[str, Any]:
+    schedule = finished.schedule
     return {
         "key": finished.record.key,
-        "schedule": _pack(finished.schedule),
+        "schedule": _pack(None if schedule is None else schedule_document(schedule)),
         "certificate": _pack(finished.certificate),
     }
 

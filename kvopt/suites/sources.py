@@ -13,6 +13,7 @@ from instances.arrivals import at_rate
 from instances.families import families
 from instances.traces import TraceOptions, TraceReport
 from instances.traces.reading import is_instance_file, read_input
+from schedules import Status
 from support.jsonfile import FileError
 from support.text import one_line
 
@@ -52,7 +53,7 @@ class Loaded:
     name: str
     instance: Instance | None
     fault: str = ""
-    fault_status: str = "error"
+    fault_status: Status = "error"
 
 
 def load(source: Source, listen: Listener = lambda *_: None) -> Loaded:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from instances import Instance, Request
 from kvopt.executors.local import LocalExecutor
 from kvopt.methods.grammar import read_methods
 from kvopt.runs.record import Record
@@ -18,10 +19,14 @@ from kvopt.store import Store
 from kvopt.suites import Section, file_source
 from kvopt.sweeps.contradictions import alarms, run_summaries
 from kvopt.sweeps.plan import plan
+from schedules import make_schedule
 from tests.benchmarks.timing import seconds
 from tests.kvopt.sweep_tools import write_small
 from tests.reports.synthetic import record
 
+#: A schedule of a hundred requests.
+_REQUESTS = tuple(Request(i, 0, 1, 1) for i in range(100))
+_SCHEDULE = make_schedule(Instance("hundred", 1000, _REQUESTS), range(100), "svf")
 #: Rows put in by one transaction.
 _BATCH = 1000
 
@@ -91,4 +96,4 @@ def _rows(count: int) -> Iterator[Finished]:
             versions={"python": "3.11.7", "numpy": "2.0.0"},
             command=["evaluate.py", "nightly"],
         )
-        yield Finished(row, {"starts": list(range(100))})
+        yield Finished(row, _SCHEDULE)

@@ -510,7 +510,7 @@ def test_the_examples_of_the_docstrings(
         if test.examples
     ]
     named = {test.name.rpartition(".")[2] for test in tests}
-    public = {"Result", "plot", "save"} if module is kvopt.result else {"comparison"}
+    public = {"Result"} if module is kvopt.result else {"comparison"}
     assert named >= (set(FUNCTIONS) if module is kvopt.api else public)
     report = io.StringIO()
     for test in tests:

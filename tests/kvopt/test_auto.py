@@ -24,13 +24,13 @@ from kvopt.engines.start import RELAXATION_ORDER, warm_start_policies
 from kvopt.methods.engines import proofs
 from kvopt.methods.grammar import read_method
 from kvopt.methods.witness import engine_witness, search_witness
-from kvopt.runs.events import BoundProved, Done, Event, Itself, Report, ScheduleFound, read_event
+from kvopt.runs.events import BoundProved, Done, Event, Report, ScheduleFound, read_event
 from kvopt.runs.execute import InterruptedRunError, execute
 from kvopt.runs.process import Outcome
+from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Snapshot
 from kvopt.runs.task import Finished, Task
 from schedules import check_schedule, make_schedule
-from schedules.files import parse_schedule
 from tests.kvopt.best_known.registry import FOUR
 from tests.kvopt.conftest import Command
 from tests.kvopt.sweep_tools import ROOT, in_python, summary_of, task_of
@@ -175,7 +175,7 @@ def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
     record = finished.record
     assert record.seconds < 8 * 1.1 + 2
     assert finished.schedule is not None
-    assert check_schedule(instance, parse_schedule(finished.schedule)).valid
+    assert check_schedule(instance, finished.schedule).valid
     assert record.tel is not None
     assert record.lower_bound is not None
     assert record.tel <= run_policy(policies()["svf"], instance).tel
@@ -291,22 +291,21 @@ def test_no_witness_where_others_help(solver: str) -> None:
 
 
 def test_what_the_engine_had_by_itself() -> None:
-    """What is sent of it: begun, a schedule of its own, a bound; not those of the others.
+    """What the row has of it: begun, a checked schedule, a bound; not those of the others.
 
     OPT is 12 with the starts 0, 1, 0, 3; [0, 3, 0, 3] is 14, one after the other 20.
     """
-    told: list[Event] = []
+    state = RunState(FOUR, "highs")
     engine = read_method("highs").on(formulations()["ilp"])
     given = [0, 1, 2, 5]
     job = Job(FOUR, "highs", None, False, time.monotonic(), 1, 0, given, 16, asked=engine)
-    team = auto._Team(job, Report(told.append))
+    team = auto._Team(job, Report(lambda event: (state.take(event), None)[1]))
     (task,) = [order for order in team._tick() if isinstance(order, Task)]
     assert (task.method.text, task.warm_start) == ("highs:ilp", given)
     other = replace(task, method=read_method("improve"))
     sent: list[tuple[Task, Event]] = [
         (other, ScheduleFound(starts=[0, 1, 0, 3])),
         (task, ScheduleFound(starts=given)),
-        (task, ScheduleFound(starts=[0, 0, 0, 0])),
         (task, ScheduleFound(starts=[0, 3, 0, 3], found_by=RELAXATION_ORDER)),
         (other, BoundProved(value=11, source="search")),
         (task, BoundProved(value=9, source="HiGHS")),
@@ -314,8 +313,28 @@ def test_what_the_engine_had_by_itself() -> None:
     ]
     for sender, event in sent:
         team._listen(sender, event)
-    own = [(each.formulation, each.tel, each.bound) for each in told if isinstance(each, Itself)]
-    assert own == [("ilp", None, None), ("ilp", None, 9), ("ilp", 14, 9)]
+    assert (state.engine_formulation, state.engine_tel, state.engine_bound) == ("ilp", 14, 9)
+    assert (state.standing(), state.upper_bound, state.lower_bound) == ("feasible", 12, 11)
+
+
+@pytest.mark.parametrize("starts", [[0, 0, 0, 0], [0, 1, 0], [0, 1, 0, -4], [0, 1, 0, 2**70]])
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_wrong_schedule_of_a_member_refuses_the_run(starts: list[int], asked: bool) -> None:
+    """No arithmetic of the team makes an optimum of it, whatever bounds follow."""
+    state = RunState(FOUR, "highs")
+    engine = read_method("highs").on(formulations()["ilp"])
+    job = Job(FOUR, "highs", None, False, time.monotonic(), 1, 0, [0, 1, 2, 5], 16, asked=engine)
+    team = auto._Team(job, Report(lambda event: (state.take(event), None)[1]))
+    (task,) = [order for order in team._tick() if isinstance(order, Task)]
+    sender = task if asked else replace(task, method=read_method("improve"))
+    team._listen(sender, ScheduleFound(starts=starts))
+    for bound in (4, 8, 12):
+        team._listen(task, BoundProved(value=bound, source="HiGHS"))
+    state.close()
+    late = starts[-1] == 2**70 and not asked
+    assert state.standing() == ("no_solution" if late else "refused")
+    assert state.schedule is None
+    assert state.engine_tel is None
 
 
 @pytest.mark.slow("waits")

@@ -240,8 +240,7 @@ def test_a_store_that_cannot_be_read_is_left_out(content: bytes) -> None:
     DEFAULT_STORE.parent.mkdir()
     DEFAULT_STORE.write_bytes(content)
     result = kvopt.run(TIGHT, "svf")
-    assert result.best_bound is not None
-    assert result.best_bound.value == result.bound
+    assert result.bound == result.record.lower_bound
     assert "left to gain" in str(result)
     assert DEFAULT_STORE.read_bytes() == content
 
@@ -251,8 +250,9 @@ def test_the_picture_says_the_same(bounded: Finished) -> None:
     """Its title has the stored bound, and the gap to it that the summary rounds up."""
     result = kvopt.run(TIGHT, "svf")
     assert bounded.record.lower_bound is not None
-    assert result.bound is not None
-    assert result.bound < bounded.record.lower_bound
+    assert result.bound == bounded.record.lower_bound
+    assert result.record.lower_bound is not None
+    assert result.record.lower_bound < result.bound
     left_at_most = re.search(r"at most ([\d.]+) %", str(result))
     assert left_at_most is not None
     shown = re.search(r"lower bound ([\d.]+) s \(gap ([\d.]+) %\)", " ".join(_texts(result)))
@@ -272,7 +272,7 @@ def _texts(result: kvopt.Result) -> list[str]:
 def test_nothing_is_written(bounded: Finished) -> None:
     """The summary reads the store, and keeps nothing there."""
     before = DEFAULT_STORE.read_bytes()
-    assert kvopt.run(TIGHT, "svf").best_bound is not None
+    assert kvopt.run(TIGHT, "svf").known_bound is not None
     assert not bounded.refused
     assert DEFAULT_STORE.read_bytes() == before
 
@@ -297,13 +297,13 @@ def test_the_word_of_ones_own_method_is_no_bound(tmp_path: Path) -> None:
     )
     boasts.write_text("def solve(instance, report):\n    report('bound', value=10**15)\n")
     ours = kvopt.run(TIGHT, "svf")
-    assert ours.best_bound is not None
+    assert ours.known_bound is not None
     for own in (plain, boasts):
         found = kvopt.solve(TIGHT, f"file:{own}", time_limit=5)
-        assert found.best_bound is not None
-        assert found.best_bound.value == ours.best_bound.value
-        assert found.best_bound.source == f"certificate: {ours.best_bound.source}"
-        assert found.left == (ours.left if own == plain else None)
+        assert found.known_bound is not None
+        assert found.known_bound.value == ours.known_bound.value
+        assert found.known_bound.source == f"certificate: {ours.known_bound.source}"
+        assert found.gap == (ours.gap if own == plain else None)
 
 
 def test_what_is_left_is_rounded_up() -> None:

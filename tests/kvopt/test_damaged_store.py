@@ -14,7 +14,6 @@ import pytest
 
 import reports.build
 from instances import Instance, Request
-from instances.files import instance_document
 from kvopt.best_known import __main__ as best_known
 from kvopt.best_known.library import LibraryInstance
 from kvopt.commands.evaluate import main as evaluate
@@ -22,7 +21,6 @@ from kvopt.runs.task import Finished
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, export_rows, read_rows
 from schedules import make_schedule
-from schedules.files import schedule_document
 from tests.kvopt.conftest import Refused
 from tests.kvopt.sweep_tools import store_runs
 from tests.reports.synthetic import record
@@ -40,9 +38,9 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(best_known, "library_by_hash", lambda: library)
     path = tmp_path / "runs.sqlite"
     row = record(key=KEY, instance="pair", instance_sha256=PAIR.sha256, method="cpsat", tel=3)
-    schedule = schedule_document(make_schedule(PAIR, [0, 1], "cpsat"))
+    schedule = make_schedule(PAIR, [0, 1], "cpsat")
     certificate = {"kind": "volumes", "value": 3}
-    store_runs(path, Finished(row, schedule, certificate, instance_document(PAIR)))
+    store_runs(path, Finished(row, schedule, certificate, PAIR))
     return path
 
 

@@ -395,20 +395,20 @@ def test_bad_usage_is_one_line_and_exit_2(
 def test_the_executor_by_its_name(
     evaluate: Run, small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dask gets its address and the number of jobs."""
-    asked: list[tuple[str | None, int]] = []
+    """Dask gets its address."""
+    asked: list[str] = []
 
-    def recorded(scheduler: str | None, jobs: int, _: object) -> LocalExecutor:
-        asked.append((scheduler, jobs))
-        return LocalExecutor(jobs)
+    def recorded(scheduler: str) -> LocalExecutor:
+        asked.append(scheduler)
+        return LocalExecutor()
 
     monkeypatch.setattr(kvopt.executors.dask, "DaskExecutor", recorded)
     address = "tcp://127.0.0.1:8786"
-    several = ["--jobs", "2", "--methods", "fcfs"]
+    several = ["--methods", "fcfs"]
     assert evaluate(small, *several, "--executor", "dask", "--scheduler", address) == 0
-    assert evaluate(small, *several, "--executor", "dask", "--rerun") == 0
+    assert evaluate(small, *several, "--executor", "dask", "--rerun") == 2
     assert evaluate(small, *several, "--executor", "local", "--rerun") == 0
-    assert asked == [(address, 2), (None, 2)]
+    assert asked == [address]
 
 
 def test_dask_is_an_extra(
@@ -420,7 +420,8 @@ def test_dask_is_an_extra(
     """Without its packages one line names it, and nothing has been run."""
     monkeypatch.delitem(sys.modules, "kvopt.executors.dask")
     monkeypatch.setitem(sys.modules, "distributed", None)
-    assert evaluate(small, "--methods", "fcfs", "--executor", "dask") == 7
+    named = ["--executor", "dask", "--scheduler", "tcp://127.0.0.1:9"]
+    assert evaluate(small, "--methods", "fcfs", *named) == 7
     (line,) = capfd.readouterr().err.splitlines()
     assert "expected the packages of the extra kvopt[cluster]" in line
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
+import json
 import random
 import sqlite3
 from pathlib import Path
@@ -15,7 +17,6 @@ from formulations.valid.loads import work_bound
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
 from instances.batch_time import parse_batch_time
-from instances.files import instance_document
 from kvopt.best_known import __main__ as best_known
 from kvopt.best_known.files import REGISTRY_FILE
 from kvopt.best_known.library import LibraryInstance
@@ -32,7 +33,6 @@ from reports.build import main as build
 from reports.references import references
 from reports.rows import prepare
 from schedules import make_schedule
-from schedules.files import schedule_document
 from schedules.model import STATUSES
 from tests.kvopt.best_known.registry import FOUR, OPTIMAL, PAIR, PRICES
 from tests.kvopt.sweep_tools import store_runs
@@ -66,9 +66,8 @@ class Forger:
         row = record(instance=instance.name, instance_sha256=instance.sha256, **fields)
         schedule = None
         if starts is not None:
-            schedule = schedule_document(make_schedule(instance, starts, row.method))
-        document = instance_document(stored or instance)
-        store_runs(self.path, Finished(row, schedule, certificate, document))
+            schedule = make_schedule(instance, starts, row.method)
+        store_runs(self.path, Finished(row, schedule, certificate, stored or instance))
         return row.key
 
     def set(self, **columns: object) -> None:
@@ -76,6 +75,13 @@ class Forger:
         with contextlib.closing(sqlite3.connect(self.path)) as connection:
             for name, value in columns.items():
                 connection.execute(f"UPDATE runs SET {name} = ?", (value,))
+            connection.commit()
+
+    def forge(self, schedule: dict[str, Any]) -> None:
+        """Write a document as the schedule of every row."""
+        packed = gzip.compress(json.dumps(schedule).encode())
+        with contextlib.closing(sqlite3.connect(self.path)) as connection:
+            connection.execute("UPDATE proofs SET schedule = ?", (packed,))
             connection.commit()
 
     @property
@@ -307,11 +313,10 @@ def test_a_schedule_that_is_none_is_named(
     with contextlib.closing(Store(forger.path)) as store:
         document = store.schedule(key)
         assert document is not None
-        row = record(key=key, instance="four", instance_sha256=FOUR.sha256, method=OWN, tel=12)
-        forged = Finished(row, document | {"kept": kept}, None, instance_document(FOUR))
-        store.put(forged)
-        with pytest.raises(Exception, match=f"the schedule of run {key[:12]} is damaged: "):
-            run_summaries(store, None)
+    forger.forge(document | {"kept": kept})
+    damaged = pytest.raises(Exception, match=f"the schedule of run {key[:12]} is damaged: ")
+    with contextlib.closing(Store(forger.path)) as store, damaged:
+        run_summaries(store, None)
     assert best_known.main(["--store", str(forger.path), "--folder", str(tmp_path / "r")]) == 2
     told = capsys.readouterr().err
     assert f"the schedule of run {key[:12]} is damaged: " in told

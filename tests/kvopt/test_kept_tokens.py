@@ -14,7 +14,7 @@ from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request, write_instance
 from instances.batch_time import parse_batch_time
 from kvopt.engines.in_seconds import solve_in_seconds
-from kvopt.runs.events import Event, Refusal, Report, ScheduleFound
+from kvopt.runs.events import Event, Report, ScheduleFound
 from kvopt.runs.execute import execute
 from kvopt.runs.state import RunState
 from kvopt.runs.task import Finished
@@ -161,7 +161,7 @@ def test_rows_reports_and_alarms(tmp_path: Path) -> None:
         assert (run.record.status, run.record.tel) == ("feasible", 14), run.record.detail
         assert run.record.detail.startswith(KEEPS_TOKENS_NOTE)
         assert run.schedule is not None
-        assert (run.schedule["lower_bound"], run.schedule["status"]) == (None, "feasible")
+        assert (run.schedule.lower_bound, run.schedule.status) == (None, "feasible")
     assert (runs[2].record.status, runs[2].record.tel) == ("optimal", 18)
     store_runs(tmp_path / "runs.sqlite", *runs)
     with closing(Store(tmp_path / "runs.sqlite")) as store:
@@ -180,7 +180,7 @@ def test_a_note_at_the_end_of_many_refusals_is_not_cut_off() -> None:
     """The row's TEL counts whatever became of the run, so its detail begins with what it means."""
     account = _events(KEPT, bound=14)
     for number in range(30):
-        account.take(Refusal(text=f"{number} " + "x" * 200))
+        account.take(ScheduleFound(starts=[], found_by=f"{number} " + "x" * 200))
     assert account.status() == "refused"
     assert account.detail()[0] == KEEPS_TOKENS_NOTE
 
@@ -190,7 +190,7 @@ def test_older_rows_are_judged_by_their_schedules(tmp_path: Path) -> None:
     kept = _run("vllm-v1")
     assert kept.schedule is not None
     old = replace(kept, record=replace(kept.record, detail=""))
-    single = {key: value for key, value in kept.schedule.items() if key != "kept"}
+    single = replace(kept.schedule, kept=None)
     store_runs(
         tmp_path / "runs.sqlite",
         old,

@@ -14,6 +14,7 @@ from kvopt.commands.rates import main as rates
 from kvopt.commands.solve import main as solve
 from kvopt.methods.grammar import ANSWER, read_methods
 from kvopt.suites import Section, read_source
+from kvopt.summary import answer_of
 from kvopt.sweeps.plan import plan
 from tests.kvopt.test_policies_table import BATCH, SIX
 
@@ -28,14 +29,15 @@ def test_a_result_answers_with_those_that_ran_beside() -> None:
     """Of an engine's schedule the policy that found it is named; without others nothing is said."""
     timed = replace(SIX, time_unit="second")
     vllm, svf = (kvopt.run(timed, each, batch_time=BATCH) for each in ("vllm-v1", "svf"))
-    assert svf.answer is None
-    both = replace(svf, others=(vllm.finished,))
+    assert answer_of(svf) is None
+    both = replace(svf, others=(vllm,))
     assert vllm.tel is not None
     assert svf.tel is not None
-    assert both.answer is not None
-    assert both.answer.won == pytest.approx(max(0, 1 - svf.tel / vllm.tel))
-    assert "(svf, " in str(both.answer)
-    assert dict(both.summary())["answer"] == str(both.answer)
+    answer = answer_of(both)
+    assert answer is not None
+    assert answer.won == pytest.approx(max(0, 1 - svf.tel / vllm.tel))
+    assert "(svf, " in str(answer)
+    assert dict(both.summary())["answer"] == str(answer)
 
 
 def test_a_policy_that_the_time_was_too_short_for_is_named() -> None:
@@ -44,7 +46,7 @@ def test_a_policy_that_the_time_was_too_short_for_is_named() -> None:
     vllm, svf = (kvopt.run(timed, each, batch_time=BATCH) for each in ("vllm-v1", "svf"))
     told = dict(replace(svf, unrun=("swf", "vllm-v1")).summary())
     assert told["answer"] == "none, vllm-v1 was not run to the end; see --time-limit"
-    told = dict(replace(svf, others=(vllm.finished,), unrun=("las", "srpt")).summary())
+    told = dict(replace(svf, others=(vllm,), unrun=("las", "srpt")).summary())
     assert told["answer"].startswith("vLLM's scheduler ")
     assert told["not run"] == "las, srpt, for the answer, to the end; see --time-limit"
 

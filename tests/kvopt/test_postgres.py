@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from instances.files import instance_document
 from kvopt.store import Store, StoreError
-from tests.kvopt.test_store import HOSTILE, RECORD, RUN, named, side_by_side
+from tests.kvopt.test_store import HOSTILE, INSTANCE, RECORD, RUN, SCHEDULE, named, side_by_side
 
 _PASSWORD = "se'cr@t%/#"
 Control = Callable[..., None]
@@ -78,9 +79,9 @@ def test_a_store_on_a_server(server: tuple[str, Control]) -> None:
             for name in ("method", "tel", "relaxation", "incumbents", "versions", "command"):
                 assert rows.loc[run.record.key, name] == getattr(run.record, name)
         one.put(named("odd", detail="a\0b \udcff", lower_bound=10**30))
-        assert other.schedule(RECORD.key) == RUN.schedule
+        assert other.schedule(RECORD.key) == SCHEDULE
         assert other.certificate(RECORD.key) == RUN.certificate
-        assert other.instance(RECORD.instance_sha256) == RUN.instance
+        assert other.instance(RECORD.instance_sha256) == instance_document(INSTANCE)
 
 
 def test_a_server_that_stops_and_comes_back(server: tuple[str, Control]) -> None:

@@ -9,14 +9,16 @@ import pytest
 from formulations.choice import default_formulation
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import Certificate, read_certificate
+from formulations.valid.parts import parts_of
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
 from kvopt.engines import improve
-from kvopt.engines.split import VOLUMES_OF_PARTS
+from kvopt.engines.split import VOLUMES_OF_PARTS, run_parts
 from kvopt.engines.start import run_engine
 from kvopt.runs.events import Event, Report, ScheduleFound
 from kvopt.runs.execute import execute
-from kvopt.runs.task import Finished
+from kvopt.runs.state import RunState
+from kvopt.runs.task import Finished, Task
 from schedules.evidence import VOLUMES
 from tests.engine_batch import solve_batch
 from tests.kvopt.sweep_tools import task_of
@@ -83,7 +85,7 @@ def test_a_schedule_to_begin_with_is_not_told_again(arrivals: tuple[int, int]) -
     best = _solved(instance, "search").schedule
     assert best is not None
     events: list[Event] = []
-    task = task_of(instance, "improve", time_limit=1.0, warm_start=best["starts"])
+    task = task_of(instance, "improve", time_limit=1.0, warm_start=list(best.starts))
     run_engine(improve, task.method, task, Report(events.append))
     assert not [event for event in events if isinstance(event, ScheduleFound)]
 
@@ -115,3 +117,35 @@ def test_the_parts_decide_the_formulation() -> None:
     rows = [(10**6 * i, 3 + i % 2, 5) for i in range(4) for _ in range(2)]
     assert _solved(_rows(10, *rows), "highs").formulation == "ilp(groups=yes)"
     assert default_formulation("mip", [_rows(10, *rows)]) == "ilp-sparse"
+
+
+def test_a_wrong_schedule_of_a_part_refuses_the_run() -> None:
+    """Two of 4 + 5 and 4 + 3 tokens begin at once in a memory of 10; TEL alone finds nothing wrong.
+
+    By volumes both parts are then below their bounds.
+    """
+    instance = _rows(10, (0, 3, 5), (0, 4, 3), (10**6, 3, 4), (10**6, 5, 2))
+    task = task_of(instance, "improve", time_limit=1.0)
+    state = RunState(instance, "improve")
+    report = Report(lambda event: (state.take(event), None)[1])
+
+    def run(part: Task, told: Report) -> None:
+        assert part.instance is not None
+        told.schedule([0] * len(part.instance), "liar")
+        told.bound(12, "search")
+
+    begin = [0, 5, 10**6, 10**6 + 4]
+    run_parts(
+        parts_of(instance),
+        task,
+        report,
+        lambda _, told: told.schedule(begin, "svf"),
+        run,
+        prove=True,
+    )
+    state.close()
+    assert state.schedule is not None
+    assert state.schedule.starts == tuple(begin)
+    assert state.standing() == "refused"
+    (reason,) = state.refused
+    assert reason.startswith("liar: ")

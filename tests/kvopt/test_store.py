@@ -15,11 +15,14 @@ import pytest
 
 import kvopt
 import reports.build
+from instances import Instance, Request
+from instances.files import instance_document
 from kvopt.best_known import __main__ as best_known
 from kvopt.commands import capacity, evaluate, rates
 from kvopt.runs.task import Finished
 from kvopt.store import Store, StoreError
 from kvopt.store.location import LocationError
+from schedules.files import parse_schedule
 from support.command import Command
 from tests.commands import run_command
 from tests.reports.synthetic import record
@@ -49,8 +52,10 @@ SCHEDULE = {
     "tel": 3,
     "lower_bound": None,
     "status": "feasible",
+    "provenance": {},
 }
-RUN = Finished(RECORD, SCHEDULE, {"prices": ["1/3"]}, {"name": "one", "memory": 9})
+INSTANCE = Instance("one", 9, (Request(0, 0, 1, 1),))
+RUN = Finished(RECORD, parse_schedule(SCHEDULE), {"prices": ["1/3"]}, INSTANCE)
 #: What breaks out of careless SQL, or is no text to a database.
 HOSTILE = [
     "'; DROP TABLE runs; --",
@@ -100,9 +105,9 @@ def test_what_is_put_in_comes_out(store: Store) -> None:
     for name, value in vars(RECORD).items():
         assert pd.isna(row[name]) if value is None else row[name] == value, name
     assert list(store.statuses().values()) == ["feasible"]
-    assert store.schedule(RECORD.key) == RUN.schedule
+    assert store.schedule(RECORD.key) == SCHEDULE
     assert store.certificate(RECORD.key) == RUN.certificate
-    assert store.instance(RECORD.instance_sha256) == RUN.instance
+    assert store.instance(RECORD.instance_sha256) == instance_document(INSTANCE)
 
 
 def test_second_run_of_a_key_replaces_the_first(store: Store) -> None:
@@ -112,7 +117,7 @@ def test_second_run_of_a_key_replaces_the_first(store: Store) -> None:
     assert list(store.statuses().values()) == ["crashed"]
     assert store.schedule(RECORD.key) is None
     assert store.certificate(RECORD.key) is None
-    assert store.instance(RECORD.instance_sha256) == RUN.instance
+    assert store.instance(RECORD.instance_sha256) == instance_document(INSTANCE)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -158,7 +163,7 @@ def test_two_writers(location: str) -> None:
     works = [partial(each, store) for each in (write, write_at_once) for store in stores]
     assert side_by_side(*works) == []
     assert {key for key, _ in stores[0].statuses()} == {run.record.key for run in runs}
-    assert stores[1].schedule("key 7") == RUN.schedule
+    assert stores[1].schedule("key 7") == SCHEDULE
     for store in stores:
         store.close()
 

@@ -24,7 +24,7 @@ from reports.nightly import __main__ as nightly
 from support.command import Command
 from tests.commands import run_command
 from tests.kvopt.sweep_tools import ROOT, store_runs
-from tests.kvopt.test_store import RECORD, RUN, named
+from tests.kvopt.test_store import RECORD, RUN, SCHEDULE, named
 
 _NOBODY = 65534
 
@@ -77,7 +77,7 @@ def test_a_store_on_a_read_only_disk_is_read(folder: Path, unmerged: bool, count
     with _without_writing(folder):
         assert len(read_rows(path)) == count
         store = Store(path, readonly=True)
-        assert store.schedule(RECORD.key) == RUN.schedule
+        assert store.schedule(RECORD.key) == SCHEDULE
         with pytest.raises(StoreError, match="cannot be written"):
             store.put(RUN)
         store.close()

@@ -15,6 +15,7 @@ from kvopt.runs.task import Finished
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, export_rows, read_rows
 from kvopt.sweeps.contradictions import RunSummary, alarms, run_summaries
+from schedules.files import parse_schedule
 from tests.kvopt.sweep_tools import store_runs
 from tests.kvopt.test_store import SCHEDULE
 from tests.reports.synthetic import record
@@ -63,10 +64,10 @@ def test_schedules_that_keep_tokens_may_beat_the_bound(
     tmp_path: Path, method: str, kept: list[list[int]] | None, keeps: bool
 ) -> None:
     """Their problem is an easier one, so nothing is wrong; other schedules may not."""
-    document = SCHEDULE | ({"kept": kept} if kept else {})
+    schedule = parse_schedule(SCHEDULE | ({"kept": kept} if kept else {}))
     store_runs(
         tmp_path / "runs.sqlite",
-        Finished(replace(RECORD, method=method, tel=12, lower_bound=3), schedule=document),
+        Finished(replace(RECORD, method=method, tel=12, lower_bound=3), schedule=schedule),
         Finished(replace(RECORD, key="c" * 64, method="cpsat", tel=13, lower_bound=13)),
     )
     with closing(Store(tmp_path / "runs.sqlite")) as store:

@@ -46,7 +46,7 @@ def test_the_summary_says_that_order_has_nothing_to_win() -> None:
     """All five run from the first round on, and the bound leaves something all the same."""
     instance = replace(FIVE, requests=(*FIVE.requests, Request(5, 0.25, 1, 3)))
     result = kvopt.run(instance, "vllm-v1", batch_time=BATCH)
-    assert result.left is not None
+    assert result.gap is not None
     assert _left(result) == "nothing by order: no request waits"
     waits = kvopt.run(replace(instance, memory=10), "vllm-v1", batch_time=BATCH)
     assert _left(waits).startswith("at most")

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from instances import Instance, Request
-from instances.files import instance_document, read_instance
+from instances.files import read_instance
 from instances.named import find_instance
 from kvopt.commands import evaluate
 from kvopt.runs.task import Finished
@@ -24,7 +24,6 @@ from reports.build import build_report, main, make_report, texts
 from reports.figures.style import COLOURS, MOST_CURVES
 from reports.parts import Figure, Report
 from schedules import make_schedule
-from schedules.files import schedule_document
 from tests.reports.folders import held
 from tests.reports.synthetic import frame, many, record, record_of
 
@@ -79,7 +78,7 @@ def _run(instance: Instance, method: str, late: int = 0) -> Finished:
         now += request.output
     schedule = make_schedule(instance, starts, method)
     row = record_of(instance, family=instance.family, method=method, tel=schedule.tel)
-    return Finished(row, schedule_document(schedule), None, instance_document(instance))
+    return Finished(row, schedule, None, instance)
 
 
 @pytest.mark.slow("walks")

@@ -31,7 +31,6 @@ from reports.rows import prepare
 from reports.tables.instances import instance_table
 from schedules import make_schedule
 from schedules.evidence import CONTRADICTED, MISSTATED, VOLUMES
-from schedules.files import schedule_document
 from schedules.model import KEEPS_TOKENS_NOTE
 from tests.reports.synthetic import record_of
 
@@ -137,8 +136,7 @@ def _finished(instance: Instance, run: Run, number: int) -> Finished:
         bound_source=run.source,
         finished_utc=f"2026-11-{1 + number:02}T01:02:03+00:00",
     )
-    document = None if schedule is None else schedule_document(schedule)
-    return Finished(record, document, PRICES if run.certificate else None)
+    return Finished(record, schedule, PRICES if run.certificate else None)
 
 
 def _stored(

@@ -14,7 +14,6 @@ import pytest
 from formulations.lagrangian.certificate import evaluate
 from formulations.lagrangian.certificate_file import Certificate
 from instances import Instance, Request
-from instances.files import instance_document
 from kvopt.best_known import __main__ as command
 from kvopt.best_known.entry import ENTRIES, Proof
 from kvopt.best_known.files import format_registry
@@ -25,7 +24,6 @@ from kvopt.methods.witness import made_by
 from kvopt.runs.task import Finished, Task
 from kvopt.store import Store
 from schedules import make_schedule
-from schedules.files import schedule_document
 from tests.reports.synthetic import record_of
 
 #: M = 5, s = 1, o = (1, 1, 3, 3): shortest first has TEL 13, the optimum is 12 with starts
@@ -101,8 +99,7 @@ class Sweep:
             finished_utc=f"2026-11-{day:02}T01:02:03+00:00",
         )
         store = Store(self._path)
-        document = None if schedule is None else schedule_document(schedule)
-        store.put(Finished(record, document, certificate, instance_document(instance)))
+        store.put(Finished(record, schedule, certificate, instance))
         store.close()
 
     def merge(self, *more: str) -> int:

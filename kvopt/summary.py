@@ -1,0 +1,146 @@
+"""The summary of a result: labels and values, in a fixed order."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from instances.batch_time import parse_batch_time
+from kvopt.answer import Answer, answer_on, missing, totals
+from kvopt.best_bound import KnownBound, coverage, percent_left, told_bound
+from kvopt.registered import registered
+from kvopt.runs.batch_time import bounds_kept_tokens
+from kvopt.waiting import no_request_waits, what_binds
+from schedules.real_time.serving import serving_lines
+
+if TYPE_CHECKING:
+    from kvopt.result import Result
+
+Line = tuple[str, str]
+
+
+def summary_rows(result: Result) -> list[Line]:
+    """Return labels and values of the summary of a result."""
+    instance, record = result.instance, result.record
+    served = parse_batch_time(result.batch_time).served if result.batch_time else None
+    clock = result.batch_time + (f"  ({served})" if served else "")
+    rows = [
+        ("instance", instance.name),
+        ("n", str(len(instance))),
+        ("M", f"{instance.memory} tokens"),
+        *([("batch time", clock)] if clock else []),
+        ("method", _shown_method(result)),
+        ("status", result.status),
+    ]
+    if result.tel is not None:
+        mean = instance.unit.mean(result.tel, len(instance))
+        told = f"{instance.unit.text(result.tel)}  (from {record.found_by})"
+        rows += [("TEL", told), ("AEL", mean)]
+    rows += _of_bounds(result)
+    if result.tel is not None and record.mean_ttft_ms is not None:
+        rows += serving_lines(result.timeline, result.slo, result.measured)
+        if binding := what_binds(
+            result.method, result.batch_time, instance.memory, result.timeline
+        ):
+            rows.append(("waiting", binding))
+    rows.append(("seconds", f"{result.seconds:.2f}"))
+    # Kernels are compiled once on a machine.
+    if (compiling := f"{result.compiling:.2f}") != "0.00":
+        rows.append(("compiling", f"{compiling} s, not counted"))
+    checked = "nothing to check" if result.tel is None else "valid"
+    rows.append(("checker", "REFUSED" if result.refused else checked))
+    mismatch = served.mismatch(instance.memory) if served else ""
+    covered = dict(rows).get("covers", "")
+    rows += [("note", note) for note in (mismatch, *result.notes) if note not in covered]
+    return [*rows, *_answered(result)]
+
+
+def _shown_method(result: Result) -> str:
+    """Return the method, and the formulation where it was left to the size."""
+    chosen = result.formulation
+    left = chosen and f":{chosen}" not in result.method
+    return f"{result.named}  ({chosen}, by size)" if left else result.named
+
+
+def _of_bounds(result: Result) -> Iterator[Line]:
+    """Yield the lines on what the schedule is compared with, and on how much is left."""
+    record, instance, known = result.record, result.instance, result.known_bound
+    yield "lower bound", told_bound(known, result.batch_time)
+    if record.lower_bound is not None:
+        own = KnownBound(record.lower_bound, record.bound_source)
+        if known is None or instance.unit.text(own.value) != instance.unit.text(known.value):
+            yield "of this run", told_bound(own, result.batch_time)
+    yield from _itself(result)
+    if result.gap is not None:
+        yield "gap %", f"{100 * result.gap:.3f}"
+    if result.gap is not None and result.batch_time:
+        idle = no_request_waits(record.peak_waiting, record.mean_waiting, record.mean_running)
+        most = f"at most {percent_left(result.gap)} % of the TEL"
+        yield "left to gain", f"nothing by order: {idle}" if idle else most
+        yield "covers", coverage(instance, result.batch_time)
+    stated = instance.stated_optimum
+    if stated is not None and not result.about_the_file:
+        ratio = f", ratio {result.tel / stated:.4f}" if result.tel else ""
+        yield "known optimum", f"{stated}{ratio}"
+    if best := registered(instance):
+        yield "best known", str(best)
+        # A schedule that keeps tokens solves an easier problem.
+        if result.tel is not None and result.bounded:
+            yield "gap to best", best.compared(result.tel, result.bound)
+    if record.relaxation is not None:
+        yield "LP relaxation", f"{record.relaxation:.6f}"
+
+
+def _itself(result: Result) -> Iterator[Line]:
+    """Yield the line on the engine's part, where others worked beside it."""
+    record = result.record
+    if result.engine and not record.engine_formulation:
+        met = ": bound and schedule had met before" if result.gap == 0 else ""
+        yield f"{result.engine} itself", f"not started{met}"
+    elif result.engine:
+        tel, bound = record.engine_tel, record.engine_bound
+        found = "no schedule of its own" if tel is None else f"incumbent {tel}"
+        proved = "no bound of its own" if bound is None else f"bound {bound}"
+        yield f"{result.engine} itself", f"{record.engine_formulation}: {found}, {proved}"
+
+
+def answer_of(result: Result) -> Answer | None:
+    """Return what vLLM's scheduler leaves, and what knowing more wins; None without others."""
+    if not result.others:
+        return None
+    runs = totals(result.instance, (*result.others, result))
+    covers = bounds_kept_tokens(result.instance, result.batch_time)
+    return answer_on(result.instance, runs, result.bound, covers_kept=covers)
+
+
+def _answered(result: Result) -> Iterator[Line]:
+    """Yield the line with the answer, and which of its policies were not run."""
+    answer = answer_of(result)
+    if answer is not None:
+        yield "answer", str(answer)
+        names = ", ".join(result.unrun)
+        if names:
+            yield "not run", f"{names}, for the answer, to the end; see --time-limit"
+    elif result.unrun:
+        yield "answer", missing(result.unrun)
+
+
+def exceeded(result: Result) -> list[str]:
+    """Return one line for each bound beside the run that exceeds the TEL of its schedule."""
+    tel = result.tel if result.bounded else None
+    return [
+        f"the bound {told_bound(each, result.batch_time)} exceeds the TEL of a checked schedule"
+        for each in result.beside
+        if tel is not None and tel < each.value
+    ]
+
+
+def summary_html(rows: Sequence[Line]) -> str:
+    """Return a summary as a table of HTML."""
+    cells = "".join(
+        f'<tr><th style="text-align:left">{html.escape(label)}</th>'
+        f'<td style="text-align:left">{html.escape(value)}</td></tr>'
+        for label, value in rows
+    )
+    return f"<table>{cells}</table>"
