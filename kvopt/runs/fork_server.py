@@ -220,8 +220,8 @@ def _serve(link: socket.socket, why_not: str = "") -> NoReturn:
                     _fork_run(*descriptors)
         except (OSError, ImportError, MemoryError) as error:
             _fail(descriptors[0], f"{LACKS}{lacking(error) or error}")
-        for each in descriptors:
-            os.close(each)
+        for descriptor in descriptors:
+            os.close(descriptor)
 
 
 def _fork_here(given: list[int]) -> None:

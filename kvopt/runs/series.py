@@ -47,7 +47,7 @@ class Series:
         self,
         tasks: Sequence[Task],
         deadline: float,
-        listen: Callable[[Task, Snapshot], object] = lambda _task, _snapshot: None,
+        listen: Callable[[Task, Snapshot], None] = lambda _task, _snapshot: None,
         *,
         first_whole: bool = False,
     ) -> None:
