@@ -11,6 +11,7 @@ import reports.nightly.__main__ as nightly
 from kvopt.store import Store
 from reports.build import build_report
 from reports.folder import MARKER, REPORT, check_place, list_text, write_files
+from reports.results import Results
 from support.outputs import OutputError
 from tests.reports.folders import fill, held
 from tests.reports.synthetic import frame
@@ -36,7 +37,7 @@ def test_folders_of_someone_else_are_refused(
     with pytest.raises(OutputError, match="that of an earlier night"):
         check_place("--out", out, nightly._NIGHT)
     with pytest.raises(OutputError):
-        build_report(frame(), out)
+        build_report(Results(frame()), out)
     assert held(out) == {mine: "mine"}
 
 

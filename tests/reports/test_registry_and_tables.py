@@ -23,10 +23,10 @@ from kvopt.best_known.rebuild import write_all
 from kvopt.methods.engines import proofs
 from kvopt.runs.task import Finished
 from kvopt.store import Store
-from reports.build import find_contradictions
 from reports.nightly.__main__ import FOLDER, ROWS
 from reports.nightly.rows import read_rows
-from reports.references import references
+from reports.references import cases, references
+from reports.results import Results
 from reports.rows import prepare
 from reports.tables.instances import instance_table
 from schedules import make_schedule
@@ -170,7 +170,7 @@ def _told(folder: Path, instance: Instance, merged: Known) -> dict[str, dict[str
 
 
 def _line(rows: pd.DataFrame, told: dict[str, dict[str, Any]] | None = None) -> pd.Series:
-    return references(prepare(rows), told).iloc[0]
+    return Results(rows, told).reference.iloc[0]
 
 
 def _assert_same(line: pd.Series, merged: Known) -> None:
@@ -184,7 +184,7 @@ def _contradicted(rows: pd.DataFrame, told: dict[str, dict[str, Any]] | None = N
     line = _line(rows, told)
     assert line["standing"] == "contradiction"
     assert pd.isna(line["opt"])
-    assert find_contradictions(rows, told)
+    assert Results(rows, told).contradictions
 
 
 @pytest.mark.slow("walks")
@@ -209,7 +209,7 @@ def test_table_and_registry_agree(data: st.DataObject, case: tuple[str, int | No
             assert pd.isna(_line(rows)["upper"])
             return
         told = _told(folder, instance, merged)
-        assert find_contradictions(rows, told) == []
+        assert Results(rows, told).contradictions == ()
         _assert_same(_line(rows, told), merged)
         # Without the registry a table knows no certificates and no construction: never more.
         alone = _line(rows)
@@ -247,7 +247,7 @@ def test_new_runs_beside_an_older_registry(
             store.close()
             return
         assert merged is not None
-        assert find_contradictions(rows, told) == []
+        assert Results(rows, told).contradictions == ()
         _assert_same(_line(rows, told), merged)
 
 
@@ -255,7 +255,7 @@ def test_new_runs_beside_an_older_registry(
 def night() -> pd.DataFrame:
     """What the tables of the committed night say of each instance, with the registry's help."""
     rows = prepare(read_rows(FOLDER / ROWS).assign(key=""))
-    reference = references(rows, known_values())
+    reference = references(rows, cases(rows, known_values()))
     return instance_table(reference, rows, ROUNDS).frame.set_index("instance")
 
 
