@@ -86,7 +86,8 @@ class PageLines:
         """The policies that UB betters, the best first, one of each TEL."""
         own = self._policies
         own = own[own["tel"].gt(own["upper"]).fillna(False)].sort_values(["tel", "label", "key"])
-        return Lines(own.drop_duplicates(["id", "label"]).drop_duplicates(["id", "tel"]))
+        own = own[["id", "label", "key", "tel", "upper"]].drop_duplicates(["id", "label"])
+        return Lines(own.drop_duplicates(["id", "tel"]))
 
     @cached_property
     def losses(self) -> Lines:

@@ -88,7 +88,7 @@ def test_a_report_that_was_cut_short_is_resumed(
         raise OSError("disk full")
 
     with monkeypatch.context() as patched:
-        patched.setattr("reports.folder.write_bytes", full)
+        patched.setattr("reports.folder._write", full)
         with pytest.raises(OSError, match="disk full"):
             write_files(tmp_path, {"README.md": "1", "tables/a.md": "1"})
     fill(tmp_path, {"tables/a.md": "torn"})
