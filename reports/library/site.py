@@ -13,7 +13,7 @@ from instances.named import FOLDER as INSTANCES
 from kvopt.best_known.entry import Registry
 from kvopt.best_known.files import proof_file
 from kvopt.best_known.library import LibraryInstance, WithLadder, library_by_hash
-from kvopt.best_known.verify import stale_proofs
+from kvopt.best_known.registry import stale_proofs
 from reports import html
 from reports.folder import Kind
 from reports.library.sentence import runs, stale_of, state
