@@ -54,6 +54,11 @@ def side_by_side(function: Callable[[T], R], things: Sequence[T]) -> Iterator[R]
 def _begin() -> None:
     """Leave Ctrl-C to the first process, and end where that is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     assert parent is not None  # this is a child
-    Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
+    parent.join()
+    os._exit(1)

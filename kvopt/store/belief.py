@@ -83,7 +83,7 @@ class _Judge:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._instance = cache(self._read)
-        self._volumes = cache(lambda sha256: volume_bound(self._instance(sha256)))
+        self._volumes: dict[str, int] = {}
 
     def proved(self, source: str, key: str, sha256: str, batch_time: str) -> int:
         instance = self._instance(sha256)
@@ -91,12 +91,17 @@ class _Judge:
             return 0
         if source in COMPUTED:
             if not batch_time:
-                return int(self._volumes(sha256)) if source == VOLUMES else 0
+                return self._volume(instance) if source == VOLUMES else 0
             document: dict[str, Any] | None = {"kind": source, "value": 0, "batch_time": batch_time}
         else:
             document = self._store.certificate(key)
         tel = None if batch_time else _checked_tel(self._store, key, instance)
         return remembered(instance, batch_time, tel, document)
+
+    def _volume(self, instance: Instance) -> int:
+        if instance.sha256 not in self._volumes:
+            self._volumes[instance.sha256] = volume_bound(instance)
+        return self._volumes[instance.sha256]
 
     def _read(self, sha256: str) -> Instance | None:
         """Return the instance of a row; None without one, or where another lies in its place."""
