@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from instances import Instance
@@ -57,14 +57,20 @@ def name_of_model(formulation: str, instance: Instance) -> str:
 
 
 def schedule_of_solution(
-    model: str | Path, solution: str | Path, instances: Mapping[str, Instance], by: str = ""
+    model: str | Path,
+    solution: str | Path,
+    instance_of: Callable[[str], Instance],
+    by: str = "",
+    of: str = "an instance of the library",
 ) -> Schedule:
     """Return the schedule of a solution file, unchecked.
 
     Parameters
     ----------
-    instances
-        Those of which the model may be, by hash.
+    instance_of
+        Returns the instance of a hash, of which the model may be, or raises KeyError.
+    of
+        Names those instances.
     by
         What found the solution; a solver of the model's formulation where that is not told.
 
@@ -74,20 +80,15 @@ def schedule_of_solution(
         If a file cannot be read, the model is of none of the instances, or there is no solution.
     """
     formulation, sha256 = read_model_name(model)
-    if sha256 not in instances:
-        raise FileError(f"{model}: expected the model of {_named(instances)}, found another one")
-    instance = instances[sha256]
+    try:
+        instance = instance_of(sha256)
+    except KeyError:
+        raise FileError(f"{model}: expected the model of {of}, found another one") from None
     starts = read_solution(solution, instance, model)
     try:
         return make_schedule(instance, starts, by or f"a solver of {formulation}")
     except ValueError as error:  # as a name with a line break
         raise FileError(f"{solution}: {error}") from None
-
-
-def _named(instances: Mapping[str, Instance]) -> str:
-    if len(instances) > 1:
-        return "an instance of the library"
-    return repr(next(iter(instances.values())).name)
 
 
 def read_model_name(path: str | Path) -> tuple[str, str]:

@@ -12,9 +12,7 @@ import pandas as pd
 from kvopt.best_known import known_values
 from papers.latency import named
 from papers.span import Span, mean_of
-from reports.measured import measured
-from reports.references import references
-from reports.rows import prepare
+from reports.results import Results
 
 
 @cache
@@ -55,9 +53,8 @@ def _against_optimum(kept: _Rows, method: str) -> pd.DataFrame:
     rows = kept.frame
     if rows.empty:
         return pd.DataFrame(columns=["instance", "family", "n", "tel", "upper", "lower", *_ADDED])
-    prepared = prepare(rows.assign(key=[str(place) for place in range(len(rows))]))
-    told = {sha: _registry()[sha] for sha in prepared["sha"].unique() if sha in _registry()}
-    runs = measured(prepared, references(prepared, told))
+    keyed = rows.assign(key=[str(place) for place in range(len(rows))])
+    runs = Results(keyed, _registry()).runs
     own = runs[(runs["method"] == named(method)) & runs["ratio_high"].notna()]
     own = own.rename(columns={"ratio_low": "low", "ratio_high": "high"})
     return own[["instance", "family", "n", "tel", "upper", "lower", *_ADDED]].reset_index(drop=True)

@@ -61,25 +61,26 @@ def firsts(lines: pd.DataFrame) -> pd.DataFrame:
     return found.drop_duplicates("label")
 
 
-def boards(averaged: pd.DataFrame) -> list[Board]:
+def boards(policies: pd.DataFrame, lines: pd.DataFrame) -> list[Board]:
     """Return a board for each class with a policy that was run on all of the shared instances.
 
     These are the instances on which more than half of all policies were run.
 
     Parameters
     ----------
-    averaged
-        That of a :class:`reports.units.Unit`: from :func:`reports.per_instance.per_instance`.
+    policies
+        From :func:`reports.per_instance.per_instance`, without engines.
+    lines
+        Their :func:`standings`.
     """
-    frame = averaged[~averaged["engine"]]
-    ran = pd.crosstab(frame["id"], frame["label"]).astype(bool)
-    shared = frame[frame["id"].isin(ran.index[ran.mean(axis=1).gt(0.5)])]
+    ran = pd.crosstab(policies["id"], policies["label"]).astype(bool)
+    shared = policies[policies["id"].isin(ran.index[ran.mean(axis=1).gt(0.5)])]
     ids = frozenset(shared["id"])
     if not ids:
         return []
-    lines = standings(shared)
+    counts = lines[["label", "class", "instances"]]
+    lines = lines if len(shared) == len(policies) else standings(shared)
     whole = lines["instances"].eq(len(ids))
-    counts = standings(frame)[["label", "class", "instances"]]
     counts = counts[~counts["label"].isin(lines.loc[whole, "label"])]
     found = []
     for each in dict.fromkeys(CLASSES.values()):

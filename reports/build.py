@@ -6,12 +6,13 @@ no clock, no draw, no path of a machine.  ``--check`` compares instead of writin
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 import click
 import pandas as pd
@@ -32,13 +33,11 @@ from reports.figures.style import Drawing, try_drawing
 from reports.first import other_boards
 from reports.folder import check_place, report_files, write_files
 from reports.freshness import origin
-from reports.measured import measured
 from reports.options import count_option
 from reports.pages.picture import Documents
 from reports.pages.report_pages import named_instances, page_names, report_pages
 from reports.parts import Figure, Report
-from reports.references import Contradiction, contradictions, references
-from reports.rows import prepare
+from reports.results import Results
 from reports.table import Table
 from reports.tables import (
     gaps,
@@ -53,7 +52,7 @@ from reports.tables import (
 from reports.tables.instances import instance_table
 from reports.tables.leaderboard import LEADERBOARD, leaderboards
 from reports.tables.runs import run_table
-from reports.units import MARKS, Unit, units
+from reports.units import MARKS, Unit
 from reports.verdict import verdict
 from support.command import CHECK_OPTION, QUIET_OPTION, Command, Options, option
 from support.committed import regenerate
@@ -69,16 +68,13 @@ MOST_PICTURES = 20
 
 #: What stands before the verdict: slugs begin so.
 _LEAD = (LEADERBOARD, "gap-map")
-BestKnown = Mapping[str, Mapping[str, Any]]
 
 
 def build_report(
-    frame: pd.DataFrame,
+    results: Results,
     folder: str | Path,
     *,
     store: Documents | None = None,
-    best_known: BestKnown | None = None,
-    beside: pd.DataFrame | None = None,
     title: str = TITLE,
     pages: int = MOST_PAGES,
     pictures: int = MOST_PICTURES,
@@ -87,14 +83,10 @@ def build_report(
 
     Parameters
     ----------
-    frame
-        The columns of ``kvopt.runs.record.Record``, as ``Store.rows`` returns them.
+    results
+        The rows, ``Results(frame, best_known)``.
     store
         Where the schedules are that pages picture; without it there are no pictures.
-    best_known
-        By hash of the instance, see :func:`reports.references.references`.
-    beside
-        Rows of other runs on the same instances, of which the bounds alone are taken.
     pages, pictures
         How many instances get a page, and after how many pictures no page gets any more.
 
@@ -105,59 +97,44 @@ def build_report(
     OSError
         If a file cannot be written.
     """
-    report = make_report(
-        frame,
-        store=store,
-        best_known=best_known,
-        beside=beside,
-        title=title,
-        pages=pages,
-        pictures=pictures,
-    )
-    return write_files(Path(folder), whole(report))
+    with _garbage_collected_rarely():
+        report = make_report(results, store=store, title=title, pages=pages, pictures=pictures)
+        return write_files(Path(folder), whole(report))
 
 
-def find_contradictions(
-    frame: pd.DataFrame, best_known: BestKnown | None = None
-) -> list[Contradiction]:
-    """Return what cannot be true of the rows, for callers that must fail on it."""
-    return contradictions(prepare(frame), best_known)
+@contextmanager
+def _garbage_collected_rarely() -> Iterator[None]:
+    """Let figures and frames make objects by the million: looking for cycles is an eighth of it."""
+    before = gc.get_threshold()
+    gc.set_threshold(50_000, 20, 50)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def make_report(
-    frame: pd.DataFrame,
+    results: Results,
     *,
     store: Documents | None = None,
-    best_known: BestKnown | None = None,
-    beside: pd.DataFrame | None = None,
     title: str = TITLE,
     pages: int = MOST_PAGES,
     pictures: int = MOST_PICTURES,
 ) -> Report:
     """Return the report of the rows; the parameters are those of :func:`build_report`."""
-    rows = prepare(frame)
-    others = None if beside is None else prepare(beside)
-    reference = references(rows, best_known, others)
-    runs = measured(rows, reference)
-    found = units(rows, runs)
-    wrong = tuple(contradictions(rows, best_known, others))
-    sentences = verdict(found)
-    parts = _parts(found, rows, runs, reference)
+    sentences = verdict(results.units)
+    parts = _parts(results)
     named = named_instances(sentences, parts)
-    names = page_names(reference, pages, named)
+    names = page_names(results.reference, pages, named)
     return Report(
         title=title,
-        summary=_summary(rows, runs, reference),
+        summary=_summary(results),
         lead=sum(1 for _ in takewhile(lambda part: part.slug.startswith(_LEAD), parts)),
-        origin=origin(rows[~rows["superseded"]]),
-        contradictions=wrong,
+        origin=origin(results.current),
+        contradictions=results.contradictions,
         verdict=sentences,
         parts=tuple(replace(part, links=names) for part in parts),
-        pages=tuple(
-            report_pages(
-                names, reference, rows, wrong, best_known or {}, store, pictures, named=set(named)
-            )
-        ),
+        pages=tuple(report_pages(names, results, results.rows, store, pictures, named=set(named))),
     )
 
 
@@ -183,26 +160,26 @@ def texts(report: Report) -> dict[str, str]:
     return files
 
 
-def _parts(
-    found: Sequence[Unit], rows: pd.DataFrame, runs: pd.DataFrame, reference: pd.DataFrame
-) -> list[Table | Figure]:
+def _parts(results: Results) -> list[Table | Figure]:
     """Return what takes means, a unit of time each, and then what has a line a run or instance."""
-    names = dict(reference["instance"])
-    current = rows[~rows["superseded"]]
+    names = dict(results.reference["instance"])
     parts: list[Table | Figure | None] = [
-        *(part for unit in found for part in _parts_of(unit, names)),
-        serving.serving_table(runs),
-        *(part for unit in MARKS for part in _listed(unit, runs, reference)),
-        statuses.status_counts(current),
-        machines.machines(current),
+        *(part for unit in results.units for part in _parts_of(unit, names)),
+        serving.serving_table(results.runs),
+        *(part for unit in MARKS for part in _listed(unit, results)),
+        statuses.status_counts(results.current),
+        machines.machines(results.current),
     ]
     there = [part for part in parts if part is not None]
     return [part for part in there if not (isinstance(part, Table) and part.frame.empty)]
 
 
-def _listed(unit: TimeUnit, runs: pd.DataFrame, reference: pd.DataFrame) -> Iterator[Table]:
+def _listed(unit: TimeUnit, results: Results) -> Iterator[Table]:
     """Yield what has a line an instance or run of a unit of time, under any batch time."""
-    known, own = (each[each["batch_time"].ne("").eq(unit is SECONDS)] for each in (reference, runs))
+    known, own = (
+        each[each["batch_time"].ne("").eq(unit is SECONDS)]
+        for each in (results.reference, results.runs)
+    )
     mark, words = MARKS[unit]
     for part in (instance_table(known, own, unit), run_table(own, unit)):
         yield replace(part, slug=part.slug + mark, title=part.title + words)
@@ -218,8 +195,7 @@ def _made(unit: Unit, names: Mapping[str, str]) -> Iterator[Table | Figure | Non
     """Yield what takes means over a unit's runs, each made when its turn is."""
     scheduled, averaged, given = unit.scheduled, unit.averaged, unit.given
     constructed = frozenset(unit.rows.loc[unit.rows["known_optimum"].notna(), "id"])
-    tel, seconds = profiles.tel_costs(unit.judged), profiles.time_costs(scheduled)
-    yield from leaderboards(unit.judged)
+    yield from leaderboards(unit.boards)
     yield _figure("gap-map", "Mean gap at a glance", HEAT_NOTE, lambda: heat_figure(averaged))
     yield from other_boards(unit)
     yield statuses.failures(unit.rows[~unit.rows["superseded"]])
@@ -239,17 +215,17 @@ def _made(unit: Unit, names: Mapping[str, str]) -> Iterator[Table | Figure | Non
     yield _figure(
         "tel-profiles",
         "Profiles of the policies' TEL",
-        tel.note(),
-        lambda: profile_figure(tel, names, "TEL"),
+        unit.tel.note(),
+        lambda: profile_figure(unit.tel, names, "TEL"),
     )
-    yield profiles.tel_profile(tel)
+    yield profiles.tel_profile(unit.tel)
     yield _figure(
         "time-profiles",
         "Profiles of time to a proof",
-        seconds.note(),
-        lambda: profile_figure(seconds, names, "seconds to a proof", least_range=10),
+        unit.seconds.note(),
+        lambda: profile_figure(unit.seconds, names, "seconds to a proof", least_range=10),
     )
-    yield profiles.time_profile(seconds)
+    yield profiles.time_profile(unit.seconds)
 
 
 _ECDF = (
@@ -276,7 +252,8 @@ def _figure(slug: str, title: str, note: str, draw: Callable[[], Drawing | None]
     return Figure(slug, title, note, made)
 
 
-def _summary(rows: pd.DataFrame, runs: pd.DataFrame, reference: pd.DataFrame) -> str:
+def _summary(results: Results) -> str:
+    rows, reference = results.rows, results.reference
     known_count = int(reference["opt"].notna().sum())
     unread = int(reference["sha"].str.startswith("unread ").sum()) if len(reference) else 0
     parts = [
@@ -286,7 +263,7 @@ def _summary(rows: pd.DataFrame, runs: pd.DataFrame, reference: pd.DataFrame) ->
         else "",
         f"{counted(len(reference) - unread, 'instance')} ({known_count:,} with known optimum)",
         f"{counted(unread, 'instance')} that could not be read" if unread else "",
-        counted(runs["label"].nunique(), "method"),
+        counted(results.runs["label"].nunique(), "method"),
     ]
     return ", ".join(part for part in parts if part) + "."
 
@@ -339,9 +316,8 @@ def main(options: Options) -> int:
 def _report(frame: pd.DataFrame, options: Options) -> Report:
     with documents(options.store) as store:
         return make_report(
-            frame,
+            Results(frame, known_values() if options.best_known else {}),
             store=store,
-            best_known=known_values() if options.best_known else {},
             title=options.title,
             pages=options.pages,
             pictures=options.pictures,

@@ -21,7 +21,6 @@ from reports.interval import share_text
 from reports.per_instance import family_mean
 from reports.spread import spread_note, spreads
 from reports.table import Column, Table, time_column
-from reports.units import Unit
 from support.text import counted
 
 #: Lines of a ranking; of more methods the number is told.
@@ -95,9 +94,12 @@ class Compared:
         return Table("ranking", "Ranking", note, tuple(columns), frame)
 
 
-def compared(unit: Unit) -> Compared | None:
-    """Return the methods of a unit of time on the same instances; None where there is none."""
-    averaged = unit.judged.assign(knows=_knowledge(unit.judged))
+def compared(judged: pd.DataFrame, runs: pd.DataFrame, batch_time: str) -> Compared | None:
+    """Return the methods of a unit of time on the same instances; None where there is none.
+
+    The parameters are those of a :class:`reports.units.Unit`.
+    """
+    averaged = judged.assign(knows=_knowledge(judged))
     first = _first(averaged)
     if first is None:
         return None
@@ -118,17 +120,17 @@ def compared(unit: Unit) -> Compared | None:
     classes = lines.reset_index().groupby("class")
     lines = pd.concat([ranked(each) for _, each in classes], ignore_index=True)
     lines = lines.sort_values(["gap_low", "gap_high", "label"], ignore_index=True)
-    of_instance = unit.runs[unit.runs["id"].eq(ids.iloc[0])]
+    of_instance = runs[runs["id"].eq(ids.iloc[0])]
     known = of_instance.iloc[0]
     bound = known["lower"] if pd.isna(known["opt"]) else known["opt"]
     bound = None if pd.isna(bound) or len(ids) > 1 else int(bound)
     return Compared(
-        _answer(unit, of_instance, lines, bound) if len(ids) == 1 else None,
+        _answer(unit_of(batch_time), of_instance, lines, bound) if len(ids) == 1 else None,
         lines,
         bound,
         mean_over(len(ids), shared["family"].nunique()),
         averaged["label"].nunique() - len(lines),
-        unit_of(unit.batch_time),
+        unit_of(batch_time),
     )
 
 
@@ -156,7 +158,7 @@ def _first(averaged: pd.DataFrame) -> str | None:
 
 
 def _answer(
-    unit: Unit, runs: pd.DataFrame, lines: pd.DataFrame, bound: int | None
+    unit: TimeUnit, runs: pd.DataFrame, lines: pd.DataFrame, bound: int | None
 ) -> Answer | None:
     metrics = runs.groupby("label")[["peak_waiting", "mean_waiting", "mean_running"]]
     waiting = metrics.agg(partial(pd.Series.mean, skipna=False)).astype(float)
@@ -176,7 +178,7 @@ def _answer(
         covers_kept=not runs["unbounded"].any(),
         requests=int(known["n"]),
         instances=1,
-        unit=unit_of(unit.batch_time),
+        unit=unit,
         optimal=bool(pd.notna(known["opt"])),
         best=best,
     )

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-import pandas as pd
 from tabulate import tabulate
 
-from reports.compared import compared
-from reports.measured import measured
-from reports.references import contradictions, references
-from reports.rows import prepare
+from reports.results import Results
 from reports.table import MISSING, Table
 from reports.tables.leaderboard import adversarial_board, bounds_board, leaderboards
-from reports.tables.solvers import solver_table
-from reports.units import Unit, units
+from reports.units import Unit
 from reports.verdict import WORDS, answers, verdict
 from support.text import WIDTH, printable, wrapped
 
@@ -27,59 +21,38 @@ def other_boards(unit: Unit) -> list[Table]:
     """Return the boards without ranks of policies; none is empty."""
     others = [
         adversarial_board(unit.adversarial),
-        solver_table(unit.given.runs),
+        unit.solvers,
         bounds_board(unit.runs),
     ]
     return [each for each in others if not each.frame.empty]
 
 
-def terminal_text(frame: pd.DataFrame, best_known: Mapping[str, Any] | None = None) -> str:
-    """Return the verdict and the boards of a store's rows as plain text.
-
-    The parameters are those of :func:`reports.build.build_report`.
-    """
-    rows, found = _units(frame, best_known)
-    wrong = [f"CONTRADICTION {each}" for each in contradictions(rows, best_known)]
+def terminal_text(results: Results) -> str:
+    """Return the verdict and the boards as plain text."""
+    wrong = [f"CONTRADICTION {each}" for each in results.contradictions]
     told = [printable(each, len(each)) for each in wrong]
     tables = [
         f"{table.title}{unit.words}\n{_aligned(table)}\n{wrapped(table.note)}"
-        for unit in found
-        for table in (*leaderboards(unit.judged), *other_boards(unit))
+        for unit in results.units
+        for table in (*leaderboards(unit.boards), *other_boards(unit))
     ]
-    said = [printable(each, len(each)) for each in map(str, verdict(found))]
+    said = [printable(each, len(each)) for each in map(str, verdict(results.units))]
     return "\n\n".join([*map(wrapped, told), *tables, *map(wrapped, [*said, WORDS])])
 
 
-def ranking_text(
-    frame: pd.DataFrame,
-    best_known: Mapping[str, Any] | None = None,
-    beside: pd.DataFrame | None = None,
-) -> str:
-    """Return the ranking and the answer of each unit of time as plain text, a few lines.
-
-    The parameters are those of :func:`reports.build.build_report`.
-    """
-    return "\n\n".join(_rankings(_units(frame, best_known, beside)[1]))
+def ranking_text(results: Results) -> str:
+    """Return the ranking and the answer of each unit of time as plain text, a few lines."""
+    return "\n\n".join(_rankings(results.units))
 
 
 def _rankings(found: list[Unit]) -> Iterator[str]:
     for unit in found:
-        if (methods := compared(unit)) is not None:
-            table = methods.table()
+        if unit.compared is not None:
+            table = unit.compared.table()
             told = [f"in seconds under {printable(unit.batch_time)}"] if unit.batch_time else []
             notes = [table.note, *map(str, answers(unit))]
             filled = (wrapped(printable(each, len(each))) for each in notes)
             yield "\n".join([*told, _aligned(table), *filled])
-
-
-def _units(
-    frame: pd.DataFrame,
-    best_known: Mapping[str, Any] | None,
-    beside: pd.DataFrame | None = None,
-) -> tuple[pd.DataFrame, list[Unit]]:
-    rows = prepare(frame)
-    others = None if beside is None else prepare(beside)
-    return rows, units(rows, measured(rows, references(rows, best_known, others)))
 
 
 def _aligned(table: Table) -> str:

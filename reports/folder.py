@@ -7,13 +7,14 @@ someone's own: it is neither written over nor removed.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from kvopt.places import REPORT_MARKER
 from support.inputs import no_file
-from support.jsonfile import TEMPORARY, as_bytes, write_bytes, write_text
+from support.jsonfile import TEMPORARY, as_bytes, write_text
 from support.outputs import OutputError, check_folder
 
 MARKER = REPORT_MARKER
@@ -106,7 +107,7 @@ def write_files(root: Path, files: Mapping[str, str | bytes], kind: Kind = REPOR
     for name, held in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(path, as_bytes(held))
+        _write(path, as_bytes(held))
         written.append(path)
     for path in report_files(root, kind):
         name = path.relative_to(root).as_posix()
@@ -114,6 +115,17 @@ def write_files(root: Path, files: Mapping[str, str | bytes], kind: Kind = REPOR
             path.unlink()
     write_text(root / MARKER, list_text(files, kind))
     return written
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all; a report is made again, so no disk is waited for."""
+    temporary = path.with_name(f"{TEMPORARY}{os.getpid()}")
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def list_text(names: Iterable[str], kind: Kind) -> str:

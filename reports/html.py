@@ -36,6 +36,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=False,
         finalize=_glued,
+        auto_reload=False,
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     return environment

@@ -33,7 +33,7 @@ class Contradiction:
 
 
 @dataclass
-class _Case:
+class Case:
     """What rows and registry say of one instance.
 
     Attributes
@@ -71,23 +71,15 @@ CERTIFIED, REPORTED = "certified", "solver-reported"
 LOWER_KINDS = (CERTIFIED, CONSTRUCTION, REPORTED)
 
 
-def references(
-    rows: pd.DataFrame,
-    best_known: Mapping[str, Any] | None = None,
-    beside: pd.DataFrame | None = None,
-) -> pd.DataFrame:
+def references(rows: pd.DataFrame, told: Mapping[str, Case]) -> pd.DataFrame:
     """Return one line an instance, indexed by ``id``.
 
     Parameters
     ----------
     rows
         From :func:`reports.rows.prepare`.
-    best_known
-        By the hash of the instance, as :func:`kvopt.best_known.known_values` returns it; of it
-        ``upper_bound``, ``lower_bound`` (rounds or None), ``upper_by``, ``lower_by``,
-        ``witnesses`` and ``construction`` are taken.
-    beside
-        Rows of other runs on the same instances, of which the bounds alone are taken.
+    told
+        From :func:`cases`, of the same rows.
 
     Returns
     -------
@@ -101,19 +93,18 @@ def references(
         (what proofs share that do not count as two).  Of
         instances in seconds all values are nanoseconds.
     """
-    cases = _cases(rows, best_known or {}, beside)
-    made = [_line(case) for case in cases.values()]
+    made = [_line(case) for case in told.values()]
     # Of no case, too, there are columns; in a frame of dictionaries integers would be floats.
     lines = pd.DataFrame(
         {
             name: pd.Series(
                 [each[name] for each in made],
-                list(cases),
+                list(told),
                 dtype="Int64"
                 if name in ("upper", "lower", "certified", "known", "opt")
                 else object,
             )
-            for name in _line(_Case())
+            for name in _line(Case())
         }
     )
     about = ["id", "sha", "instance", "family", "n", "memory", "batch_time", "instance_sha256"]
@@ -121,7 +112,7 @@ def references(
     return instances.join(lines, on="sha").set_index("id")
 
 
-def _line(case: _Case) -> dict[str, Any]:
+def _line(case: Case) -> dict[str, Any]:
     upper, key, lower = case.upper, case.upper_key, case.lower
     told = case.of_registry("upper")
     if told is not None and (upper is None or told.value < upper.value):
@@ -178,25 +169,23 @@ def _kind(lower: Statement, certified: Statement | None) -> str:
     return CONSTRUCTION if lower.by == CONSTRUCTION else REPORTED
 
 
-def contradictions(
-    rows: pd.DataFrame,
-    best_known: Mapping[str, Any] | None = None,
-    beside: pd.DataFrame | None = None,
-) -> list[Contradiction]:
+def contradictions(rows: pd.DataFrame, told: Mapping[str, Case]) -> tuple[Contradiction, ...]:
     """Return every believed bound that exceeds the best checked schedule of its instance.
 
-    Stated optima and the registry's values are statements like any other.
+    Stated optima and the registry's values are statements like any other.  The parameters are
+    those of :func:`references`.
     """
     names = rows.drop_duplicates("sha").set_index("sha")["instance"]
     found = [
         Contradiction(names[sha], sha, *lower, *upper)
-        for sha, case in _cases(rows, best_known or {}, beside).items()
+        for sha, case in told.items()
         for lower, upper in _contradictions(case)
     ]
-    return sorted(found, key=lambda each: (each.instance, each.sha, each.lower, each.lower_by))
+    order = sorted(found, key=lambda each: (each.instance, each.sha, each.lower, each.lower_by))
+    return tuple(order)
 
 
-def _contradictions(case: _Case) -> Iterator[evidence.Contradiction]:
+def _contradictions(case: Case) -> Iterator[evidence.Contradiction]:
     known = [Statement(value, "the known optimum") for value in case.stated]
     if (built := case.told.get(CONSTRUCTION)) is not None and built not in case.stated:
         known.append(Statement(built, CONSTRUCTION))
@@ -207,10 +196,26 @@ def _contradictions(case: _Case) -> Iterator[evidence.Contradiction]:
     yield from evidence.contradictions(sorted(above), below)
 
 
-def _cases(
-    rows: pd.DataFrame, best_known: Mapping[str, Any], beside: pd.DataFrame | None
-) -> dict[str, _Case]:
-    cases = {sha: _Case(told=best_known.get(sha, {})) for sha in rows["sha"].unique()}
+def cases(
+    rows: pd.DataFrame,
+    best_known: Mapping[str, Any] | None = None,
+    beside: pd.DataFrame | None = None,
+) -> dict[str, Case]:
+    """Return what rows and registry say of each instance, by ``sha``.
+
+    Parameters
+    ----------
+    rows
+        From :func:`reports.rows.prepare`.
+    best_known
+        By the hash of the instance, as :func:`kvopt.best_known.known_values` returns it; of it
+        ``upper_bound``, ``lower_bound`` (rounds or None), ``upper_by``, ``lower_by``,
+        ``witnesses`` and ``construction`` are taken.
+    beside
+        Rows of other runs on the same instances, of which the bounds alone are taken.
+    """
+    told = {} if best_known is None else best_known
+    found_of = {sha: Case(told=told.get(sha, {})) for sha in rows["sha"].unique()}
     found = rows[rows["tel"].notna() & ~rows["preempts"]]
     # Of equals the quickest is named: an engine begins with what a policy has found, and a method
     # that makes bounds only has no other.
@@ -218,30 +223,30 @@ def _cases(
     for sha, tel, key, *by in _values(best, "sha", "tel", "key", "label", "bound_only", "found_by"):
         label, bound_only, found_by = by
         finder = f"{found_by}, {label}" if bound_only and found_by else label
-        cases[sha].upper, cases[sha].upper_key = Statement(int(tel), finder), key
+        found_of[sha].upper, found_of[sha].upper_key = Statement(int(tel), finder), key
     claimed = rows if beside is None else pd.concat([rows, beside], ignore_index=True)
     claimed = claimed[claimed["lower_bound"].gt(0).fillna(False) & claimed["believed"]]
     order = ["sha", "lower_bound", *_QUICKEST]
     claimed = claimed.sort_values(order, ascending=[True, False, *[True] * len(_QUICKEST)])
     each = claimed.drop_duplicates(["sha", "lower_bound", "label", "bound_source"])
     for sha, bound, label, source in _values(each, "sha", "lower_bound", "label", "bound_source"):
-        case = cases[sha]
+        case = found_of[sha]
         case.lowers.append(Statement(int(bound), label))
-        told = Statement(int(bound), f"{shown_source(source)}, {label}" if source else label)
-        case.lower = case.lower or told
+        by_source = Statement(int(bound), f"{shown_source(source)}, {label}" if source else label)
+        case.lower = case.lower or by_source
         if names_proof(source):
-            case.certified = case.certified or told
+            case.certified = case.certified or by_source
     stated = rows.dropna(subset="known_optimum").drop_duplicates(["sha", "known_optimum"])
     for sha, value in _values(stated.sort_values("known_optimum"), "sha", "known_optimum"):
-        cases[sha].stated.append(int(value))
+        found_of[sha].stated.append(int(value))
     proofs = claimed[claimed["solved"]]
     columns = ("method", "status", "tel", "lower_bound", "bound_source")
     # The oldest first, as the registry has them.
     proofs = proofs.sort_values(["finished_utc", "key"]).drop_duplicates(["sha", *columns])
     for sha, method, status, tel, bound, source in _values(proofs, "sha", *columns):
         if witness := search_witness(method, status, int(tel), int(bound), source):
-            cases[sha].witnesses.append(witness)
-    return cases
+            found_of[sha].witnesses.append(witness)
+    return found_of
 
 
 _QUICKEST = ["seconds", "label", "seed", "key"]

@@ -10,7 +10,6 @@ import pandas as pd
 from kvopt.best_known.entry import Registry
 from reports import html
 from reports.boards import firsts
-from reports.build import BestKnown
 from reports.freshness import stale_rows, staleness, told
 from reports.library.sentence import state
 from reports.library.site import FILES, library_pages, page_slugs
@@ -18,6 +17,7 @@ from reports.markdown import code, column_table
 from reports.nightly.page import report_of
 from reports.parts import Report
 from reports.readme import sentence_text
+from reports.results import BestKnown
 from reports.rows import prepare
 from reports.table import Table
 from reports.tables.leaderboard import KNOWS

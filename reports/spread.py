@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import chain
+import re
+from collections import Counter, defaultdict
+from operator import itemgetter
 
 import numpy as np
 import pandas as pd
 
 _NOTE = " ± is the standard deviation of that mean over the seeds."
 #: The seed in the name of an instance that a family has drawn.
-_SEED = r"_seed\d+"
+_SEED = re.compile(r"_seed\d+")
 
 
 def spread(lines: pd.DataFrame) -> float:
@@ -30,17 +32,21 @@ def spread(lines: pd.DataFrame) -> float:
     float
         Not a number with one seed.
     """
-    ordered = lines.sort_values("instance")
-    ways = ordered["instance"].str.replace(_SEED, "", regex=True)
-    drawn = ordered.groupby(["family", ways])["by_seed"].agg(list)
-    drawn = drawn.map(lambda each: tuple(chain(*each)))
-    rows = drawn if drawn.map(len).nunique() == 1 else ordered.set_index("family")["by_seed"]
-    counts = rows.map(len)
-    kept = rows[counts.eq(counts.max())]
-    if counts.max() < 2:
+    columns = (lines[name] for name in ("instance", "family", "by_seed"))
+    ordered = sorted(zip(*columns, strict=True), key=itemgetter(0))
+    drawn: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for instance, family, seeds in ordered:
+        drawn[family, _SEED.sub("", instance)].extend(seeds)
+    rows = [(family, seeds) for (family, _), seeds in sorted(drawn.items())]
+    if len({len(seeds) for _, seeds in rows}) > 1:
+        rows = [(family, seeds) for _, family, seeds in ordered]
+    most = max((len(seeds) for _, seeds in rows), default=0)
+    if most < 2:
         return float("nan")
-    sizes = kept.groupby("family").transform("size")
-    means = np.average(np.array(kept.tolist(), dtype=float), axis=0, weights=1 / sizes)
+    kept = [(family, seeds) for family, seeds in rows if len(seeds) == most]
+    sizes = Counter(family for family, _ in kept)
+    weights = [1 / sizes[family] for family, _ in kept]
+    means = np.average(np.array([seeds for _, seeds in kept], dtype=float), axis=0, weights=weights)
     return float(means.std(ddof=1))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
@@ -56,8 +57,7 @@ def time_column(key: str, title: str, unit: TimeUnit) -> Column:
     return Column(key, f"{title}{unit.symbol and ','}{unit.symbol}", KINDS[unit])
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """One cell: its text, its kind, what it sorts by (a number or None for text), and its links.
 
     ``link`` is the page of an instance, ``address`` any other.
@@ -115,34 +115,31 @@ class Table:
         """Return how many lines are not shown if at most so many are."""
         return max(len(self.frame) - most, 0) + self.left_out
 
-    def rows(self, most: int) -> Iterator[list[Cell]]:
-        """Yield the cells of the first lines."""
-        frame = self.frame.iloc[:most]
-        columns = [
-            (
-                column,
-                list(frame[column.key]),
-                list(frame[column.sort or column.key]),
-                list(frame[column.address]) if column.address else [""] * len(frame),
-                list(frame[column.spread]) if column.spread else [None] * len(frame),
-            )
-            for column in self.columns
-        ]
-        ids = list(frame["id"]) if self.links and "id" in frame else None
-        for line in range(len(frame)):
-            yield [
-                Cell(
-                    written(values[line], column.kind)
-                    + (f" ± {written(spreads[line], column.kind)}" if _is(spreads[line]) else ""),
-                    column.kind,
-                    _sort_key(keys[line]) if column.numeric or column.sort else None,
-                    self.links.get(ids[line], "")
-                    if ids and column.key == "instance" and values[line]
-                    else "",
-                    addresses[line],
-                )
-                for column, values, keys, addresses, spreads in columns
-            ]
+    def rows(self, most: int) -> list[tuple[Cell, ...]]:
+        """Return the cells of the first lines."""
+        return self._cells[:most]
+
+    @cached_property
+    def _cells(self) -> list[tuple[Cell, ...]]:
+        return list(zip(*map(self._column, self.columns), strict=True))
+
+    def _column(self, column: Column) -> Iterator[Cell]:
+        values = list(self.frame[column.key])
+        sorts = list(self.frame[column.sort]) if column.sort else values
+        ordered = column.numeric or column.sort is not None
+        none = [""] * len(values)
+        addresses = list(self.frame[column.address]) if column.address else none
+        spreads = list(self.frame[column.spread]) if column.spread else none
+        linked = column.key == "instance" and self.links and "id" in self.frame
+        links = [self.links.get(each, "") for each in self.frame["id"]] if linked else none
+        for value, sort, spread, link, address in zip(
+            values, sorts, spreads, links, addresses, strict=True
+        ):
+            text = written(value, column.kind)
+            if column.spread and _is(spread):
+                text += f" ± {written(spread, column.kind)}"
+            key = _sort_key(sort) if ordered else None
+            yield Cell(text, column.kind, key, link if link and value else "", address)
 
 
 def written(value: Any, kind: Kind) -> str:

@@ -1,8 +1,8 @@
 """The door between rounds and seconds: runs come to tables and figures by their unit of time.
 
 A mean over rounds and nanoseconds, or over two batch times, is a mean of nothing.  Whatever takes
-means, counts or curves over instances is handed the frames of one :class:`Unit`; what lists runs or
-instances line by line may show several, each line with its batch time.
+means, counts or curves over instances reads one :class:`Unit`, which computes each frame once; what
+lists runs or instances line by line may show several, each line with its batch time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,12 @@ import pandas as pd
 
 from instances.time_unit import ROUNDS, SECONDS, unit_of
 from reports.adversarial import is_adversarial
+from reports.boards import Board, boards, standings
+from reports.compared import Compared, compared
 from reports.per_instance import per_instance
+from reports.table import Table
+from reports.tables.profiles import Common, tel_costs, time_costs
+from reports.tables.solvers import solver_table
 from reports.traces import Timed, timed
 
 #: What may stand in a title as it is; a batch time of rows may be any text.
@@ -66,6 +71,41 @@ class Unit:
     def adversarial(self) -> pd.DataFrame:
         """The averaged lines that no rank is made of."""
         return self.averaged.drop(self.judged.index)
+
+    @cached_property
+    def policies(self) -> pd.DataFrame:
+        """The lines of policies that ranks are made of."""
+        return self.judged[~self.judged["engine"]]
+
+    @cached_property
+    def standings(self) -> pd.DataFrame:
+        """One line a policy, each over what it was run on."""
+        return standings(self.policies)
+
+    @cached_property
+    def boards(self) -> list[Board]:
+        """The ranks of each class of policies."""
+        return boards(self.policies, self.standings)
+
+    @cached_property
+    def compared(self) -> Compared | None:
+        """All methods on the instances of one policy."""
+        return compared(self.judged, self.runs, self.batch_time)
+
+    @cached_property
+    def solvers(self) -> Table:
+        """One line a solver."""
+        return solver_table(self.given.runs)
+
+    @cached_property
+    def tel(self) -> Common:
+        """The TEL of policies on the instances that they share."""
+        return tel_costs(self.judged)
+
+    @cached_property
+    def seconds(self) -> Common:
+        """The seconds of solvers on the instances that they share."""
+        return time_costs(self.scheduled)
 
     @property
     def _apart(self) -> pd.Series:

@@ -10,10 +10,8 @@ import pandas as pd
 
 from kvopt.methods.knowledge import CLASSES, OF_CLASSES
 from kvopt.methods.witness import is_own
-from reports.boards import Board, boards, firsts, standings
-from reports.compared import compared
+from reports.boards import Board, firsts
 from reports.interval import at_most, ratios, shares
-from reports.tables.solvers import solver_table
 from reports.units import Unit
 from support.text import counted
 
@@ -71,10 +69,9 @@ def verdict(found: Sequence[Unit]) -> tuple[Sentence, ...]:
 
 def answers(unit: Unit) -> tuple[Sentence, ...]:
     """Return the answer (:mod:`kvopt.answer`), empty where there is none."""
-    found = compared(unit)
-    if found is None or found.answer is None:
+    if unit.compared is None or unit.compared.answer is None:
         return ()
-    pieces = found.answer.pieces()
+    pieces = unit.compared.answer.pieces()
     return (Sentence(tuple(Name(text) if is_name else text for text, is_name in pieces)),)
 
 
@@ -85,20 +82,17 @@ def _where(unit: Unit, several: bool) -> list[str]:
 
 
 def _of_unit(unit: Unit) -> tuple[Sentence, ...]:
-    averaged = unit.judged
-    policies = averaged[~averaged["engine"]]
-    if policies.empty:
+    if unit.policies.empty:
         return _solvers(unit) or (Sentence(("No policy was run.",)),)
-    found = boards(averaged)
-    classes = {board.knows: _of_board(board) for board in found}
-    lines = standings(policies)
+    classes = {board.knows: _of_board(board) for board in unit.boards}
+    lines = unit.standings
     for knows in dict.fromkeys(CLASSES.values()):
         own = lines[lines["class"].eq(knows)]
         if knows not in classes and (len(own) or knows != CLASSES["unknown"]):
             classes[knows] = _unranked(knows, own)
     return (
         *(classes[each] for each in dict.fromkeys(CLASSES.values()) if each in classes),
-        *(sentence for board in found for sentence in _own(board)),
+        *(sentence for board in unit.boards for sentence in _own(board)),
         _worst(lines),
     )
 
@@ -107,7 +101,7 @@ def _solvers(unit: Unit) -> tuple[Sentence, ...]:
     """Return what the first solvers prove, in the words and figures of the solver table."""
     if unit.given.runs.empty:
         return ()
-    lines = solver_table(unit.given.runs).frame
+    lines = unit.solvers.frame
     lines = lines.assign(share=-lines["solved"] / lines["runs"])
     lines = lines.sort_values(["share", "shifted", "label"])
     parts = ["Solvers: "]

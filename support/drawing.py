@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 #: Dates, versions and names of programs that matplotlib would write into a file, by its kind.
 _LEFT_OUT = {
@@ -46,5 +47,30 @@ def image(figure: Figure, kind: str, dpi: float | None = None) -> bytes:
     """
     stream = io.BytesIO()
     metadata = dict.fromkeys(_LEFT_OUT[kind])
-    figure.savefig(stream, format=kind, dpi=dpi or "figure", metadata=metadata)
+    wanted: dict[str, Any] = {"format": kind, "dpi": dpi or "figure", "metadata": metadata}
+    engine = figure.get_layout_engine()
+    if not isinstance(engine, ConstrainedLayoutEngine):
+        figure.savefig(stream, **wanted)
+        return stream.getvalue()
+    # savefig draws all twice, first for the layout alone: that draw ends behind the layout.
+    try:
+        with suppress(_LaidOutError):
+            figure.set_layout_engine(_LayoutAlone(**engine.get()))
+            figure.savefig(io.BytesIO(), **wanted)
+        figure.set_layout_engine("none")
+        figure.savefig(stream, **wanted)
+    finally:
+        figure.set_layout_engine(engine)
     return stream.getvalue()
+
+
+class _LaidOutError(Exception):
+    """The layout of a figure is done."""
+
+
+class _LayoutAlone(ConstrainedLayoutEngine):
+    """Lays a figure out and ends its drawing."""
+
+    def execute(self, fig: Figure) -> None:
+        super().execute(fig)
+        raise _LaidOutError

@@ -35,8 +35,7 @@ from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, export_rows, read_rows
 from kvopt.suites import SuiteError, suites
 from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
-from reports.references import contradictions, references
-from reports.rows import prepare
+from reports.results import Results
 from schedules import check_command, read_schedule
 from support.usage import complain
 from tests.reports.synthetic import record
@@ -265,12 +264,11 @@ def _rows_of(path: Path) -> Run:
 
     def run() -> int:
         try:
-            rows = prepare(read_rows(path))
+            results = Results(read_rows(path))
         except (ExportError, StoreError) as error:
             complain("reports.build", error)
             return 2
-        references(rows)
-        contradictions(rows)
+        _ = results.reference, results.contradictions
         return 0
 
     return run

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -19,11 +20,10 @@ from kvopt.best_known.files import (
     format_registry,
     read_registry,
 )
+from kvopt.best_known.known import ContradictionError, DamagedError, Known, merge
 from kvopt.best_known.library import LibraryInstance, WithLadder, library_by_hash
-from kvopt.best_known.merge import ContradictionError, Known, merge
-from kvopt.best_known.rebuild import read_all, write_all
+from kvopt.best_known.registry import faults, missing, read_all, stale_proofs, write_all
 from kvopt.best_known.side_by_side import KilledError
-from kvopt.best_known.verify import DamagedError, faults, missing, stale_proofs
 from kvopt.methods.grammar import MethodError
 from kvopt.store import Store, StoreError
 from kvopt.store.location import store_files
@@ -79,49 +79,40 @@ def main(options: Options) -> int:
 
 
 def _merge_and_verify(options: Options) -> _Verdict:
-    if options.store is not None and not options.check:
-        if options.folder == FOLDER:
-            require_checkout("--check writes nothing, --folder names another folder")
-        check_folder("--folder", options.folder, OWNED, store_files(options.store))
     known = WithLadder(library_by_hash())
     proved: dict[str, Known] = {}
     if options.store is not None:
-        lines, code = _merge(options.store, known, options.folder, proved, write=not options.check)
+        if not options.check:
+            if options.folder == FOLDER:
+                require_checkout("--check writes nothing, --folder names another folder")
+            check_folder("--folder", options.folder, OWNED, store_files(options.store))
+        lines, code = _merge(options, known, proved)
         if code:
             return lines, code
     return _verify(known, options.folder, proved, strict=options.check)
 
 
 def _merge(
-    location: str,
-    known: Mapping[str, LibraryInstance],
-    folder: Path,
-    proved: dict[str, Known],
-    *,
-    write: bool,
+    options: Options, known: Mapping[str, LibraryInstance], proved: dict[str, Known]
 ) -> _Verdict:
     """Merge a store; ``proved`` takes what is known after it, each value proved here."""
-    store = Store(location, readonly=True)
-    try:
-        # A store that cannot be read is told of before all certificates are evaluated.
-        old = read_all(known, folder)
+    # A store that cannot be read is told of before all certificates are evaluated.
+    with closing(Store(options.store, readonly=True)) as store:
+        old = read_all(known, options.folder)
         merged, done = _merged(old, known, store)
-    finally:
-        store.close()
     proved |= {each.entry.sha256: each for each in merged}
-    entries = [each.entry for each in merged]
-    for line in _changes(old, entries):
-        print(line)
-    stale = not holds(folder / REGISTRY_FILE, format_registry(entries))
-    if not write:
-        told = [f"{REGISTRY_FILE}: the store has something better"] if stale else []
-        return told, EXIT_FAULTS if stale else EXIT_OK
-    write_all(merged, known, folder)
-    if not done:
-        return [
-            "interrupted: what was merged is written, the same command goes on"
-        ], EXIT_INTERRUPTED
-    return [], EXIT_OK
+    for each in merged:
+        for line in _changes(old.get(each.entry.sha256), each.entry):
+            print(line)
+    if options.check:
+        text = format_registry(each.entry for each in merged)
+        if holds(options.folder / REGISTRY_FILE, text):
+            return [], EXIT_OK
+        return [f"{REGISTRY_FILE}: the store has something better"], EXIT_FAULTS
+    write_all(merged, known, options.folder)
+    if done:
+        return [], EXIT_OK
+    return ["interrupted: what was merged is written, the same command goes on"], EXIT_INTERRUPTED
 
 
 def _merged(
@@ -151,7 +142,7 @@ def _merged(
             )
             now = merge(found.instance, found.file, before, claims, found.planted)
         except KeyboardInterrupt:
-            done, now, claims = False, before, Claims(None, (), (), (), ())
+            done, now, claims = False, before, Claims()
         except ContradictionError as error:
             contradictions.append(str(error))
             continue
@@ -164,30 +155,20 @@ def _merged(
     return merged, done
 
 
-def _changes(old: dict[str, Known], entries: Sequence[Entry]) -> list[str]:
-    lines = []
-    for entry in entries:
-        before = old[entry.sha256].entry if entry.sha256 in old else None
-        for side in ("upper", "lower"):
-            now, was = getattr(entry, side), getattr(before, side, None)
-            if was is None or now.value != was.value:
-                shown = "new" if was is None else str(was.value)
-                by = now.method if now != entry.lower else _shown_bound(entry)
-                lines.append(f"{entry.instance}: {side} {shown} -> {now.value} ({by})")
-        if before is not None and before.standing != entry.standing:
-            lines.append(
-                f"{entry.instance}: {STANDINGS[before.standing]} -> {STANDINGS[entry.standing]} "
-                f"({entry.reason})"
-            )
-    return lines
-
-
-def _shown_bound(entry: Entry) -> str:
-    """Return by whom the bound of an entry is, and what is certified where it is not."""
-    lower = entry.lower
+def _changes(known: Known | None, entry: Entry) -> Iterator[str]:
+    """Yield a line for each value that has changed, and for another standing."""
+    before, lower = known and known.entry, entry.lower
+    by = lower.method
     if isinstance(lower, SolverReported):
-        return f"{lower.method}, solver-reported; certified {lower.certified.value}"
-    return lower.method
+        by = f"{by}, solver-reported; certified {lower.certified.value}"
+    for side, now, told in (("upper", entry.upper, entry.upper.method), ("lower", lower, by)):
+        was = before and getattr(before, side).value
+        if was != now.value:
+            shown = "new" if was is None else was
+            yield f"{entry.instance}: {side} {shown} -> {now.value} ({told})"
+    if before and before.standing != entry.standing:
+        changed = f"{STANDINGS[before.standing]} -> {STANDINGS[entry.standing]}"
+        yield f"{entry.instance}: {changed} ({entry.reason})"
 
 
 def _verify(
@@ -209,8 +190,9 @@ def _verify(
     print(_summary(registry))
     told = [
         *(
-            f"{each.instance}: NOT CERTIFIED: bound {each.lower.value} is {_told(each)}; "
-            f"{each.certified.value} is certified; {each.reason}"
+            f"{each.instance}: NOT CERTIFIED: bound {each.lower.value} is "
+            + _rests_on(each)
+            + f"; {each.certified.value} is certified; {each.reason}"
             for each in registry.instances
             if each.reported_only
         ),
@@ -223,7 +205,7 @@ def _verify(
     return told, EXIT_REPORTED if told and strict else EXIT_OK
 
 
-def _told(entry: Entry) -> str:
+def _rests_on(entry: Entry) -> str:
     solver = isinstance(entry.lower, SolverReported)
     return f"solver-reported by {entry.lower.method}" if solver else "by construction"
 

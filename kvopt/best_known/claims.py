@@ -29,7 +29,7 @@ from support.jsonfile import first_fault
 
 @dataclass(frozen=True)
 class StoredRun:
-    """What the registry needs of a stored run; see ``kvopt.runs.record.Record``."""
+    """The columns of a stored run that the registry needs (``kvopt.runs.record.Record``)."""
 
     key: str
     instance: str
@@ -75,11 +75,11 @@ class Claims:
         One line for everything that could not be taken.
     """
 
-    upper: tuple[Upper, Schedule] | None
-    certified: tuple[tuple[Certified, Certificate], ...]
-    reported: tuple[Reported, ...]
-    proofs: tuple[Proof, ...]
-    notes: tuple[str, ...]
+    upper: tuple[Upper, Schedule] | None = None
+    certified: Sequence[tuple[Certified, Certificate]] = ()
+    reported: Sequence[Reported] = ()
+    proofs: Sequence[Proof] = ()
+    notes: Sequence[str] = ()
 
 
 def runs_by_instance(store: Store) -> dict[str, list[StoredRun]]:
@@ -119,16 +119,18 @@ def collect(
     that are believed (:func:`schedules.evidence.believed`).
     """
     notes: list[str] = []
-    runs = [each for run in runs if (each := _named(instance, run, notes)) is not None]
-    upper = _best_schedule(instance, runs, store, notes)
+    named = [each for run in runs if (each := _named(run, notes)) is not None]
+    upper = _best_schedule(instance, named, store, notes)
     certified: list[tuple[Certified, Certificate]] = []
     reported: list[Reported] = []
     proofs: list[Proof] = []
-    for run in runs:
+    for run in named:
         if run.lower_bound is None:
             continue
-        certified += _certified(instance, run, store, upper and upper[0].value, proved, notes)
-        proved = max([proved, *(value.value for value, _ in certified)])
+        bound = _certified(instance, run, store, upper and upper[0].value, proved, notes)
+        if bound is not None:
+            certified.append(bound)
+            proved = max(proved, bound[0].value)
         source = run.bound_source
         # What can be evaluated is, here, and is nobody's word.
         word = word_counts(run.method)
@@ -139,46 +141,19 @@ def collect(
         if search_witness(run.method, run.status, run.tel, run.lower_bound, source):
             digest = made_by(run.method) if _is_of_today(instance, run) else ""
             proofs.append(_value(Proof, run, run.lower_bound, told, made_by=digest))
-    return Claims(upper, tuple(certified), tuple(reported), tuple(proofs), tuple(notes))
-
-
-def _named(instance: Instance, run: StoredRun, notes: list[str]) -> StoredRun | None:
-    """Return a run with its method as it is written everywhere; None if there is no such method."""
-    try:
-        return replace(run, method=recorded_method(run.method).text)
-    except MethodError as error:
-        notes.append(f"{instance.name}: run {run.key[:12]}: {error}")
-        return None
+    about = [f"{instance.name}: {note}" for note in notes]
+    return Claims(upper, certified, reported, proofs, about)
 
 
 def proof_of(finished: Finished) -> Proof | None:
     """Return the proof that a run is which has just ended here, if it is one."""
     run = StoredRun(**{name: getattr(finished.record, name) for name in _COLUMNS})
-    value = run.lower_bound
-    if value is None or not search_witness(
-        run.method, run.status, run.tel, value, run.bound_source
-    ):
+    value, source = run.lower_bound, run.bound_source
+    if value is None or not search_witness(run.method, run.status, run.tel, value, source):
         return None
     schedule = finished.schedule
     told = None if schedule is None else {"provenance": schedule.provenance}
     return _value(Proof, run, value, told, made_by=made_by(run.method))
-
-
-def _is_of_today(instance: Instance, run: StoredRun) -> bool:
-    """Tell whether the sources that are here made a run, by its key."""
-    method = read_method(run.method, planned=True)
-    task = Task(
-        instance=instance,
-        name=run.instance,
-        method=method,
-        seed=run.seed,
-        time_limit=run.time_limit,
-        memory_limit=run.memory_limit,
-        threads=run.threads,
-        code=fingerprint(method),
-        versions=versions(method),
-    )
-    return task.key == run.key
 
 
 def volume_claim(instance: Instance, date: str) -> tuple[Certified, Certificate]:
@@ -200,32 +175,48 @@ def planted_claim(instance: Instance, starts: Sequence[int], date: str) -> tuple
     verdict = check_schedule(instance, schedule)
     if not verdict.valid:
         raise ValueError(f"{instance.name}: the planted schedule: {verdict.reason}")
-    upper = Upper(
-        value=schedule.tel, method=CONSTRUCTION, found_by=CONSTRUCTION, date=date, seconds=0.0
-    )
-    return upper, schedule
+    told: dict[str, Any] = {"method": CONSTRUCTION, "found_by": CONSTRUCTION, "date": date}
+    return Upper(value=schedule.tel, seconds=0.0, **told), schedule
+
+
+def _named(run: StoredRun, notes: list[str]) -> StoredRun | None:
+    """Return a run with its method as it is written everywhere; None if there is no such method."""
+    try:
+        return replace(run, method=recorded_method(run.method).text)
+    except MethodError as error:
+        notes.append(f"run {run.key[:12]}: {error}")
+        return None
+
+
+def _is_of_today(instance: Instance, run: StoredRun) -> bool:
+    """Tell whether the sources that are here made a run, by its key."""
+    method = read_method(run.method, planned=True)
+    names = ("seed", "time_limit", "memory_limit", "threads")
+    told: dict[str, Any] = {name: getattr(run, name) for name in names}
+    told |= {"code": fingerprint(method), "versions": versions(method)}
+    return Task(instance, run.instance, method, **told).key == run.key
 
 
 def _best_schedule(
     instance: Instance, runs: Sequence[StoredRun], store: Store, notes: list[str]
 ) -> tuple[Upper, Schedule] | None:
-    found = [run for run in runs if run.tel is not None]
-    for run in sorted(found, key=lambda run: run.tel or 0):
+    found = [(run.tel, run) for run in runs if run.tel is not None]
+    for tel, run in sorted(found, key=lambda each: each[0]):
         document = store.schedule(run.key)
         if document is None:
-            notes.append(f"{instance.name}: {run.method} is stored without its schedule")
+            notes.append(f"{run.method} is stored without its schedule")
             continue
-        value = _value(Upper, run, run.tel or 0, document, found_by=run.found_by)
+        value = _value(Upper, run, tel, document, found_by=run.found_by)
         try:
             schedule = schedule_of(instance, document["starts"], value)
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-            notes.append(f"{instance.name}: {run.method}: {' '.join(str(error).split())[:200]}")
+            notes.append(f"{run.method}: {' '.join(str(error).split())[:200]}")
             continue
         verdict = check_schedule(instance, schedule)
-        if verdict.valid and schedule.tel == run.tel:
+        if verdict.valid and schedule.tel == tel:
             return value, schedule
         if not any_kept(document.get("kept")):
-            notes.append(f"{instance.name}: {run.method}: {verdict.reason}")
+            notes.append(f"{run.method}: {verdict.reason}")
     return None
 
 
@@ -236,32 +227,29 @@ def _certified(
     upper: int | None,
     proved: int,
     notes: list[str],
-) -> list[tuple[Certified, Certificate]]:
-    """Return the bound that the run's certificate proves, evaluated here, if it has one."""
+) -> tuple[Certified, Certificate] | None:
+    """Return the bound that the run's certificate proves, evaluated here; None without one."""
     document = store.certificate(run.key)
     if document is None:
-        return []
+        return None
     try:
         certificate = read_certificate(document)
         if certificate.kind in ("sweep", "parts") and certificate.value <= proved:
-            return []
-        if certificate.upper_bound is not None and (
-            upper is None or certificate.upper_bound < upper
-        ):
+            return None
+        assumed = certificate.upper_bound
+        if assumed is not None and (upper is None or assumed < upper):
             raise CertificateError("it assumes a schedule better than any that is known")
         # Prices may prove less than nothing; no TEL is below 0.
         evaluated = replace(certificate, value=max(0, evaluate(instance, certificate)))
         short = shrink(instance, evaluated)
     except CertificateError as error:
-        notes.append(f"{instance.name}: certificate of {run.method}: {error}")
-        return []
-    if evaluated.value < certificate.value:
-        notes.append(
-            f"{instance.name}: certificate of {run.method} proves {evaluated.value}, "
-            f"not {certificate.value}"
-        )
-    told = store.schedule(run.key)
-    return [(_value(Certified, run, evaluated.value, told, certificate=short.kind), short)]
+        notes.append(f"certificate of {run.method}: {error}")
+        return None
+    if short.value < certificate.value:
+        told = f"proves {short.value}, not {certificate.value}"
+        notes.append(f"certificate of {run.method} {told}")
+    told_of_run = store.schedule(run.key)
+    return _value(Certified, run, short.value, told_of_run, certificate=short.kind), short
 
 
 def _is_team(method: str) -> bool:

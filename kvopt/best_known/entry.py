@@ -1,16 +1,15 @@
 """What the registry holds of an instance.
 
 An entry states what a run or a certificate has shown, and of what follows from it only what is
-compared with it (:mod:`kvopt.best_known.verify`).  Where a file lies follows from the instance's
-name, so no entry names a file.  What a bound rests on is its kind (``Lower``), which has a
-certificate's kind or a solver's report, never both: a value cannot pass for certified while
-another one is evaluated.
+compared with it (:mod:`kvopt.best_known.known`).  Where a file lies follows from the instance's
+name, so no entry names a file.  What a bound rests on is its kind (``Lower``), a certificate's or
+a solver's report: a value cannot pass for certified while another one is evaluated.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, model_validator
 from pydantic.dataclasses import dataclass
@@ -18,7 +17,6 @@ from pydantic.dataclasses import dataclass
 from instances.model import Line
 from schedules.evidence import CONSTRUCTION, VOLUMES, Standing
 from schedules.gap import gap
-from support.jsonfile import file_schema
 
 SCHEMA = "kvopt.best_known/2"
 
@@ -185,6 +183,13 @@ class History:
     upper: Annotated[tuple[Step, ...], _FIRST_FAULT]
     lower: Annotated[tuple[Step, ...], _FIRST_FAULT]
 
+    @property
+    def steps(self) -> list[tuple[str, Step]]:
+        """All steps with their sides, the oldest first."""
+        both = (("upper", self.upper), ("lower", self.lower))
+        found = [(side, step) for side, steps in both for step in steps]
+        return sorted(found, key=lambda each: each[1].date)
+
 
 @dataclass(frozen=True, config=_CONFIG)
 class Entry:
@@ -262,8 +267,3 @@ class Registry:
 
 ENTRIES = TypeAdapter(tuple[Entry, ...])
 REGISTRY = TypeAdapter(Registry)
-
-
-def registry_schema() -> dict[str, Any]:
-    """Return the JSON Schema of ``kvopt.best_known/2``, derived from the validated classes."""
-    return file_schema(REGISTRY, SCHEMA)

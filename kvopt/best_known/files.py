@@ -18,15 +18,7 @@ from formulations.lagrangian.certificate_file import (
 )
 from instances import Instance
 from instances.named import FOLDER as LIBRARY
-from kvopt.best_known.entry import (
-    ENTRIES,
-    REGISTRY,
-    SCHEMA,
-    Entry,
-    Registry,
-    Upper,
-    registry_schema,
-)
+from kvopt.best_known.entry import ENTRIES, REGISTRY, SCHEMA, Entry, Registry, Upper
 from schedules import Schedule, make_schedule
 from schedules.files import schedule_document
 from support.inputs import LARGEST_CERTIFICATE
@@ -54,10 +46,7 @@ class RegistryError(ValueError):
 
 
 def digest(entries: Iterable[Entry]) -> str:
-    """Return the SHA-256 of the entries in canonical JSON (sorted keys, no spaces).
-
-    It tells an edit by hand from a rebuild; what the entries claim is verified apart from it.
-    """
+    """Return the SHA-256 of the entries in canonical JSON; it tells an edit by hand."""
     document = ENTRIES.dump_python(tuple(entries), mode="json")
     text = json.dumps(document, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
@@ -116,15 +105,12 @@ def format_schemas() -> dict[str, str]:
     of = {"instance": {"type": "string"}, "instance_sha256": {"type": "string"}}
     certificate["properties"] = of | certificate["properties"]
     certificate["required"].append("instance_sha256")
-    schemas = {SCHEMA_FILE: registry_schema(), CERTIFICATE_SCHEMA_FILE: certificate}
+    schemas = {SCHEMA_FILE: file_schema(REGISTRY, SCHEMA), CERTIFICATE_SCHEMA_FILE: certificate}
     return {file: json.dumps(schema, indent=1) + "\n" for file, schema in schemas.items()}
 
 
 def format_schedule(instance: Instance, starts: Sequence[int], upper: Upper) -> str:
-    """Return the text of a schedule file: the starts alone, and what the entry says of the run.
-
-    Of the run only what is the same on every machine is told.
-    """
+    """Return the text of a schedule file: the starts alone, and what the entry says of the run."""
     return json.dumps(schedule_document(schedule_of(instance, starts, upper))) + "\n"
 
 

@@ -61,22 +61,3 @@ class WithLadder(Mapping[str, LibraryInstance]):
 
     def __len__(self) -> int:
         return len(self._names)
-
-
-class InstancesOf(Mapping[str, Instance]):
-    """The instances alone of a library by hash."""
-
-    def __init__(self, library: Mapping[str, LibraryInstance]) -> None:
-        self._library = library
-
-    def __getitem__(self, sha256: str) -> Instance:
-        return self._library[sha256].instance
-
-    def __contains__(self, sha256: object) -> bool:
-        return sha256 in self._library
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._library)
-
-    def __len__(self) -> int:
-        return len(self._library)

@@ -16,25 +16,21 @@ from kvopt.runs.provenance import usable_cores
 
 T = TypeVar("T")
 R = TypeVar("R")
+#: From so many things on: a process takes a second to begin.
+SEVERAL = 20
 
 
 class KilledError(RuntimeError):
     """A process was killed from outside; the message is one line."""
 
 
-#: From so many things on: a process takes a second to begin.
-SEVERAL = 20
-
-
 def side_by_side(function: Callable[[T], R], things: Sequence[T]) -> Iterator[R]:
-    """Yield what a function returns of each thing, in their order.
-
-    Function and things are sent to other processes, which end with this one.
+    """Yield what a function returns of each thing, in their order, from a pool of processes.
 
     Raises
     ------
     KilledError
-        If one of them was killed, as where memory is over.
+        If a process was killed, as where memory is over.
     """
     if len(things) < SEVERAL:
         yield from map(function, things)
@@ -49,6 +45,7 @@ def side_by_side(function: Callable[[T], R], things: Sequence[T]) -> Iterator[R]
     except BrokenProcessPool:
         raise KilledError("one of the processes was killed; is memory over?") from None
     finally:
+        # The executor would wait for what runs, minutes after Ctrl-C.
         pool.shutdown(wait=False, cancel_futures=True)
         for child in multiprocessing.active_children():
             child.terminate()

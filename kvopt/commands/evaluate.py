@@ -295,27 +295,30 @@ def _finish(tasks: list[Task], now: int, seconds: float, store: Store, options: 
 
 def _write(keys: list[str] | None, store: Store, options: Options) -> tuple[list[str], bool]:
     """Print the ranking, write rows and report; return what was to be, and whether all is."""
-    if options.quiet and not (options.export or options.report):
+    written = [options.export] if options.export else []
+    if options.quiet and not (written or options.report):
         return [], True
     frame = store.rows(keys)
     if options.export:
         export_rows(frame, options.export)
-    beside = store.rows(bound_runs(store, keys))
-    if not options.quiet:
-        from reports.first import ranking_text  # loads pandas: half a second
+    if options.quiet and not options.report:
+        return written, True
+    from kvopt.store.belief import judged  # evaluates certificates
+    from reports.first import ranking_text
+    from reports.results import Results
 
-        if ranking := ranking_text(frame, known_values(), beside):
-            print(f"\n{ranking}\n")
+    beside = judged(store.rows(bound_runs(store, keys)), store)
+    results = Results(judged(frame, store), known_values(), beside)
+    if not options.quiet and (ranking := ranking_text(results)):
+        print(f"\n{ranking}\n")
 
     def report() -> None:
         from reports.build import build_report  # loads seaborn: seconds
 
-        folder = Path(options.report)
-        build_report(frame, folder, store=store, best_known=known_values(), beside=beside)
+        build_report(results, Path(options.report), store=store)
 
     writers = {f"--report {options.report}": report} if options.report else {}
     complete = write_outputs(options.program, writers)
-    written = [options.export] if options.export else []
     if writers and complete:
         written.append(str(Path(options.report) / "index.html"))
     return written, complete

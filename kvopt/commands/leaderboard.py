@@ -30,6 +30,7 @@ NAME = "leaderboard"
 def leaderboard(options: Options) -> int:
     """Print the leaderboard of a store, as its report begins."""
     from reports.first import terminal_text  # loads pandas: half a second
+    from reports.results import Results
 
-    print(terminal_text(read_rows(options.store), known_values()))
+    print(terminal_text(Results(read_rows(options.store), known_values())))
     return 0

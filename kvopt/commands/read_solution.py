@@ -6,11 +6,10 @@ from collections.abc import Mapping
 
 import click
 
-from instances import Instance
 from instances.files import read_instance
 from instances.model import InfeasibleInstanceError
 from instances.named import find_instance
-from kvopt.best_known.library import InstancesOf, WithLadder, library_by_hash
+from kvopt.best_known.library import LibraryInstance, WithLadder, library_by_hash
 from kvopt.solution_file import schedule_of_solution
 from schedules import check_schedule, write_schedule
 from schedules.verdict import EXIT_CODES
@@ -43,15 +42,17 @@ def main(options: Options) -> int:
     MODEL is that .mps or .lp file, SOLUTION what a solver wrote of it: SCIP, Gurobi, HiGHS, CBC,
     CPLEX or GLPK.
     """
-    instances: Mapping[str, Instance]
+    known: Mapping[str, LibraryInstance]
     if options.instance is None:
-        instances = InstancesOf(WithLadder(library_by_hash()))
+        known, of = WithLadder(library_by_hash()), "an instance of the library"
     else:
         given = read_instance(find_instance(options.instance))
-        instances = {given.sha256: given}
+        known, of = {given.sha256: LibraryInstance("", given)}, repr(given.name)
     check_outputs({"--out": options.out}, (options.model, options.solution))
-    schedule = schedule_of_solution(options.model, options.solution, instances, options.by or "")
-    verdict = check_schedule(instances[schedule.instance_sha256], schedule)
+    schedule = schedule_of_solution(
+        options.model, options.solution, lambda sha: known[sha].instance, options.by or "", of
+    )
+    verdict = check_schedule(known[schedule.instance_sha256].instance, schedule)
     print(verdict)
     if verdict.valid and options.out is not None:
         write_schedule(schedule, options.out)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
 
 from instances.named import FOLDER
 from kvopt.best_known.files import OWNED, PROOFS, REGISTRY_FILE, RegistryError, read_entries
-from kvopt.best_known.library import LibraryInstance, WithLadder, library_by_hash
-from kvopt.best_known.rebuild import write_all
+from kvopt.best_known.library import WithLadder, library_by_hash
+from kvopt.best_known.registry import write_all
 from kvopt.best_known.submitted import (
     EXIT_BETTER,
     EXIT_CONTRADICTION,
@@ -30,7 +30,7 @@ from support.text import counted, one_line
 from support.usage import UsageError, complain
 
 #: Of several files the first of these codes that one of them has.
-_WORST = (EXIT_CODES["infeasible"], EXIT_CODES["malformed"])
+_WORST = (EXIT_CONTRADICTION, EXIT_CODES["infeasible"], EXIT_CODES["malformed"])
 
 
 @click.command(
@@ -60,53 +60,43 @@ def main(options: Options) -> int:
     known = WithLadder(library_by_hash())
     better: dict[str, Schedule] = {}
     codes = set()
-    for each in judge(telling(_files(options.files), "files read"), known, options.folder):
+    for each in judge(telling(list(_files(options.files)), "files read"), known, options.folder):
         print(one_line(each.line))
         codes.add(each.code)
         if each.schedule is not None:
             better[each.schedule.instance_sha256] = each.schedule
-    if better and not options.check and not _taken(options, better.values(), known):
-        return EXIT_CONTRADICTION
+    if better and not options.check:
+        merged = []
+        for now, line in take(better.values(), known, options.folder):
+            if now is None:
+                complain(options.program, line)
+                codes.add(EXIT_CONTRADICTION)
+            else:
+                print(line)
+                merged.append(now)
+        if merged:
+            write_all(merged, known, options.folder, read_entries(options.folder).values())
+            print(
+                f"wrote {options.folder / REGISTRY_FILE} and {counted(len(merged), 'schedule')} "
+                f"below {options.folder / PROOFS}: the files of a pull request"
+            )
     ending = EXIT_BETTER if better else EXIT_NONE_BETTER
     return next((code for code in _WORST if code in codes), ending)
 
 
-def _files(given: Iterable[str]) -> list[Path]:
-    """Return files, those of a folder sorted.
+def _files(given: Iterable[str]) -> Iterator[Path]:
+    """Yield files, those of a folder sorted.
 
     Raises
     ------
     UsageError
         If a folder has none.
     """
-    found: list[Path] = []
     for each in map(Path, given):
         if not each.is_dir():
-            found.append(each)
+            yield each
             continue
         inside = sorted(path for path in each.rglob("*") if path.suffix in (".json", *SOLUTIONS))
         if not inside:
             raise UsageError(f"{each}: expected schedules in the folder, found none")
-        found += inside
-    return found
-
-
-def _taken(
-    options: Options, schedules: Iterable[Schedule], known: Mapping[str, LibraryInstance]
-) -> bool:
-    """Merge and write schedules; tell whether all of them could be taken."""
-    merged, all_taken = [], True
-    for now, line in take(schedules, known, options.folder):
-        if now is None:
-            complain(options.program, line)
-            all_taken = False
-        else:
-            merged.append(now)
-            print(line)
-    if merged:
-        write_all(merged, known, options.folder, read_entries(options.folder).values())
-        print(
-            f"wrote {options.folder / REGISTRY_FILE} and {counted(len(merged), 'schedule')} below "
-            f"{options.folder / PROOFS}: the files of a pull request"
-        )
-    return all_taken
+        yield from inside

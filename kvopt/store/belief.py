@@ -36,27 +36,23 @@ if TYPE_CHECKING:
     from kvopt.store.store import Store
 
 
-def proved_bounds(rows: pd.DataFrame, store: Store) -> list[int | None]:
-    """Return what integers prove of each bound that names a proof, from what its store carries.
+def judged(rows: pd.DataFrame, store: Store) -> pd.DataFrame:
+    """Return rows of a store with the column ``proved``: what integers prove of each bound.
+
+    It is missing where a bound names no proof.
 
     Raises
     ------
     StoreError
         If a document of the store is damaged.
     """
-
-    @cache
-    def instance_of(sha256: str) -> Instance | None:
-        return _instance(store.instance(sha256), sha256)
+    import pandas as pd
 
     columns = ["bound_source", "key", "instance_sha256", "batch_time"]
     told = zip(rows["lower_bound"].notna(), *(rows[each] for each in columns), strict=True)
-    return [
-        _proved(store, source, key, instance_of(sha256), batch_time)
-        if there and names_proof(source)
-        else None
-        for there, source, key, sha256, batch_time in told
-    ]
+    judge = _Judge(store)
+    found = [judge.proved(*run) if there and names_proof(run[0]) else None for there, *run in told]
+    return rows.assign(**{PROVED: pd.Series(found, rows.index, dtype="Int64")})
 
 
 def believed_rows(rows: pd.DataFrame) -> pd.Series:
@@ -65,7 +61,7 @@ def believed_rows(rows: pd.DataFrame) -> pd.Series:
     Parameters
     ----------
     rows
-        With the column ``proved`` where they come from a store.
+        With the column ``proved`` where they have been judged.
     """
     import pandas as pd
 
@@ -81,26 +77,40 @@ def believed_rows(rows: pd.DataFrame) -> pd.Series:
     return pd.Series(found, rows.index, dtype=bool)
 
 
-def _instance(document: dict[str, Any] | None, sha256: str) -> Instance | None:
-    """Return the instance of a row; None where there is none, or another one lies in its place."""
-    try:
-        instance = None if document is None else parse_instance(document)
-    except (ValueError, InfeasibleInstanceError):
-        return None
-    return instance if instance is not None and instance.sha256 == sha256 else None
+class _Judge:
+    """Proves bounds of rows from the documents of their store; instances are read once."""
 
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._instance = cache(self._read)
+        self._volumes: dict[str, int] = {}
 
-def _proved(store: Store, source: str, key: str, instance: Instance | None, batch_time: str) -> int:
-    if instance is None or bool(batch_time) != (instance.time_unit == "second"):
-        return 0
-    if source in COMPUTED:
-        if not batch_time:
-            return volume_bound(instance) if source == VOLUMES else 0
-        document: dict[str, Any] | None = {"kind": source, "value": 0, "batch_time": batch_time}
-    else:
-        document = store.certificate(key)
-    tel = None if batch_time else _checked_tel(store, key, instance)
-    return remembered(instance, batch_time, tel, document)
+    def proved(self, source: str, key: str, sha256: str, batch_time: str) -> int:
+        instance = self._instance(sha256)
+        if instance is None or bool(batch_time) != (instance.time_unit == "second"):
+            return 0
+        if source in COMPUTED:
+            if not batch_time:
+                return self._volume(instance) if source == VOLUMES else 0
+            document: dict[str, Any] | None = {"kind": source, "value": 0, "batch_time": batch_time}
+        else:
+            document = self._store.certificate(key)
+        tel = None if batch_time else _checked_tel(self._store, key, instance)
+        return remembered(instance, batch_time, tel, document)
+
+    def _volume(self, instance: Instance) -> int:
+        if instance.sha256 not in self._volumes:
+            self._volumes[instance.sha256] = volume_bound(instance)
+        return self._volumes[instance.sha256]
+
+    def _read(self, sha256: str) -> Instance | None:
+        """Return the instance of a row; None without one, or where another lies in its place."""
+        document = self._store.instance(sha256)
+        try:
+            instance = None if document is None else parse_instance(document)
+        except (ValueError, InfeasibleInstanceError):
+            return None
+        return instance if instance is not None and instance.sha256 == sha256 else None
 
 
 def remembered(

@@ -76,7 +76,7 @@ def frame_csv(frame: pd.DataFrame) -> str:
 
 
 def read_rows(location: str | Path) -> pd.DataFrame:
-    """Return the rows of an exported file, or else of a store, as :meth:`Store.rows` does.
+    """Return the rows of an exported file, or else of a store, judged.
 
     Raises
     ------
@@ -88,8 +88,10 @@ def read_rows(location: str | Path) -> pd.DataFrame:
     import pandas as pd  # half a second, which a sweep need not wait for
 
     if not _is_file(location):
+        from kvopt.store.belief import judged  # evaluates certificates
+
         with closing(Store(location, readonly=True)) as store:
-            return store.rows()
+            return judged(store.rows(), store)
     try:
         if Path(location).suffix.lower() == ".parquet":
             frame = pd.read_parquet(io.BytesIO(read_whole(location)))

@@ -20,7 +20,7 @@ from sqlalchemy.engine import URL, Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from instances.files import instance_document
-from kvopt.runs.record import PROVED, Column, columns
+from kvopt.runs.record import Column, columns
 from kvopt.runs.task import Finished
 from kvopt.store.location import StoreError, read_location
 from kvopt.store.readonly import SECONDS_TO_WAIT, open_readonly
@@ -41,6 +41,8 @@ _SECONDS_UNTOLD = 5
 LARGEST = 2**63 - 1
 #: The texts that may stand in a column, where not all may.
 _LISTS = {column.name: column.texts for column in columns() if column.texts}
+#: Keys of one query; both databases take more.
+_PORTION = 10_000
 _INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
@@ -167,18 +169,19 @@ class Store:
     def rows(self, keys: Collection[str] | None = None) -> pd.DataFrame:
         """Return the runs as a table, one row each, in an order that depends on them alone.
 
-        The columns are those of ``kvopt.runs.record``, with their types.  The column ``proved``
-        beside them is what integers prove of each bound (:mod:`kvopt.store.belief`).
+        The columns are those of ``kvopt.runs.record``, with their types.  Nothing is judged:
+        :func:`kvopt.store.belief.judged` adds what integers prove of each bound.
         """
         import pandas as pd  # half a second, which a sweep need not wait for
 
-        from kvopt.store.belief import proved_bounds  # evaluates certificates
-
         with self._telling("read"), self._engine.connect() as connection:
             query = sa.select(*(RUNS.c[column.name] for column in columns()))
+            parts = [query]
+            if keys is not None:
+                parts = [query.where(RUNS.c.key.in_(each)) for each in _portions(keys)]
             # Not pd.read_sql, which takes a column with gaps through floats: of integers beyond
             # 2**53 the last digits would be lost, and the largest could not be read at all.
-            read = connection.execute(query).all()
+            read = [row for part in parts for row in connection.execute(part)]
             cells = list(zip(*read, strict=True)) or [()] * len(columns())
             frame = pd.DataFrame(
                 {
@@ -186,12 +189,8 @@ class Store:
                     for column, values in zip(columns(), cells, strict=True)
                 }
             )
-            if keys is not None:
-                frame = frame[frame["key"].isin(list(keys))]
             order = ["family", "n", "instance", "method", "seed", "key"]
-            frame = frame.sort_values(order, ignore_index=True)
-        frame[PROVED] = pd.Series(proved_bounds(frame, self), dtype="Int64")
-        return frame
+            return frame.sort_values(order, ignore_index=True)
 
     def schedule(self, key: str) -> dict[str, Any] | None:
         """Return the schedule document of a run, None without one."""
@@ -245,6 +244,11 @@ class Store:
             code = getattr(reason, "sqlite_errorcode", 0) & 0xFF
             kind = _LockedError if code == sqlite3.SQLITE_BUSY else StoreError
             raise kind(f"{self.name}: cannot be {verb}: {line}") from None
+
+
+def _portions(keys: Collection[str]) -> list[list[str]]:
+    every = list(dict.fromkeys(keys))
+    return [every[place : place + _PORTION] for place in range(0, len(every), _PORTION)]
 
 
 def _options(url: URL) -> dict[str, Any]:

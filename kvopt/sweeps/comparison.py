@@ -24,7 +24,7 @@ from kvopt.methods.knowledge import shown_methods
 from kvopt.progress import Display
 from kvopt.runs.task import Task
 from kvopt.store import Store
-from kvopt.store.belief import believed_rows
+from kvopt.store.belief import believed_rows, judged
 from kvopt.store.location import store_files
 from kvopt.suites import Section, Source, read_source
 from kvopt.sweeps.contradictions import RunSummary, alarms, run_summaries
@@ -99,9 +99,10 @@ def comparison(
         if ran.left:
             told = f"interrupted: {ran.left} of {len(tasks)} runs are missing"
             warnings.warn(told, stacklevel=3)
+        rows = judged(ran.rows.reset_index(), ran.store).set_index("key")
     for line in alarms(list(ran.shown.values())):
         warnings.warn(f"A METHOD IS WRONG: {line}", stacklevel=3)
-    return _table(ran.rows, ran.shown)
+    return _table(rows, ran.shown)
 
 
 @dataclass(frozen=True)

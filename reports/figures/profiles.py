@@ -15,7 +15,7 @@ from reports.figures.style import (
     drawing,
     percent_axis,
 )
-from reports.metrics import performance_ratios, profile
+from reports.metrics import profile
 from reports.tables.profiles import Common
 
 _POINTS = 160
@@ -39,7 +39,7 @@ def profile_figure(
     """
     if common.costs.shape[1] < 2 or common.costs.isna().all(axis=None) or common.costs.empty:
         return None
-    ratios = performance_ratios(common.costs)
+    ratios = common.ratios
     finite = ratios.to_numpy()[np.isfinite(ratios.to_numpy())]
     end = max(least_range, float(np.quantile(finite, 0.995)) * 1.05)
     taus = np.geomspace(1.0, end, _POINTS)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from kvopt.best_known import RegistryError, known_values, read_registry
 from kvopt.best_known.entry import Registry
-from kvopt.best_known.verify import stale_proofs
+from kvopt.best_known.registry import stale_proofs
 from kvopt.store import StoreError
 from kvopt.store.export import ExportError, documents, read_rows
 from kvopt.store.location import store_files

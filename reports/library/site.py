@@ -13,7 +13,7 @@ from instances.named import FOLDER as INSTANCES
 from kvopt.best_known.entry import Registry
 from kvopt.best_known.files import proof_file
 from kvopt.best_known.library import LibraryInstance, WithLadder, library_by_hash
-from kvopt.best_known.verify import stale_proofs
+from kvopt.best_known.registry import stale_proofs
 from reports import html
 from reports.folder import Kind
 from reports.library.sentence import runs, stale_of, state
@@ -21,8 +21,8 @@ from reports.pages.instance import InstancePage
 from reports.pages.picture import Documents
 from reports.pages.report_pages import report_pages
 from reports.parts import Links, Report
-from reports.references import Contradiction, contradictions, references
-from reports.rows import prepare
+from reports.references import Contradiction
+from reports.results import Results
 from reports.slugs import slugs
 from reports.table import Column, Table
 from reports.tables.library import library_table
@@ -75,9 +75,10 @@ def library_pages(
     table = library_table(registry)
     slug_of = page_slugs(table)
     table, files = _with_files(table, slug_of, library)
-    rows = prepare(pd.concat([_listed(registry, library), frame], ignore_index=True))
-    reference = references(rows, best_known)
-    wrong = tuple(each for each in contradictions(rows, best_known) if each.sha in slug_of)
+    both = pd.concat([_listed(registry, library), frame], ignore_index=True)
+    results = Results(both, best_known)
+    rows = results.rows
+    wrong = tuple(each for each in results.contradictions if each.sha in slug_of)
     # The library's own name counts, whatever the runs call the instance.
     listed = rows[_is_listed(rows)]
     own = dict(zip(listed["sha"], listed["id"], strict=True))
@@ -85,10 +86,8 @@ def library_pages(
     mine = mine.assign(id=mine["sha"].map(own))
     pages = report_pages(
         {own[sha]: slug for sha, slug in slug_of.items()},
-        reference,
+        results,
         mine,
-        wrong,
-        best_known,
         _Documents(library, store),
         pictures,
         command="reports.library",

@@ -12,8 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from reports.build import BestKnown, find_contradictions
 from reports.nightly.rows import RUN
+from reports.results import BestKnown, Results
 
 #: Share by which a bound may be less than before: it comes from floating-point prices, and another
 #: processor may round them otherwise.
@@ -105,8 +105,10 @@ def _contradictions(
     """Return contradictions in which the night has a part; those of the reference alone are old."""
     together = pd.concat([now, reference], ignore_index=True)
     together["key"] = [str(position) for position in range(len(together))]
-    old = set(map(str, find_contradictions(reference.assign(key="r"), best_known)))
-    return [str(each) for each in find_contradictions(together, best_known) if str(each) not in old]
+    told = best_known or {}
+    old = set(map(str, Results(reference.assign(key="r"), told).contradictions))
+    found = map(str, Results(together, told).contradictions)
+    return [each for each in found if each not in old]
 
 
 def _worse(old: Row, new: Row) -> Iterator[str]:

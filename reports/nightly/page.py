@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reports.build import BestKnown, make_report
+from reports.build import make_report
 from reports.freshness import stale_rows, told
 from reports.markdown import table_text
 from reports.nightly.compare import Comparison
 from reports.nightly.rows import TIMING
 from reports.parts import Report
 from reports.readme import figure_text, has_page, table_page, verdict_text
+from reports.results import BestKnown, Results
 from reports.table import Table
 from support.text import counted
 
@@ -84,7 +85,7 @@ def report_of(rows: pd.DataFrame, best_known: BestKnown | None = None) -> Report
 
 def _report(rows: pd.DataFrame, best_known: BestKnown | None) -> Report:
     keyed = rows.assign(key=[str(position) for position in range(len(rows))])
-    return make_report(keyed, best_known=best_known, pages=0, pictures=0)
+    return make_report(Results(keyed, best_known or {}), pages=0, pictures=0)
 
 
 def _first_screen(report: Report) -> tuple[list[str], dict[str, str]]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import pandas as pd
 
 from instances.time_unit import TimeUnit, unit_of
-from reports.interval import share_text
+from reports.pages.lines import PageLines
 from reports.pages.picture import Picture
 from reports.references import CERTIFIED, Contradiction
 from reports.rows import MARK_NOTE
@@ -18,7 +17,6 @@ from reports.spread import spread_note
 from reports.table import KINDS, Cell, Column, Table, written
 from reports.tables.runs import run_columns
 from schedules.evidence import CONSTRUCTION, STANDINGS
-from schedules.gap import gaps
 
 #: Runs on one page.
 MOST_RUNS = 300
@@ -57,8 +55,9 @@ class InstancePage:
 
 def make_page(
     slug: str,
+    identity: str,
     line: Mapping[str, Any],
-    runs: pd.DataFrame,
+    lines: PageLines,
     wrong: Sequence[Contradiction],
     told: Mapping[str, Any],
     pictures: Sequence[Picture],
@@ -67,17 +66,21 @@ def make_page(
 
     Parameters
     ----------
-    line
-        Its line of :func:`reports.references.references`.
-    runs
-        Its runs, superseded ones too.
+    identity, line
+        Its ``id``, and its line of :func:`reports.references.references`.
+    lines
+        Of the tables, with its own among them.
     told
         Its entry in the registry of best-known values, empty for none.
     pictures
         What is drawn of its schedules.
     """
     unit = unit_of(line["batch_time"])
-    tables = (losses(runs, line, unit), *_history(runs, told, unit), _runs(runs, unit))
+    tables = (
+        _losses(lines.losses.of(identity), unit),
+        *_history(lines.history.of(identity), told, unit),
+        _runs(lines.runs.of(identity), unit),
+    )
     return InstancePage(
         slug=slug,
         name=str(line["instance"]),
@@ -124,33 +127,9 @@ def _bounds(line: Mapping[str, Any], unit: TimeUnit) -> list[tuple[str, Any, Any
     return [(f"{word} LB, {unit.name}", line["lower"], kind), (f"{word} LB by", by, "name"), *shown]
 
 
-def losses(runs: pd.DataFrame, line: Mapping[str, Any], unit: TimeUnit) -> Table:
-    """Return what each policy loses here against the best schedule, the least first.
-
-    The parameters are those of :func:`make_page`.
-    """
-    own = runs[~runs["engine"] & ~runs["superseded"] & runs["tel"].notna()]
-    groups = own.groupby("label", sort=True)
-    # By integers without a limit, not by floats: no digit of a row is lost.
-    found = {label: list(map(int, each)) for label, each in groups["tel"]}
-    mean = [round(Fraction(sum(each), len(each))) for each in found.values()]
-    means = pd.DataFrame({"label": list(found), "tel": mean}, dtype=object)
-    means["spread"] = own["tel"].astype(float).groupby(own["label"]).std().to_numpy()
-    unbounded = groups["unbounded"].any().to_numpy(dtype=bool)
-    opt = line["opt"]
-    upper, lower = (opt, opt) if pd.notna(opt) else (line["upper"], line["lower"])
-    tel = means["tel"]
-    two = [pd.Series(value, index=tel.index, dtype="Float64") for value in (upper, lower)]
-    low, high = (gaps(tel, each) for each in two)
-    low, high = low.where(~unbounded, low.clip(lower=0)), high.where(~unbounded)
-    # Rows of another program may lack it.
-    requests = int(line["n"]) if pd.notna(line["n"]) and line["n"] > 0 else pd.NA
+def _losses(frame: pd.DataFrame, unit: TimeUnit) -> Table:
+    """Return what each policy loses here against the best schedule, the least first."""
     kind = KINDS[unit]
-    frame = means.assign(
-        over=None if pd.isna(upper) else tel - int(upper),
-        each=(tel.astype("Float64") - upper) / requests,
-        gap=share_text(low, high),
-    ).sort_values(["tel", "label"])
     columns = (
         Column("label", "policy", "name"),
         Column("tel", "TEL", kind, spread="spread"),
@@ -167,15 +146,8 @@ def losses(runs: pd.DataFrame, line: Mapping[str, Any], unit: TimeUnit) -> Table
     return Table("losses", "What each policy loses", note, columns, frame)
 
 
-def _history(runs: pd.DataFrame, told: Mapping[str, Any], unit: TimeUnit) -> list[Table]:
+def _history(frame: pd.DataFrame, told: Mapping[str, Any], unit: TimeUnit) -> list[Table]:
     """Return when the best values of the stored runs improved, and the registry's own history."""
-    ordered = runs.sort_values(["finished_utc", "key"], kind="stable")
-    upper = ordered["tel"].where(~ordered["preempts"])
-    lower = ordered["lower_bound"].where(ordered["believed"])
-    best_upper = upper.cummin().ffill()
-    best_lower = lower.cummax().ffill()
-    better = _changes(best_upper) | _changes(best_lower)
-    frame = ordered.assign(best_upper=best_upper, best_lower=best_lower)[better]
     columns = (
         Column("finished_utc", "when (UTC)", "name"),
         Column("best_upper", "UB", KINDS[unit]),
@@ -206,20 +178,13 @@ def _registry_history(entries: Sequence[Mapping[str, Any]]) -> Table:
     return Table("registry", "History in the registry", note, columns, frame)
 
 
-def _changes(best: pd.Series) -> pd.Series:
-    return best.notna() & best.ne(best.shift()).fillna(True)
-
-
 def _runs(runs: pd.DataFrame, unit: TimeUnit) -> Table:
-    ordered = runs.sort_values(
-        ["tel", "lower_bound", "label", "seed", "key"], ascending=[True, False, True, True, True]
-    )
-    shown = ordered.iloc[:MOST_RUNS]
+    shown = runs.iloc[:MOST_RUNS]
     return Table(
         "runs",
         "Runs",
         "All stored runs of this instance, the best schedule first.",
         tuple(each for each in run_columns(unit) if each.key not in _OF_THE_PAGE),
         shown,
-        left_out=len(ordered) - len(shown),
+        left_out=len(runs) - len(shown),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,9 +11,10 @@ import pandas as pd
 from reports.figures.bounds import BOUNDS_NOTE, bounds_figure
 from reports.figures.style import try_drawing
 from reports.pages.instance import InstancePage, make_page
+from reports.pages.lines import PageLines
 from reports.pages.picture import Documents, Losing, Picture, draw_pictures, no_picture
 from reports.parts import Figure
-from reports.references import Contradiction
+from reports.results import Results
 from reports.slugs import slugs
 from reports.table import WORST_ON, Table
 from reports.verdict import Sentence
@@ -55,10 +55,8 @@ def page_names(reference: pd.DataFrame, most: int, named: Sequence[str] = ()) ->
 
 def report_pages(
     names: Mapping[str, str],
-    reference: pd.DataFrame,
+    results: Results,
     rows: pd.DataFrame,
-    wrong: Sequence[Contradiction],
-    best_known: Mapping[str, Mapping[str, Any]],
     store: Documents | None,
     pictures: int,
     command: str = "reports.build",
@@ -71,7 +69,7 @@ def report_pages(
     names
         From :func:`page_names`, in the order in which pictures are drawn.
     rows
-        From :func:`reports.rows.prepare`; an instance may have none.
+        Those of the results that are shown; an instance may have none.
     pictures
         After how many pictures of schedules no page gets any more; as many instances, those with
         the widest gap first, get one of their bounds over time.
@@ -80,35 +78,35 @@ def report_pages(
     named
         From :func:`named_instances`: each gets its best schedule, if pictures are wanted at all.
     """
-    shown = rows[rows["id"].isin(list(names))].join(reference[["opt"]], on="id")
-    shown["gap_opt"] = gaps(shown["tel"], shown["opt"].where(~shown["unbounded"]))
-    groups = dict(list(shown.groupby("id", sort=False)))
-    followed = _followed(reference.loc[list(names)], pictures)
+    reference = results.reference.loc[list(names)]
+    lines = PageLines(rows[rows["id"].isin(list(names))], reference)
+    followed = _followed(reference, pictures)
     made = []
     left = pictures
-    for identity, name in telling(names.items(), "pages of instances made"):
-        line: dict[str, Any] = {str(k): v for k, v in reference.loc[identity].items()}
-        runs = groups.get(identity, shown.iloc[:0])
-        key, told = str(line["found_key"]), best_known.get(str(line["sha"]), {})
+    about = zip(names.items(), reference.itertuples(index=False, name=None), strict=True)
+    for (identity, name), values in telling(list(about), "pages of instances made"):
+        line = dict(zip(map(str, reference.columns), values, strict=True))
+        key, told = str(line["found_key"]), results.best_known.get(str(line["sha"]), {})
         better = None if line["upper_key"] else told.get("schedule")
         if store is not None and (left > 0 or (pictures and identity in named)):
-            policies = losing(runs, line["upper"]) if left > 0 else []
+            policies = _losing(lines.losing.of(identity)) if left > 0 else []
             drawn = draw_pictures(store, line, policies, better)
             left -= sum(bool(each.svg) for each in drawn)
         elif key or better:
             drawn = [no_picture(f"Not drawn here; {command} --pictures N draws more.")]
         else:
             drawn = [no_picture("No schedule is stored.")]
-        draw = partial(bounds_figure, runs, line["upper"], line["lower"])
-        bounds = try_drawing(f"bounds on {name}", draw) if identity in followed else None
-        if bounds is not None:
-            drawn.append(Picture("UB and LB over time", BOUNDS_NOTE, bounds.svg, ".bounds"))
-        of_it = [each for each in wrong if each.sha == line["sha"]]
-        made.append(make_page(name, line, runs, of_it, told, drawn))
+        if identity in followed:
+            traced = lines.traced.of(identity)
+            draw = partial(bounds_figure, traced, line["upper"], line["lower"])
+            if (bounds := try_drawing(f"bounds on {name}", draw)) is not None:
+                drawn.append(Picture("UB and LB over time", BOUNDS_NOTE, bounds.svg, ".bounds"))
+        of_it = [each for each in results.contradictions if each.sha == line["sha"]]
+        made.append(make_page(name, identity, line, lines, of_it, told, drawn))
     return made
 
 
-def losing(runs: pd.DataFrame, upper: Any) -> list[Losing]:
+def _losing(own: pd.DataFrame) -> list[Losing]:
     """Return the policies that UB betters, the best first, at most so many.
 
     Those that keep tokens, as vLLM's scheduler, are among them with their mark.
@@ -116,14 +114,13 @@ def losing(runs: pd.DataFrame, upper: Any) -> list[Losing]:
     Of several runs of a policy the best counts, of policies with one TEL the first by name; of
     more than ``MOST_LOSING`` the first, the last and those evenly between are taken.
     """
-    own = runs[~runs["engine"] & ~runs["superseded"]]
-    own = own[own["tel"].gt(upper).fillna(False)] if pd.notna(upper) else own.iloc[:0]
-    own = own.sort_values(["tel", "label", "key"]).drop_duplicates("label").drop_duplicates("tel")
     places = np.linspace(0, len(own) - 1, min(len(own), MOST_LOSING)).round().astype(int)
     lines = own.iloc[places]
     return [
         Losing(label, key, (int(tel) - int(upper)) / int(tel))
-        for label, key, tel in zip(lines["label"], lines["key"], lines["tel"], strict=True)
+        for label, key, tel, upper in zip(
+            lines["label"], lines["key"], lines["tel"], lines["upper"], strict=True
+        )
     ]
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 
-from reports.boards import Board, boards, standings
+from reports.boards import Board, standings
 from reports.interval import interval_text, share_text
 from reports.metrics import SHIFT_SECONDS, shifted_geometric_mean
 from reports.per_instance import family_mean
@@ -38,12 +40,8 @@ _BOUNDS = (
 )
 
 
-def leaderboards(averaged: pd.DataFrame) -> list[Table]:
-    """Return the board of each class; its frame says what its means are ``over``.
-
-    ``averaged`` is that of a :class:`reports.units.Unit`.
-    """
-    found = boards(averaged)
+def leaderboards(found: Sequence[Board]) -> list[Table]:
+    """Return the board of each class as a table; its frame says what its means are ``over``."""
     return [_board(each, rule=each is found[0]) for each in found]
 
 

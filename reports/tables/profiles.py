@@ -6,6 +6,7 @@ Methods are compared on the instances that they share only.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import pandas as pd
 
@@ -35,6 +36,11 @@ class Common:
 
     costs: pd.DataFrame
     left_out: tuple[str, ...]
+
+    @cached_property
+    def ratios(self) -> pd.DataFrame:
+        """The costs as multiples of each instance's least."""
+        return performance_ratios(self.costs)
 
     def note(self) -> str:
         """Return one line on what is compared."""
@@ -110,7 +116,7 @@ def time_profile(common: Common) -> Table:
 
 
 def _table(slug: str, title: str, what: str, common: Common, taus: tuple[float, ...]) -> Table:
-    values = profile(performance_ratios(common.costs), taus)
+    values = profile(common.ratios, taus)
     frame = values.T.set_axis([f"tau_{tau:g}" for tau in taus], axis=1)
     frame = frame.rename_axis("label").reset_index()
     if common.costs.empty:

@@ -30,7 +30,8 @@ from kvopt.store.belief import believed_rows
 from kvopt.store.export import export_rows, read_rows
 from kvopt.sweeps.contradictions import run_summaries
 from reports.build import main as build
-from reports.references import references
+from reports.references import cases, references
+from reports.results import Results
 from reports.rows import prepare
 from schedules import make_schedule
 from schedules.model import STATUSES
@@ -266,7 +267,7 @@ def test_no_digit_of_an_integer_is_lost(
     """A column with gaps is not read by floats, in the leaderboard nor in a report."""
     forger.put()
     forger.put(PAIR, method="fcfs", known_optimum=value, tel=value)
-    line = references(prepare(read_rows(forger.path))).set_index("instance").loc[PAIR.name]
+    line = Results(read_rows(forger.path)).reference.set_index("instance").loc[PAIR.name]
     assert (line["known"], line["upper"]) == (value, value)
     assert evaluate(["leaderboard", "--store", str(forger.path)]) == 0
     build(["--store", str(forger.path), "--out", str(tmp_path / "report")])
@@ -359,4 +360,4 @@ def test_no_row_of_a_forger_raises_a_bound(forger: Forger) -> None:
     assert not counted["bound_source"].str.startswith(("certificate: ", "volumes\0")).any()
     assert not counted["bound_source"].isin(["volumes", "work", "alone"]).any()
     without = rows[~rows["method"].isin({*counted["method"]})]
-    assert references(without)["lower"].isna().all()
+    assert references(without, cases(without))["lower"].isna().all()

@@ -20,10 +20,10 @@ from kvopt.runs.state import RunState
 from kvopt.runs.task import Finished
 from kvopt.store import Store
 from kvopt.sweeps.contradictions import alarms, run_summaries
-from reports.build import find_contradictions
 from reports.measured import measured
 from reports.per_instance import per_instance
-from reports.references import references
+from reports.references import cases, references
+from reports.results import Results
 from reports.rows import prepare
 from reports.tables.gaps import gaps_to_optimum
 from reports.tables.known import known_optima
@@ -168,11 +168,11 @@ def test_rows_reports_and_alarms(tmp_path: Path) -> None:
         shown, table = run_summaries(store, None), store.rows()
     assert sorted(run.keeps_tokens for run in shown) == [False, True, True]
     assert alarms(shown) == []
-    assert find_contradictions(table) == []
+    assert Results(table).contradictions == ()
     rows = prepare(table)
     marked = rows.loc[rows["label"].str.endswith(" *"), "tel"]
     assert marked.tolist() == [14, 14]
-    line = references(rows).iloc[0]
+    line = references(rows, cases(rows)).iloc[0]
     assert (line["upper"], line["lower"], line["opt"]) == (18, 18, 18)
 
 
@@ -220,13 +220,14 @@ def test_one_run_that_keeps_marks_the_method(two_seeds: pd.DataFrame) -> None:
     """All rows of a method bear one label; only the runs that kept tokens give no UB."""
     assert two_seeds["label"].tolist() == ["file:own.py *"] * 2
     assert two_seeds["preempts"].tolist() == [True, False]
-    reference = references(two_seeds.assign(known_optimum=pd.array([None] * 2, dtype="Int64")))
+    unknown = two_seeds.assign(known_optimum=pd.array([None] * 2, dtype="Int64"))
+    reference = references(unknown, cases(unknown))
     assert reference.iloc[0]["upper"] == 19
 
 
 def test_a_tel_that_happens_to_be_opt_is_not_optimal(two_seeds: pd.DataFrame) -> None:
     """Such a run has no gap to OPT; tables count no optimum where tokens were kept."""
-    runs = measured(two_seeds, references(two_seeds))
+    runs = measured(two_seeds, references(two_seeds, cases(two_seeds)))
     assert pd.isna(runs["gap_opt"].tolist()[0])
     table = gaps_to_optimum(runs).frame
     assert table["optimal"].tolist() == [0.0]

@@ -24,6 +24,7 @@ from kvopt.runs.task import Task
 from kvopt.store import Store
 from kvopt.store.export import read_rows
 from reports.build import make_report, texts
+from reports.results import Results
 from schedules import read_schedule
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 from schedules.real_time.serving import METRICS
@@ -103,7 +104,7 @@ def test_the_same_figures_everywhere(four: Path, tmp_path: Path) -> None:
     runs = Store(store, readonly=True)
     frame = runs.rows()
     assert len(frame) == 1  # compare found what evaluate.py had stored
-    files = texts(make_report(frame, store=runs))
+    files = texts(make_report(Results(frame), store=runs))
     runs.close()
     assert not any(name.startswith("tables/runs") for name in files)
     assert "[1 line](tables/runs-seconds.csv)" in files["README.md"]
@@ -132,7 +133,7 @@ def test_the_sweep_resumes_and_tells_batch_times_apart(
     assert evaluate([*swept, "--batch-time", "unit"]) == 0
     assert "1 run, 0 of them stored already" in capsys.readouterr().out
     frame = read_rows(tmp_path / "runs.sqlite")
-    files = texts(make_report(frame))
+    files = texts(make_report(Results(frame)))
     # In rounds of a second: 1, 1.95, 3.9 (starting at 1) and 6.75 s (starting at 4).
     assert sorted(frame["tel"]) == [TEL, 13_600_000_000]
     lines = files["tables/instances-seconds.md"].splitlines()

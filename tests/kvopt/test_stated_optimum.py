@@ -20,9 +20,7 @@ from kvopt.runs.state import RunState
 from kvopt.runs.stated_optimum import dispute
 from kvopt.runs.task import Task
 from kvopt.sweeps.contradictions import RunSummary
-from reports.build import find_contradictions
-from reports.references import references
-from reports.rows import prepare
+from reports.results import Results
 from schedules import Schedule, check_schedule, read_schedule
 from schedules.check import Verdict
 from schedules.model import KEEPS_TOKENS_NOTE
@@ -168,12 +166,12 @@ def test_a_report_names_the_wrong_statement(kept: str) -> None:
     run = {"instance": "four", "instance_sha256": "a" * 64, "method": "cpsat", "status": "error"}
     values = {"tel": 12, "lower_bound": 12, "known_optimum": 9}
     frame = pd.DataFrame([run | values | {"detail": kept + line}])
-    (found,) = find_contradictions(frame)
+    (found,) = Results(frame).contradictions
     assert (found.lower, found.upper, found.upper_by) == (12, 9, "the known optimum")
-    assert pd.isna(references(prepare(frame)).iloc[0]["opt"])
+    assert pd.isna(Results(frame).reference.iloc[0]["opt"])
     # Any other error keeps its bound from being believed.
-    assert find_contradictions(frame.assign(detail="contradicted: " + line)) == []
-    assert find_contradictions(frame.assign(status="refused")) == []
+    assert Results(frame.assign(detail="contradicted: " + line)).contradictions == ()
+    assert Results(frame.assign(status="refused")).contradictions == ()
 
 
 def test_a_sweep_is_loud_where_the_method_may_be_wrong() -> None:

@@ -18,7 +18,7 @@ import support.progress
 from instances import Instance, Request
 from instances.named import FOLDER
 from kvopt.best_known.files import read_registry
-from kvopt.best_known.verify import faults
+from kvopt.best_known.registry import faults
 from kvopt.progress import ProgressLines
 from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Snapshot

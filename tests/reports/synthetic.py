@@ -12,10 +12,8 @@ import pandas as pd
 from instances import Instance
 from kvopt.methods.witness import word_counts
 from kvopt.runs.record import Record, columns
-from reports.measured import measured
-from reports.references import references
-from reports.rows import prepare
-from reports.units import Unit, units
+from reports.results import Results
+from reports.units import Unit
 
 
 def record(**changed: Any) -> Record:
@@ -65,13 +63,12 @@ def frame(*records: Record) -> pd.DataFrame:
 
 def measured_of(*records: Record) -> pd.DataFrame:
     """Return the runs that count with what is known of their instances by themselves."""
-    rows = prepare(frame(*records))
-    return measured(rows, references(rows))
+    return Results(frame(*records)).runs
 
 
 def units_of(*records: Record) -> list[Unit]:
     """Return the units of time of some runs."""
-    return units(prepare(frame(*records)), measured_of(*records))
+    return Results(frame(*records)).units
 
 
 def digest(text: str) -> str:

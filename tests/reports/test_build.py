@@ -23,6 +23,7 @@ from kvopt.store.export import export_rows
 from reports.build import build_report, main, make_report, texts
 from reports.figures.style import COLOURS, MOST_CURVES
 from reports.parts import Figure, Report
+from reports.results import Results
 from schedules import make_schedule
 from tests.reports.folders import held
 from tests.reports.synthetic import frame, many, record, record_of
@@ -39,7 +40,7 @@ def rows() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def report(rows: pd.DataFrame) -> Report:
     """Their report, with three pages."""
-    return make_report(rows, pages=3)
+    return make_report(Results(rows), pages=3)
 
 
 @pytest.fixture(scope="module")
@@ -85,11 +86,11 @@ def _run(instance: Instance, method: str, late: int = 0) -> Finished:
 def test_same_rows_same_bytes(rows: pd.DataFrame, files: dict[str, str]) -> None:
     """Shuffled rows, another process, hash seed and time zone: every file byte for byte."""
     shuffled = rows.sample(frac=1, random_state=1).reset_index(drop=True)
-    assert texts(make_report(shuffled, pages=3)) == files
+    assert texts(make_report(Results(shuffled), pages=3)) == files
     script = (
         "import hashlib, json; from reports.build import make_report, texts;"
         "from tests.reports.synthetic import many;"
-        "files = texts(make_report(many(18, 12), pages=3));"
+        "files = texts(make_report(Results(many(18, 12)), pages=3));"
         "print(hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest())"
     )
     other = subprocess.run(
@@ -148,7 +149,7 @@ def test_store_csv_and_parquet_give_the_same_tables(store: Path, tmp_path: Path)
     opened = Store(store)
     rows = opened.rows()
     opened.close()
-    expected = texts(make_report(rows))
+    expected = texts(make_report(Results(rows)))
     for name in ("rows.csv", "rows.parquet"):
         export_rows(rows, tmp_path / name)
         out = tmp_path / name.replace(".", "_")
@@ -251,7 +252,7 @@ def test_a_page_has_one_bound(store: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (sha,) = rows.loc[rows["instance"].eq("small"), "instance_sha256"].unique()
     tel = int(rows.loc[rows["instance"].eq("small"), "tel"].min())
     for lower, told in ((tel - 1, f"lower bound {tel - 1:,}"), (tel, "optimal")):
-        report = make_report(rows, store=opened, best_known={sha: _certified(lower)})
+        report = make_report(Results(rows, {sha: _certified(lower)}), store=opened)
         (page,) = [each for each in report.pages if each.name == "small"]
         assert {label: cell.text for label, cell in page.facts}["certified LB, rounds"] == str(
             lower
@@ -334,7 +335,7 @@ def test_contradictions_are_loud(tmp_path: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.usefixtures("no_figures")
 def test_no_rows(tmp_path: Path) -> None:
     """An empty store gives a report that says so, without sections that have nothing to show."""
-    written = build_report(frame(), tmp_path)
+    written = build_report(Results(frame()), tmp_path)
     assert [path.name for path in written] == ["README.md", "index.html"]
     overview = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert "0 stored runs" in overview
@@ -365,7 +366,7 @@ def test_bad_input_is_one_line(
 @pytest.mark.slow("repeats")
 def test_forty_methods_fit_a_figure() -> None:
     """The figures follow the page's ink and stay small; ten curves have a colour."""
-    parts = make_report(many(12, 40), pages=0).parts
+    parts = make_report(Results(many(12, 40)), pages=0).parts
     svgs = {part.slug: part.svg for part in parts if isinstance(part, Figure)}
     for slug in ("gap-ecdf", "tel-profiles", "gap-over-time"):
         assert svgs[slug].startswith("<svg")

@@ -6,9 +6,10 @@ import pandas as pd
 import pytest
 
 from kvopt.runs.record import Record
-from reports.compared import MOST_RANKED, Compared, compared
+from reports.compared import MOST_RANKED, Compared
 from reports.first import ranking_text
 from reports.interval import at_most, shares
+from reports.results import Results
 from tests.reports.synthetic import frame, record, units_of
 
 
@@ -20,7 +21,7 @@ def _run(method: str, instance: str, tel: int | None, **more: object) -> Record:
 
 def _compared(*records: Record) -> Compared:
     (unit,) = units_of(*records)
-    found = compared(unit)
+    found = unit.compared
     assert found is not None
     return found
 
@@ -97,7 +98,7 @@ def test_the_seeds_are_averaged() -> None:
 def test_the_ranking_has_few_lines() -> None:
     """The best ten, the first of each class, the bound, and how many there are besides."""
     runs = [_run(f"highs:ilp(x={k})", "a", 100 + k) for k in range(MOST_RANKED + 3)]
-    text = ranking_text(frame(*runs, _run("fcfs", "a", 900), _run("svf", "a", 800)))
+    text = ranking_text(Results(frame(*runs, _run("fcfs", "a", 900), _run("svf", "a", 800))))
     lines = text.splitlines()
     assert sum("highs" in line for line in lines) == MOST_RANKED
     # The first of a class stands there however bad it is.
@@ -109,6 +110,6 @@ def test_the_ranking_has_few_lines() -> None:
 
 def test_nothing_was_run() -> None:
     """Bounds alone, or no row at all, have no ranking."""
-    assert ranking_text(frame()) == ""
-    assert ranking_text(frame(_run("bound:bound-volume", "a", 100))) == ""
-    assert isinstance(ranking_text(pd.DataFrame()), str)
+    assert ranking_text(Results(frame())) == ""
+    assert ranking_text(Results(frame(_run("bound:bound-volume", "a", 100)))) == ""
+    assert isinstance(ranking_text(Results(pd.DataFrame())), str)

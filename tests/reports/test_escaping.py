@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 
 from reports.build import build_report, make_report, texts
 from reports.markdown import code, table_text
+from reports.results import Results
 from reports.slugs import slugs
 from reports.table import Column, Table
 from tests.reports.hostile import NAMES, hostile_records
@@ -25,7 +26,7 @@ _MARKDOWN = MarkdownIt("gfm-like", {"linkify": False})
 @pytest.fixture(scope="module")
 def files() -> dict[str, str]:
     """The report of a run of every hostile method on every hostile instance and family."""
-    return texts(make_report(frame(*hostile_records("svf"))))
+    return texts(make_report(Results(frame(*hostile_records("svf")))))
 
 
 class _Tags(HTMLParser):
@@ -108,7 +109,7 @@ def test_paths_stay_in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """Instances are written to plain file names below instances/, one each, whatever the case."""
     monkeypatch.setattr("reports.build._figure", lambda *_: None)
     records = [record(instance=name, tel=10) for name in NAMES]
-    written = build_report(frame(*records), tmp_path / "out")
+    written = build_report(Results(frame(*records)), tmp_path / "out")
     assert all(path.resolve().is_relative_to(tmp_path / "out") for path in written)
     assert {path.name for path in tmp_path.iterdir()} == {"out"}
     pages = [path.name.lower() for path in written if path.parent.name == "instances"]

@@ -18,6 +18,7 @@ from reports.figures.parameter import parameter_figure
 from reports.figures.style import draw_curves, drawing
 from reports.folder import MARKER
 from reports.parts import Figure
+from reports.results import Results
 from reports.spread import spread
 from reports.swept import by_family, curves
 from reports.table import Column, Table
@@ -85,7 +86,7 @@ def test_csv_has_numbers() -> None:
 def test_a_report_has_them_beside_its_tables(tmp_path: Path) -> None:
     """One of each for every table, with columns of different names, and a PDF for every figure."""
     rows = frame(*hostile_records("svf"), *hostile_records("mc-sf"))
-    build_report(rows, tmp_path, pages=0, pictures=0)
+    build_report(Results(rows), tmp_path, pages=0, pictures=0)
     names = (tmp_path / MARKER).read_text().split("\n")
     stems = {
         name.removesuffix(".md")
@@ -102,7 +103,7 @@ def test_a_report_has_them_beside_its_tables(tmp_path: Path) -> None:
     for name in figures:
         assert (tmp_path / name).with_suffix(".pdf").read_bytes().startswith(b"%PDF")
     # Those of an earlier report go with it.
-    build_report(rows.iloc[:0], tmp_path)
+    build_report(Results(rows.iloc[:0]), tmp_path)
     assert not list((tmp_path / "tables").glob("*.tex"))
 
 
@@ -146,7 +147,7 @@ def test_boards_show_means_with_their_spread() -> None:
         *_swept("a-max", 200, 400, known_optimum=100),
         *_swept("svf", 100, known_optimum=100),
     ]
-    report = make_report(frame(*runs))  # type: ignore[arg-type]
+    report = make_report(Results(frame(*runs)))  # type: ignore[arg-type]
     boards = {part.slug: part for part in report.parts if isinstance(part, Table)}
     ranked = [slug for slug in boards if slug.startswith("leaderboard-")]
     for slugs, key in ((ranked, "gap"), (["gaps"], "penalised")):
@@ -224,8 +225,8 @@ def test_a_picture_that_fails_leaves_the_report(
 
     monkeypatch.setattr("reports.build.heat_figure", fails)
     runs = [record(method=method, tel=tel) for method, tel in (("svf", 3), ("mc-sf", 4))]
-    build_report(frame(*runs), tmp_path)
+    build_report(Results(frame(*runs)), tmp_path)
     assert capsys.readouterr().err == "figure gap-map: could not be drawn: RuntimeError: no font\n"
     assert (tmp_path / "tables" / "leaderboard-clairvoyant.md").is_file()
     assert not (tmp_path / "figures" / "gap-map.svg").exists()
-    assert any(isinstance(part, Figure) for part in make_report(frame(*runs)).parts)
+    assert any(isinstance(part, Figure) for part in make_report(Results(frame(*runs))).parts)

@@ -11,6 +11,7 @@ import reports.nightly.__main__ as nightly
 from kvopt.store import Store
 from reports.build import build_report
 from reports.folder import MARKER, REPORT, check_place, list_text, write_files
+from reports.results import Results
 from support.outputs import OutputError
 from tests.reports.folders import fill, held
 from tests.reports.synthetic import frame
@@ -36,7 +37,7 @@ def test_folders_of_someone_else_are_refused(
     with pytest.raises(OutputError, match="that of an earlier night"):
         check_place("--out", out, nightly._NIGHT)
     with pytest.raises(OutputError):
-        build_report(frame(), out)
+        build_report(Results(frame()), out)
     assert held(out) == {mine: "mine"}
 
 
@@ -87,7 +88,7 @@ def test_a_report_that_was_cut_short_is_resumed(
         raise OSError("disk full")
 
     with monkeypatch.context() as patched:
-        patched.setattr("reports.folder.write_bytes", full)
+        patched.setattr("reports.folder._write", full)
         with pytest.raises(OSError, match="disk full"):
             write_files(tmp_path, {"README.md": "1", "tables/a.md": "1"})
     fill(tmp_path, {"tables/a.md": "torn"})

@@ -16,6 +16,7 @@ from reports.build import make_report, texts
 from reports.freshness import origin, stale_rows, stated, to_be_stated, told
 from reports.nightly.page import texts as nightly_texts
 from reports.nightly.rows import COLUMNS, read_rows, rows_text, typed
+from reports.results import Results
 from tests.reports.synthetic import frame, record
 
 NOW = fingerprint(read_method("svf"))
@@ -117,7 +118,7 @@ def test_a_report_tells_where_its_rows_come_from() -> None:
     """In both forms, under the title; rows that were replaced do not count."""
     old = record(tel=9, git_commit="b" * 40)
     new = record(tel=9, **MADE, finished_utc="2026-02-03T00:00:00+00:00")
-    files = texts(make_report(pd.concat([frame(old), frame(new)], ignore_index=True)))
+    files = texts(make_report(Results(pd.concat([frame(old), frame(new)], ignore_index=True))))
     assert " Rows: 1; commit `abcdef012345`; 2026-02-03; " in files["README.md"]
     head = files["index.html"].partition("</header>")[0]
     assert "Rows: 1; commit abcdef012345; 2026-02-03; A chip, 2 cores; Python 3.12.1; " in head

@@ -12,6 +12,7 @@ from reports.adversarial import is_adversarial
 from reports.build import make_report
 from reports.first import ranking_text, terminal_text
 from reports.parts import Report
+from reports.results import Results
 from reports.table import Table
 from tests.reports.synthetic import frame, record
 
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("no_figures")
 
 
 def _report(*records: Any) -> Report:
-    return make_report(frame(*records))
+    return make_report(Results(frame(*records)))
 
 
 def _tables(report: Report) -> dict[str, pd.DataFrame]:
@@ -82,7 +83,9 @@ def test_families_weigh_alike() -> None:
     # Half of the families have all optima.
     assert lines["optimal"].to_dict() == {"fcfs": 1.0, "svf": 0.5}
     assert "mean over 4 instances in 2 families that weigh alike" in _part(report, CLAIRVOYANT).note
-    (line,) = [each for each in ranking_text(frame(*tiny, *large)).splitlines() if " svf " in each]
+    (line,) = [
+        each for each in ranking_text(Results(frame(*tiny, *large))).splitlines() if " svf " in each
+    ]
     assert " 25.0 % " in line
 
 
@@ -142,9 +145,9 @@ def test_nobody_reads_two_numbers_of_what_a_policy_leaves() -> None:
     ]
     rows = [*_policies(), *kept]
     alone = [each for each in rows if each.instance == "b"]
-    for told in (ranking_text(frame(*rows)), terminal_text(frame(*rows))):
+    for told in (ranking_text(Results(frame(*rows))), terminal_text(Results(frame(*rows)))):
         assert "vLLM's scheduler" not in told
-    both = " ".join(terminal_text(frame(*alone)).split())
+    both = " ".join(terminal_text(Results(frame(*alone))).split())
     assert re.findall(r"vllm-v1 \*\)? leaves at least ([\d.]+ %)", both) == ["20.0 %", "20.0 %"]
 
 

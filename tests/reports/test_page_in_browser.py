@@ -13,6 +13,7 @@ import pytest
 from kvopt.best_known import known_values, read_registry
 from reports.build import build_report
 from reports.library.site import library_pages
+from reports.results import Results
 from tests.reports.folders import fill
 from tests.reports.hostile import NAMES, hostile_records
 from tests.reports.synthetic import frame, many
@@ -40,7 +41,7 @@ def browser() -> Iterator[Browser]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report over 40 methods and 24 instances."""
     folder = tmp_path_factory.mktemp("report")
-    build_report(many(24, 40), folder, pages=2)
+    build_report(Results(many(24, 40)), folder, pages=2)
     return folder
 
 
@@ -324,7 +325,7 @@ def test_headings_and_names_for_screen_readers(browser: Browser, folder: Path) -
 @pytest.mark.slow("walks")
 def test_hostile_names_run_nothing(browser: Browser, tmp_path: Path) -> None:
     """No script of a name runs, on any page, also after sorting and filtering by it."""
-    build_report(frame(*hostile_records()), tmp_path)
+    build_report(Results(frame(*hostile_records())), tmp_path)
     page = _open(browser, tmp_path / "index.html")
     for section in ("runs", "failures", "instances"):
         page.locator(f"#{section} thead th:first-child").click()

@@ -10,15 +10,15 @@ import pytest
 from instances.time_unit import ROUNDS
 from kvopt.methods.witness import engine_witness
 from kvopt.runs.record import Record
-from reports.build import find_contradictions
 from reports.pages.instance import _facts
-from reports.references import references
+from reports.references import cases, references
+from reports.results import Results
 from reports.rows import prepare
 from tests.reports.synthetic import digest, frame, record
 
 
 def _line(*records: object, **more: object) -> pd.Series:
-    return references(prepare(frame(*records)), **more).iloc[0]  # type: ignore[arg-type]
+    return Results(frame(*records), **more).reference.iloc[0]  # type: ignore[arg-type]
 
 
 def test_best_values_come_from_different_runs() -> None:
@@ -78,7 +78,7 @@ def test_two_engines_with_one_shared_bound_are_one_proof() -> None:
 def test_a_bound_of_a_method_of_ones_own_needs_a_certificate() -> None:
     """Its word is no LB and contradicts nothing; the bound from volumes is not its own."""
     own = record(method="file:own.py", tel=100, lower_bound=101, bound_source="own method")
-    assert find_contradictions(frame(own, record(tel=100))) == []
+    assert Results(frame(own, record(tel=100))).contradictions == ()
     assert pd.isna(_line(own)["lower"])
     ours = record(method="file:own.py", tel=100, lower_bound=90, bound_source="volumes")
     assert _line(ours)["lower"] == 90
@@ -139,14 +139,14 @@ def test_a_bound_above_a_schedule_is_a_contradiction() -> None:
         record(method="highs:ilp", tel=130, lower_bound=101),
         record(method="cpsat:cpsat", tel=105, lower_bound=99),
     )
-    (found,) = find_contradictions(rows)
+    (found,) = Results(rows).contradictions
     assert (found.lower, found.lower_by, found.upper, found.upper_by) == (
         101,
         "highs:ilp",
         100,
         "svf",
     )
-    line = references(prepare(rows)).iloc[0]
+    line = Results(rows).reference.iloc[0]
     assert line["standing"] == "contradiction"
     assert pd.isna(line["lower"])
     assert pd.isna(line["opt"])
@@ -161,15 +161,15 @@ def test_a_bound_above_a_schedule_is_a_contradiction() -> None:
 )
 def test_known_optima_can_be_contradicted(run: object) -> None:
     """A schedule below or a bound above what the construction gives."""
-    assert len(find_contradictions(frame(run))) == 1  # type: ignore[arg-type]
+    assert len(Results(frame(run)).contradictions) == 1  # type: ignore[arg-type]
 
 
 def test_registry_can_be_contradicted() -> None:
     """A bound above the registry's schedule, and a schedule below its bound."""
     told = {digest("a"): {"upper_bound": 100, "lower_bound": 90, "opt": False}}
-    assert len(find_contradictions(frame(record(tel=120, lower_bound=105)), told)) == 1
-    assert len(find_contradictions(frame(record(tel=85)), told)) == 1
-    assert not find_contradictions(frame(record(tel=95, lower_bound=92)), told)
+    assert len(Results(frame(record(tel=120, lower_bound=105)), told).contradictions) == 1
+    assert len(Results(frame(record(tel=85)), told).contradictions) == 1
+    assert not Results(frame(record(tel=95, lower_bound=92)), told).contradictions
 
 
 def test_bounds_of_refused_and_failed_runs_are_not_believed() -> None:
@@ -179,8 +179,8 @@ def test_bounds_of_refused_and_failed_runs_are_not_believed() -> None:
         record(method="cpsat:cpsat", status="error", lower_bound=500),
         record(method="highs:ilp", status="refused", lower_bound=400),
     )
-    assert find_contradictions(rows) == []
-    assert pd.isna(references(prepare(rows)).iloc[0]["lower"])
+    assert Results(rows).contradictions == ()
+    assert pd.isna(Results(rows).reference.iloc[0]["lower"])
 
 
 def test_policies_that_keep_tokens_contradict_no_bound() -> None:
@@ -189,8 +189,8 @@ def test_policies_that_keep_tokens_contradict_no_bound() -> None:
         record(method="vllm-v1", tel=90),
         record(method="cpsat:cpsat", tel=100, lower_bound=100, status="optimal"),
     )
-    assert find_contradictions(rows) == []
-    line = references(prepare(rows)).iloc[0]
+    assert Results(rows).contradictions == ()
+    line = Results(rows).reference.iloc[0]
     assert (line["upper"], line["opt"]) == (100, 100)
 
 
@@ -200,8 +200,8 @@ def test_equal_names_of_different_instances_are_kept_apart() -> None:
         record(instance="x", instance_sha256="1" * 64, tel=10),
         record(instance="x", instance_sha256="2" * 64, tel=20, lower_bound=15),
     )
-    assert len(references(prepare(rows))) == 2
-    assert find_contradictions(rows) == []
+    assert len(Results(rows).reference) == 2
+    assert Results(rows).contradictions == ()
 
 
 def test_engines_with_several_limits_are_several_methods() -> None:
@@ -237,10 +237,10 @@ def test_what_integers_prove_stands_apart_from_what_a_solver_reports() -> None:
             record(method="bound:bound-volume", tel=100, lower_bound=80, bound_source="volumes"),
         )
     )
-    (line,) = references(rows).to_dict("records")
+    (line,) = references(rows, cases(rows)).to_dict("records")
     assert (line["lower"], line["lower_kind"], line["certified"]) == (95, "solver-reported", 80)
     told = {"certified_bound": 90, "certified_by": "certificate: sweep"}
-    (line,) = references(rows, {digest("a"): told}).to_dict("records")
+    (line,) = references(rows, cases(rows, {digest("a"): told})).to_dict("records")
     assert (line["certified"], line["certified_by"]) == (90, "certificate: sweep (registry)")
     facts = {
         label: cell.text
@@ -250,5 +250,6 @@ def test_what_integers_prove_stands_apart_from_what_a_solver_reports() -> None:
     }
     assert facts["solver-reported LB, rounds"] == "95"
     assert facts["certified LB, rounds"] == "90"
-    alone = references(rows[rows["method"].ne("cpsat:cpsat")]).iloc[0]
+    others = rows[rows["method"].ne("cpsat:cpsat")]
+    alone = references(others, cases(others)).iloc[0]
     assert (alone["lower"], alone["lower_kind"]) == (80, "certified")

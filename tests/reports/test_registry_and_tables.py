@@ -15,18 +15,19 @@ from hypothesis import strategies as st
 
 from instances import Instance, Request
 from instances.time_unit import ROUNDS
-from kvopt.best_known import known, known_values, read_registry
+from kvopt.best_known import known_values, read_registry, registry
 from kvopt.best_known.claims import collect, runs_by_instance
+from kvopt.best_known.known import ContradictionError, Known, merge
 from kvopt.best_known.library import LibraryInstance
-from kvopt.best_known.merge import ContradictionError, Known, merge
-from kvopt.best_known.rebuild import write_all
+from kvopt.best_known.registry import write_all
 from kvopt.methods.engines import proofs
 from kvopt.runs.task import Finished
 from kvopt.store import Store
-from reports.build import find_contradictions
+from kvopt.store.belief import judged
 from reports.nightly.__main__ import FOLDER, ROWS
 from reports.nightly.rows import read_rows
-from reports.references import references
+from reports.references import cases, references
+from reports.results import Results
 from reports.rows import prepare
 from reports.tables.instances import instance_table
 from schedules import make_schedule
@@ -153,7 +154,7 @@ def _stored(
     store.put(*(_finished(instance, run, first + k) for k, run in enumerate(drawn)))
     try:
         claims = collect(instance, runs_by_instance(store).get(instance.sha256, []), store)
-        return store.rows(), merge(instance, "x.json", old, claims)
+        return judged(store.rows(), store), merge(instance, "x.json", old, claims)
     finally:
         store.close()
 
@@ -163,12 +164,12 @@ def _told(folder: Path, instance: Instance, merged: Known) -> dict[str, dict[str
     library = {instance.sha256: LibraryInstance("x.json", instance)}
     write_all([merged], library, folder / "registry")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(known, "library_by_hash", lambda: library)
+        patch.setattr(registry, "library_by_hash", lambda: library)
         return known_values(folder / "registry")
 
 
 def _line(rows: pd.DataFrame, told: dict[str, dict[str, Any]] | None = None) -> pd.Series:
-    return references(prepare(rows), told).iloc[0]
+    return Results(rows, told or {}).reference.iloc[0]
 
 
 def _assert_same(line: pd.Series, merged: Known) -> None:
@@ -182,7 +183,7 @@ def _contradicted(rows: pd.DataFrame, told: dict[str, dict[str, Any]] | None = N
     line = _line(rows, told)
     assert line["standing"] == "contradiction"
     assert pd.isna(line["opt"])
-    assert find_contradictions(rows, told)
+    assert Results(rows, told or {}).contradictions
 
 
 @pytest.mark.slow("walks")
@@ -200,14 +201,14 @@ def test_table_and_registry_agree(data: st.DataObject, case: tuple[str, int | No
             rows, merged = _stored(folder, instance, drawn)
         except ContradictionError:
             store = Store(folder / "runs0.sqlite", readonly=True)
-            _contradicted(store.rows())
+            _contradicted(judged(store.rows(), store))
             store.close()
             return
         if merged is None:
             assert pd.isna(_line(rows)["upper"])
             return
         told = _told(folder, instance, merged)
-        assert find_contradictions(rows, told) == []
+        assert Results(rows, told or {}).contradictions == ()
         _assert_same(_line(rows, told), merged)
         # Without the registry a table knows no certificates and no construction: never more.
         alone = _line(rows)
@@ -241,11 +242,11 @@ def test_new_runs_beside_an_older_registry(
             rows, merged = _stored(folder, instance, after, old, first=10)
         except ContradictionError:
             store = Store(folder / "runs10.sqlite", readonly=True)
-            _contradicted(store.rows(), told)
+            _contradicted(judged(store.rows(), store), told)
             store.close()
             return
         assert merged is not None
-        assert find_contradictions(rows, told) == []
+        assert Results(rows, told or {}).contradictions == ()
         _assert_same(_line(rows, told), merged)
 
 
@@ -253,7 +254,7 @@ def test_new_runs_beside_an_older_registry(
 def night() -> pd.DataFrame:
     """What the tables of the committed night say of each instance, with the registry's help."""
     rows = prepare(read_rows(FOLDER / ROWS).assign(key=""))
-    reference = references(rows, known_values())
+    reference = references(rows, cases(rows, known_values()))
     return instance_table(reference, rows, ROUNDS).frame.set_index("instance")
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from reports.build import make_report
 from reports.parts import Report
+from reports.results import Results
 from reports.table import Table
 from reports.tables.profiles import common_costs
 from reports.tables.serving import serving_table
@@ -26,7 +27,7 @@ def _table(report: Report, slug: str) -> pd.DataFrame:
 
 
 def _report(*records: Any) -> Report:
-    return make_report(frame(*records))
+    return make_report(Results(frame(*records)))
 
 
 def test_gaps_to_known_optima() -> None:
@@ -177,7 +178,7 @@ def test_methods_are_compared_on_shared_instances() -> None:
 )
 def test_every_table_survives_little_data(records: list[Any]) -> None:
     """Nothing, one row, failures only: a report all the same."""
-    report = make_report(frame(*records))
+    report = make_report(Results(frame(*records)))
     assert _table(report, "runs").shape[0] == sum(each.instance_sha256 != "" for each in records)
 
 
@@ -194,7 +195,7 @@ def test_rows_with_missing_columns_and_values() -> None:
             "incumbents": ["not json", None, [(1, 2, 3), "ab", (0.5, 12)]],
         }
     )
-    report = make_report(rows)
+    report = make_report(Results(rows))
     # By name: the nameless one, a, c.
     assert _table(report, "runs")["tel"].isna().tolist() == [True, False, True]
 

@@ -13,6 +13,7 @@ from kvopt.runs.record import Record
 from reports.build import make_report
 from reports.first import terminal_text
 from reports.parts import Figure
+from reports.results import Results
 from reports.table import Table
 from tests.reports.synthetic import frame, record, units_of
 
@@ -62,7 +63,7 @@ UNITS = [(ROUNDS, ""), (FASTER, "-seconds"), (SLOWER, "-seconds-2")]
 
 def _parts(*records: Record) -> dict[str, Table | Figure]:
     """Return the parts by slug."""
-    return {part.slug: part for part in make_report(frame(*records)).parts}
+    return {part.slug: part for part in make_report(Results(frame(*records))).parts}
 
 
 def _renamed(alone: list[Record], mark: str) -> dict[str, Table | Figure]:
@@ -116,7 +117,7 @@ def test_no_part_is_about_more_than_its_unit(together: dict[str, Table | Figure]
 
 def test_the_leaderboard_command_keeps_them_apart() -> None:
     """The same boards as text, and a sentence for each unit."""
-    told = " ".join(terminal_text(frame(*ROUNDS, *FASTER)).split())
+    told = " ".join(terminal_text(Results(frame(*ROUNDS, *FASTER))).split())
     assert "Leaderboard: non-clairvoyant (arrivals in seconds)" in told
     assert "Bounds (arrivals in seconds)" in told
     assert f"In seconds under {FAST}: Clairvoyant, 3 policies: mc-sf leaves" in told

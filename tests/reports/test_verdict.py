@@ -101,7 +101,7 @@ def test_every_unit_s_sentences_follow_from_its_rows(records: list[Record]) -> N
         ran_on = Counter(run.instance for run in runs)
         most = len({run.method for run in runs}) / 2
         shared = [name for name, count in ran_on.items() if count > most]
-        for table in leaderboards(unit.averaged):
+        for table in leaderboards(unit.boards):
             lines = table.frame
             for label, low in lines[["label", "gap_low"]].itertuples(index=False):
                 own: list[Any] = [gaps.get(label, {}).get(name) for name in shared]
@@ -147,7 +147,7 @@ def test_seconds_are_told_as_rounds_are() -> None:
         f"Non-clairvoyant, 1 policy: vllm-v1 * leaves at least 16.7 % {over}",
         same[3].replace("1.667", "?"),
     ]
-    lines = leaderboards(found[0].averaged)[0].frame.set_index("label")
+    lines = leaderboards(found[0].boards)[0].frame.set_index("label")
     assert (lines.loc["svf", "worst"], lines.loc["svf", "gap"]) == (
         "[1.000, ?]",
         "[50.0, 55.0] % (1 failed)",
@@ -157,7 +157,7 @@ def test_seconds_are_told_as_rounds_are() -> None:
 def test_what_only_fails_shows_no_ratio_and_no_gap() -> None:
     """A mean of penalties is none; policies with one gap are named together."""
     found, _ = _unit(_run("svf", "a", None), _run("mc-sf", "a", 110))
-    lines = leaderboards(found[0].averaged)[0].frame.set_index("label")
+    lines = leaderboards(found[0].boards)[0].frame.set_index("label")
     assert (lines.loc["svf", "worst"], lines.loc["svf", "gap"]) == ("", "")
     _, alone = _unit(_run("svf", "a", None), _run("h-sf", "a", 100), _run("fcfs", "a", 100))
     assert "Clairvoyant, 3 policies: fcfs, h-sf leave 0.0 %" in alone[0]
@@ -187,13 +187,13 @@ def test_a_method_of_one_s_own_has_its_place() -> None:
 def test_the_share_of_optima_is_missing_where_none_is_known() -> None:
     """A share of no instance is not 0 %."""
     found, _ = _unit(_run("svf", "a", 100), _run("mc-sf", "a", 110))
-    assert leaderboards(found[0].averaged)[0].frame["optimal"].isna().all()
+    assert leaderboards(found[0].boards)[0].frame["optimal"].isna().all()
     closed = [
         record(method=method, instance="a", tel=tel, lower_bound=100, key=method)
         for method, tel in (("svf", 100), ("mc-sf", 110))
     ]
     found, _ = _unit(*closed)
-    assert list(leaderboards(found[0].averaged)[0].frame["optimal"]) == [1.0, 0.0]
+    assert list(leaderboards(found[0].boards)[0].frame["optimal"]) == [1.0, 0.0]
 
 
 def test_the_answer_is_about_one_instance() -> None:
@@ -217,6 +217,6 @@ def test_who_shares_no_instances_is_named() -> None:
         _run(name, f"{place}", 100) for place, name in enumerate(("svf", "mc-sf", "alpha-beta"))
     ]
     found, (_, first, _, third, _) = _unit(*runs)
-    assert not leaderboards(found[0].averaged)
+    assert not leaderboards(found[0].boards)
     assert first == "Clairvoyant: not ranked, run on too few common instances: mc-sf, svf."
     assert third == "Non-clairvoyant: not ranked, run on too few common instances: alpha-beta."

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kvopt.best_known import __main__ as command
-from kvopt.best_known import again
+from kvopt.best_known import prove
 from tests.kvopt.best_known.registry import (
     FOUR,
     LIBRARY,
@@ -20,7 +20,7 @@ from tests.kvopt.best_known.registry import (
 
 @pytest.fixture(autouse=True)
 def _small_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    for each in (command, again):
+    for each in (command, prove):
         monkeypatch.setattr(each, "library_by_hash", lambda: dict(LIBRARY))
 
 

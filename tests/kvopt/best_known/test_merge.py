@@ -372,8 +372,8 @@ def test_a_ladder_that_cannot_be_drawn_is_named(
 def test_values_for_reports(proved: Sweep) -> None:
     """Reports take values, methods, the standing and the history by hash."""
     told = known_values(proved.folder)[FOUR.sha256]
-    assert (told["upper_bound"], told["lower_bound"], told["opt"]) == (12, 12, True)
-    assert (told["upper_by"], told["certificate"]) == ("cpsat:cpsat", False)
+    assert (told["upper_bound"], told["lower_bound"], told["certified_bound"]) == (12, 12, 10)
+    assert (told["upper_by"], told["certified_by"]) == ("cpsat:cpsat", "certificate: volumes")
     assert [step["side"] for step in told["history"]] == ["upper", "lower"]
     assert known_values(proved.folder / "nowhere") == {}
 

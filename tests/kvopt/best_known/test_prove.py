@@ -9,8 +9,8 @@ import pytest
 
 from formulations.lagrangian.certificate_file import read_certificate
 from instances import Instance
-from kvopt.best_known import again, prove
-from kvopt.best_known.merge import decide
+from kvopt.best_known import prove
+from kvopt.best_known.known import decide
 from kvopt.methods import fingerprint as module
 from kvopt.methods import sources
 from kvopt.methods.fingerprint import proof_fingerprint
@@ -123,7 +123,7 @@ def test_a_stale_proof_is_named_and_run_again(
     assert all(stale.format(method) in told for method in ("cpsat:cpsat", "highs:ilp"))
     arguments = ["--folder", str(proved.folder), "--stale"]
     with monkeypatch.context() as patch:
-        patch.setattr(again, "proof_of", lambda _: None)
+        patch.setattr(prove, "proof_of", lambda _: None)
         assert prove.main(arguments) == 1
         before = proved.path.read_text()
         assert prove.main([*arguments, "--drop"]) == 1

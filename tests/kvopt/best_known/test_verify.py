@@ -13,13 +13,12 @@ from pydantic import TypeAdapter
 from formulations.lagrangian.budget import CertificateError
 from formulations.lagrangian.certificate_file import read_certificate
 from instances.named import FOLDER
-from kvopt.best_known import known_values, read_registry, verify
+from kvopt.best_known import known, known_values, read_registry
 from kvopt.best_known.claims import StoredRun, _is_team, _value
 from kvopt.best_known.entry import Certified, Reported, Upper
 from kvopt.best_known.files import format_registry
-from kvopt.best_known.merge import decide
-from kvopt.best_known.rebuild import read_all
-from kvopt.best_known.verify import faults
+from kvopt.best_known.known import decide
+from kvopt.best_known.registry import faults, read_all
 from tests.kvopt.best_known.registry import (
     FOUR,
     LIBRARY,
@@ -284,7 +283,7 @@ def test_what_was_proved_is_evaluated_again_only_if_it_changed(
     before = read_all(LIBRARY, sweep.folder)
     registry = read_registry(sweep.folder)
     assert registry is not None
-    evaluated = evaluations(monkeypatch, verify)
+    evaluated = evaluations(monkeypatch, known)
     assert not [*faults(registry, LIBRARY, sweep.folder, before)]
     assert evaluated == []
     _weaken(sweep)

@@ -32,6 +32,7 @@ from kvopt.suites import Section, read_suite
 from kvopt.suites.sources import Source
 from kvopt.sweeps.plan import plan
 from reports.build import make_report
+from reports.results import Results
 from tests.reports.synthetic import frame, record
 from tests.tiers import a_few
 
@@ -344,7 +345,7 @@ def test_it_is_ranked_by_what_it_declares(
     monkeypatch.setattr("reports.build._figure", lambda *_: None)
     own = record(method="file:x.py(beta=2)", own_name="mine", tel=90, known_optimum=50)
     other = record(tel=100, known_optimum=50)
-    said = make_report(frame(replace(own, told=words), other)).verdict
+    said = make_report(Results(frame(replace(own, told=words), other))).verdict
     assert any(str(each).startswith(says) for each in said)
 
 

@@ -1,0 +1,204 @@
+"""The registry as a whole: read, verified from its files alone, and written anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from instances import InstanceFileError
+from instances.named import FOLDER
+from kvopt.best_known.entry import Entry, Proof, Registry
+from kvopt.best_known.files import (
+    PROOFS,
+    REGISTRY_FILE,
+    format_registry,
+    format_schemas,
+    left_over,
+    proof_file,
+    read_entries,
+    schedule_path,
+    write_files,
+)
+from kvopt.best_known.known import DamagedError, Known, is_stale, read_known
+from kvopt.best_known.library import LibraryInstance, library_by_hash
+from kvopt.best_known.side_by_side import side_by_side
+from kvopt.methods.grammar import MethodError
+from kvopt.methods.witness import certificate_witness, engine_witness
+from schedules.evidence import CERTIFICATE, Witness
+from support.jsonfile import holds
+from support.progress import telling
+
+#: Nothing that this process has proved before.
+_NONE: Mapping[str, Known] = MappingProxyType({})
+
+
+def read_all(known: Mapping[str, LibraryInstance], folder: Path) -> dict[str, Known]:
+    """Return the present values by hash, each proved anew: only what is proved is merged into.
+
+    Raises
+    ------
+    RegistryError, DamagedError
+        If a file is damaged or does not prove its value.
+    """
+    entries = read_entries(folder)
+    for sha, entry in entries.items():
+        if sha not in known:
+            print(f"dropped: {entry.instance}: no instance of its hash in the library")
+    kept = [entry for sha, entry in entries.items() if sha in known]
+    found = {}
+    for entry, read in _read_each(kept, known, folder, "entries proved again", _NONE):
+        if isinstance(read, str):
+            raise DamagedError(read)
+        found[entry.sha256] = read
+    return found
+
+
+def write_all(
+    merged: Sequence[Known],
+    known: Mapping[str, LibraryInstance],
+    folder: Path,
+    beside: Iterable[Entry] = (),
+) -> None:
+    """Write the registry, its schemas and all proofs, in the library's order.
+
+    What is ``beside`` stays as it is, with its proofs.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be written.
+    """
+    by_hash = {entry.sha256: entry for entry in (*beside, *(each.entry for each in merged))}
+    entries = [by_hash[sha] for sha in known if sha in by_hash]
+    texts = {REGISTRY_FILE: format_registry(entries)} | format_schemas()
+    for each in merged:
+        proofs = each.texts(known[each.entry.sha256].instance)
+        texts |= {f"{PROOFS}/{path}": text for path, text in proofs.items()}
+    write_files(folder, texts)
+
+
+def faults(
+    registry: Registry,
+    known: Mapping[str, LibraryInstance],
+    folder: Path = FOLDER,
+    proved: Mapping[str, Known] = _NONE,
+) -> Iterator[str]:
+    """Yield one line for everything that is wrong; nothing if every value is proved again.
+
+    Each schedule passes the checker with the TEL of its entry, each certificate is evaluated in
+    integers and proves its bound, each standing holds by :func:`kvopt.best_known.known.decide`, the
+    history ends with the present values and only improves, no instance of the library and no file
+    is missing or left over, and every file is to the byte what its command writes.  Certificates of
+    what this process has ``proved`` before are not evaluated again.
+    """
+    texts = format_schemas() | {REGISTRY_FILE: format_registry(registry.instances)}
+    for file, text in texts.items():
+        if not holds(folder / file, text):
+            yield f"{file}: stale or missing"
+    for entry, read in _read_each(registry.instances, known, folder, "entries verified", proved):
+        if isinstance(read, str):
+            yield read
+        else:
+            yield from read.faults(known[entry.sha256], folder)
+    listed = [entry.sha256 for entry in registry.instances if entry.sha256 in known]
+    if listed != [sha for sha in known if sha in listed]:
+        yield "expected each instance once, in the library's order"
+    for file in left_over(folder, (entry.instance for entry in registry.instances)):
+        yield f"{file}: no entry refers to it"
+
+
+def missing(registry: Registry, known: Mapping[str, LibraryInstance]) -> list[str]:
+    """Return one line for each instance of the library that the registry lacks."""
+    there = {entry.sha256 for entry in registry.instances}
+    return [
+        f"{found.instance.name}: the registry lacks this instance of the library"
+        for sha, found in known.items()
+        if sha not in there
+    ]
+
+
+def stale_proofs(registry: Registry) -> list[tuple[Entry, Proof]]:
+    """Return the proofs whose run rests on other sources or solvers than today's."""
+    return [
+        (entry, proof) for entry in registry.instances for proof in entry.proofs if is_stale(proof)
+    ]
+
+
+def _read_each(
+    entries: Sequence[Entry],
+    known: Mapping[str, LibraryInstance],
+    folder: Path,
+    told: str,
+    proved: Mapping[str, Known],
+) -> Iterator[tuple[Entry, Known | str]]:
+    """Yield each entry with its record, or the line of what is wrong; progress says ``told``."""
+    tasks = [(entry, _found(entry, known), folder, proved.get(entry.sha256)) for entry in entries]
+    anew = side_by_side(_read, [task for task in tasks if task[-1] is None])
+    for task in telling(tasks, told):
+        yield task[0], next(anew) if task[-1] is None else _read(task)
+
+
+def _found(entry: Entry, known: Mapping[str, LibraryInstance]) -> LibraryInstance | str:
+    if entry.sha256 not in known:
+        return f"{entry.instance}: the library has no instance of this hash"
+    try:
+        return known[entry.sha256]
+    except InstanceFileError as error:
+        return str(error)
+
+
+def _read(task: tuple[Entry, LibraryInstance | str, Path, Known | None]) -> Known | str:
+    entry, found, folder, before = task
+    try:
+        return found if isinstance(found, str) else read_known(entry, found, folder, before)
+    except DamagedError as error:
+        return str(error)
+
+
+def known_values(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
+    """Return what reports take of each instance of the registry, by the instance's hash.
+
+    Keys are ``upper_bound``, ``lower_bound`` and ``certified_bound`` (rounds), ``upper_by`` and
+    ``lower_by`` (method), ``certified_by`` (the kind of its certificate), ``witnesses`` (a list of
+    :class:`schedules.evidence.Witness`), ``construction`` (the optimum by construction, rounds, or
+    None), ``schedule`` (path of its file) and ``history`` (a list of objects with side, value,
+    method and date, oldest first).  Nothing is evaluated.  Empty where there is no registry.
+
+    Raises
+    ------
+    RegistryError
+        If the file is damaged or was edited by hand, or names a schedule outside its folder.
+    """
+    entries = read_entries(folder)
+    library = library_by_hash() if entries else {}
+    return {
+        sha: {
+            "upper_bound": entry.upper.value,
+            "upper_by": entry.upper.by,
+            "lower_bound": entry.lower.value,
+            "lower_by": entry.lower.method,
+            "certified_bound": entry.certified.value,
+            "certified_by": f"{CERTIFICATE}{entry.certified.certificate}",
+            "witnesses": _witnesses(entry),
+            "construction": library[sha].instance.known_optimum if sha in library else None,
+            "schedule": proof_file(folder, schedule_path(entry.instance)),
+            "history": [
+                {"side": side, "value": step.value, "method": step.method, "date": step.date}
+                for side, step in entry.history.steps
+            ],
+        }
+        for sha, entry in entries.items()
+    }
+
+
+def _witnesses(entry: Entry) -> list[Witness]:
+    """Return the witnesses that an entry names, without those that cannot be read."""
+    found = []
+    for proof in entry.proofs:
+        with suppress(MethodError):
+            found.append(engine_witness(proof.method, proof.value))
+    certified = entry.certified
+    return [*found, certificate_witness(certified.certificate, certified.value)]

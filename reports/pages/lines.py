@@ -1,0 +1,124 @@
+"""The lines of the tables of all pages, made at once: a page takes its own by ``id``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import pandas as pd
+
+from reports.interval import share_text
+from schedules.gap import gaps
+
+#: Of rows, what a page shows or asks for; each column costs in every selection.
+_COLUMNS = ["id", "label", "seed", "status", "tel", "lower_bound", "seconds", "peak_memory"]
+_COLUMNS += ["nodes", "engine", "superseded", "unbounded", "preempts", "believed", "in_seconds"]
+_COLUMNS += ["finished_utc", "key", "incumbents", "bounds"]
+
+
+class Lines:
+    """Lines by the ``id`` of their instance."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self._groups = dict(list(frame.groupby("id", sort=False)))
+        self._none = frame.iloc[:0]
+
+    def of(self, identity: str) -> pd.DataFrame:
+        """Return the lines of an instance, in the order in which they were."""
+        return self._groups.get(identity, self._none)
+
+
+@dataclass(frozen=True, eq=False)
+class PageLines:
+    """The lines of some instances.
+
+    Attributes
+    ----------
+    rows
+        From :func:`reports.rows.prepare`.
+    reference
+        From :func:`reports.references.references`.
+    """
+
+    rows: pd.DataFrame
+    reference: pd.DataFrame
+
+    @cached_property
+    def _shown(self) -> pd.DataFrame:
+        shown = self.rows[_COLUMNS].join(self.reference[["opt", "upper", "lower", "n"]], on="id")
+        return shown.assign(gap_opt=gaps(shown["tel"], shown["opt"].where(~shown["unbounded"])))
+
+    @cached_property
+    def _policies(self) -> pd.DataFrame:
+        return self._shown[~self._shown["engine"] & ~self._shown["superseded"]]
+
+    @cached_property
+    def runs(self) -> Lines:
+        """All runs, the best schedule first."""
+        order = ["tel", "lower_bound", "label", "seed", "key"]
+        return Lines(self._shown.sort_values(order, ascending=[True, False, True, True, True]))
+
+    @cached_property
+    def traced(self) -> Lines:
+        """All runs in the order of the rows."""
+        return Lines(self._shown)
+
+    @cached_property
+    def history(self) -> Lines:
+        """The runs that improved a bound, with best_upper and best_lower after each."""
+        ordered = self._shown.sort_values(["finished_utc", "key"], kind="stable")
+        identity = ordered["id"]
+        upper = ordered["tel"].where(~ordered["preempts"]).groupby(identity).cummin()
+        lower = ordered["lower_bound"].where(ordered["believed"]).groupby(identity).cummax()
+        best = {
+            "best_upper": upper.groupby(identity).ffill(),
+            "best_lower": lower.groupby(identity).ffill(),
+        }
+        better = pd.Series(False, ordered.index)
+        for each in best.values():
+            before = each.groupby(identity).shift()
+            better |= (each.notna() & each.ne(before).fillna(True)).astype(bool)
+        return Lines(ordered.assign(**best)[better])
+
+    @cached_property
+    def losing(self) -> Lines:
+        """The policies that UB betters, the best first, one of each TEL."""
+        own = self._policies
+        own = own[own["tel"].gt(own["upper"]).fillna(False)].sort_values(["tel", "label", "key"])
+        own = own[["id", "label", "key", "tel", "upper"]].drop_duplicates(["id", "label"])
+        return Lines(own.drop_duplicates(["id", "tel"]))
+
+    @cached_property
+    def losses(self) -> Lines:
+        """One line a policy, the least TEL first: label, tel, spread, over, each and gap.
+
+        tel is the mean over the seeds, over and each are what it is above UB, in all and a request.
+        """
+        own = self._policies[self._policies["tel"].notna()]
+        groups = own.groupby(["id", "label"], sort=True)
+        lines = groups[["opt", "upper", "lower", "n"]].first()
+        # By integers without a limit, not by floats: no digit of a row is lost.
+        found = [list(map(int, each)) for _, each in groups["tel"]]
+        means = [round(Fraction(sum(each), len(each))) for each in found]
+        tel = pd.Series(means, lines.index, dtype=object)
+        upper, lower = (lines["opt"].fillna(lines[side]) for side in ("upper", "lower"))
+        low, high = gaps(tel, upper), gaps(tel, lower)
+        unbounded = groups["unbounded"].any()
+        low, high = low.where(~unbounded, low.clip(lower=0)), high.where(~unbounded)
+        over = [
+            None if pd.isna(most) else mean - int(most)
+            for mean, most in zip(means, upper, strict=True)
+        ]
+        # Rows of another program may lack n.
+        requests = lines["n"].where(lines["n"].gt(0).fillna(False))
+        made = pd.DataFrame(
+            {
+                "tel": tel,
+                "spread": own["tel"].astype(float).groupby([own["id"], own["label"]]).std(),
+                "over": pd.Series(over, lines.index, dtype=object),
+                "each": (tel.astype("Float64") - upper) / requests,
+                "gap": share_text(low, high),
+            }
+        )
+        return Lines(made.reset_index().sort_values(["tel", "label"]))
