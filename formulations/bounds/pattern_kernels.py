@@ -10,7 +10,7 @@ import numpy as np
 from support.compiling import njit
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(fastmath=True)
 def cheapest_starts_use(classes, of, values, knots, times, first, stop, starts, use):
     """Return what the cheapest starts of classes first..stop − 1 cost, each times its requests.
 
@@ -65,7 +65,7 @@ def cheapest_starts_use(classes, of, values, knots, times, first, stop, starts, 
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(fastmath=True)
 def best_patterns_use(tokens, left, values, memory, most, weights, first, stop, use):
     """Return what the best patterns at the knots first..stop − 1 are worth, weighted.
 

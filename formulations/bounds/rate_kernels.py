@@ -14,7 +14,7 @@ from support.compiling import njit
 _STEPS, _ERROR = 60, 1e-10
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def machine_prices(
     numbers, arrivals, order, begins, knots, values, weights, others, loads, held, roots,
     memory, sharing, machine, rounds, tokens, shares, lengths, value_use, weight_use, root_use,

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from support.compiling import njit
+from support.compiling import njit, part
 
 
-@njit(inline="always")
+@part(inline="always")
 def start_cost(unit, start, prompt, low, high, sums, moments):
     """Return ``unit``·start plus what the tokens held at the times low..high − 1 pay.
 
@@ -23,7 +23,7 @@ def start_cost(unit, start, prompt, low, high, sums, moments):
     )
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def cheapest_starts(
     arrivals, latest, prompts, outputs, sums, moments, unit, first, stop, costs, starts
 ):
@@ -69,7 +69,7 @@ def cheapest_starts(
         costs[each], starts[each] = best, chosen
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def token_use(members, offsets, starts, prompts, outputs, sizes, knot, share, use):
     """Add up the tokens that each cluster holds, spread over the knots, for given starts.
 
@@ -99,7 +99,7 @@ def token_use(members, offsets, starts, prompts, outputs, sizes, knot, share, us
                 use[cluster, knot[t] + 1] += share[t] * tokens
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def most_worth(tokens, left, values, memory, most):
     """Return what the most valuable pattern is worth.
 
@@ -135,7 +135,7 @@ def most_worth(tokens, left, values, memory, most):
     return worth
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def least_costs(arrivals, latest, outputs, offsets, of, values, knots, unit):
     """Return the least ``unit``·start + priced states of the starts arrivals_i..latest_i.
 

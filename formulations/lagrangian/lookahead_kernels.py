@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.lagrangian.kernels import start_cost
-from support.compiling import njit
+from support.compiling import njit, part
 
 
-@njit(inline="always")
+@part(inline="always")
 def fill_pieces(prompt, output, memory, share, rounds, weight, core, piece):
     """Fill rows (first, last, a, b), within which a + b·j > 0 is M times the payment in round j.
 
@@ -53,7 +53,7 @@ def fill_pieces(prompt, output, memory, share, rounds, weight, core, piece):
     return count
 
 
-@njit(inline="always")
+@part(inline="always")
 def paid(piece, count, start, begin, sums, moments, low, size):
     """Return M times what a run pays under prices of the times begin..begin + size − 1.
 
@@ -72,7 +72,7 @@ def paid(piece, count, start, begin, sums, moments, low, size):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def row_use(classes, starts, rows, prefix, core, memory, scale, first, stop, use):
     """Fill what the requests of each class pay in each row, for given starts.
 
@@ -109,7 +109,7 @@ def row_use(classes, starts, rows, prefix, core, memory, scale, first, stop, use
             use[each, r] = found * scale[r] * sizes[each]
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def cheapest_paid_starts(
     classes, latest, tokens, unit, rows, prefix, core, memory, grid, first, stop, costs, starts
 ):
@@ -169,7 +169,7 @@ def cheapest_paid_starts(
         costs[each], starts[each] = cost[best], arrival + grid[best]
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def violations(classes, columns, hat, candidates, core, memory, first, stop, found):
     """Fill how much columns use of the candidates first..stop − 1 for a row around one knot.
 

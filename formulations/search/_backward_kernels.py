@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from support.compiling import njit
+from support.compiling import njit, part
 
 _NONE = np.int64(1) << np.int64(61)
 #: For what an array has no room.
 NOTHING, BASES, KINDS = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def start_slack(outputs, arrivals, first, pay, unit, starts, slack):
     """Fill what a start p costs beyond the least of its kind; return the sum-free least costs.
 
@@ -36,7 +36,7 @@ def start_slack(outputs, arrivals, first, pay, unit, starts, slack):
     return least
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def behind_table(rules, low, high, table):
     """Fill table[t, e, m]: the most that requests with less than e rounds left pay at time t.
 
@@ -65,7 +65,7 @@ def behind_table(rules, low, high, table):
                 table[t, e, m] = best[m]
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _enterable(t, rules):
     """Return the kinds that may complete at t; by kind cost of its start, price, peak, knapsack.
 
@@ -99,7 +99,7 @@ def _enterable(t, rules):
     return able[number:], dear, pay, peak, gain
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _before(t, rules):
     """Return what a request of each kind that completes at t holds and pays at t − e, e = 0, 1, ...
 
@@ -120,7 +120,7 @@ def _before(t, rules):
     return held, paid, lost
 
 
-@njit(inline="always")
+@part(inline="always")
 def _behind(depth, longest, held, paid, lost, room):
     """Return what is lost at least at the times before t, given who runs at t.
 
@@ -136,7 +136,7 @@ def _behind(depth, longest, held, paid, lost, room):
     return total
 
 
-@njit(inline="always")
+@part(inline="always")
 def _next_base(members, number, base, chosen, depth, first, last, kind, keys, written, made):
     """Write who of a node runs one round earlier, in order; return how many and their key."""
     x, y, count, key = 0, 0, 0, np.uint64(0)
@@ -155,7 +155,7 @@ def _next_base(members, number, base, chosen, depth, first, last, kind, keys, wr
     return count, key
 
 
-@njit(cache=True, nogil=True)
+@part()
 def longer(array):
     """Return the same with as many empty rows behind it; what is empty takes no memory yet."""
     rows = len(array)
@@ -164,7 +164,7 @@ def longer(array):
     return grown
 
 
-@njit(inline="always")
+@part(inline="always")
 def _begin(t, members, number, base, first, kind, tokens, pay, count, held, paid):
     """Set what a base holds and pays at t − e, e = 0, 1, ..., and how many of each kind it has.
 
@@ -187,7 +187,7 @@ def _begin(t, members, number, base, first, kind, tokens, pay, count, held, paid
     return oldest
 
 
-@njit(inline="always")
+@part(inline="always")
 def _next_kind(x, able, dear, own, peak, gain, counts, count, memory, room, spare):
     """Return the first place from x on of a kind of which one more may complete, within the rest.
 
@@ -207,7 +207,7 @@ def _next_kind(x, able, dear, own, peak, gain, counts, count, memory, room, spar
     return x
 
 
-@njit(inline="always")
+@part(inline="always")
 def _complete(depth, g, own_held, own_paid, held, paid):
     """Fill what all hold and pay with one more of a kind that completes at t, a depth further."""
     for e in range(held.shape[1]):
@@ -215,7 +215,7 @@ def _complete(depth, g, own_held, own_paid, held, paid):
         paid[depth + 1, e] = paid[depth, e] + own_paid[g, e]
 
 
-@njit(inline="always")
+@part(inline="always")
 def _list(chosen, depth, entered, listed):
     """Write what a node lets complete; return where it ends."""
     for y in range(depth):
@@ -223,7 +223,7 @@ def _list(chosen, depth, entered, listed):
     return listed + depth
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def expand(t, level, low, high, rules, sizes, most):
     """Return the bases at t − 1 that nodes at t of the bases ``low``..``high`` − 1 leave.
 
@@ -257,7 +257,7 @@ def expand(t, level, low, high, rules, sizes, most):
 
 
 # Without numba's runtime for memory, which would count references by atomic steps in these loops.
-@njit(cache=True, nogil=True, _nrt=False)
+@part(_nrt=False)
 def _fill(
     t, level, low, high, rules, sizes, most, entering, before, work, left, code, rows, entered,
     made, listed,
@@ -320,7 +320,7 @@ def _fill(
     return high, made, listed, NOTHING
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _equal(members, a, b, number):
     """Tell whether two bases have the same members."""
     for k in range(number):  # noqa: SIM110, which numba compiles slowly
@@ -329,7 +329,7 @@ def _equal(members, a, b, number):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def merge(bases, part, parts, places):
     """Find the different bases among those whose key falls to one part.
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.search._backward_kernels import expand, longer, merge
-from formulations.search._backward_levels import ENOUGH, NARROW
+from formulations.search._backward_tables import ENOUGH, NARROW
 from formulations.search._dominance_kernels import among, measure
 from formulations.search._sorting import ordered
-from support.compiling import njit
+from support.compiling import njit, part
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def descend(t, level, rules, by, beam, keep):
     """Sweep from the bases at t on, down to time 0 or to a level that is not narrow.
 
@@ -77,7 +77,7 @@ def descend(t, level, rules, by, beam, keep):
     return t, (members, number, slack), found, ends[:done], sizes[:done], total
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _take(left, rows, chosen, level):
     """Fill members and number of the bases chosen."""
     for k in range(len(chosen)):
@@ -86,7 +86,7 @@ def _take(left, rows, chosen, level):
             level[0][k, y] = left[chosen[k], y]
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _some(level, kept):
     """Return members, number and label of some bases of a level."""
     members, number, slack = level
@@ -99,7 +99,7 @@ def _some(level, kept):
     return found
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _followed(t, level, by, beam):
     """Return the bases at t that no other one dominates, at most so many, in increasing order."""
     owed, profiles, totals, high = by

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.search._backward_kernels import longer
-from support.compiling import njit
+from support.compiling import njit, part
 
 _FAR = np.int64(1) << np.int64(61)
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def extras(begin, number, entered, prices, found):
     """Fill what the requests that each arc lets in pay."""
     for x in range(len(begin)):
@@ -20,7 +20,7 @@ def extras(begin, number, entered, prices, found):
         found[x] = total
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def to_the_end(origin, to, cost, distance, choice):
     """Fill each node's distance to the last one, and the arc that it takes; arcs in order."""
     distance[:] = _FAR
@@ -32,7 +32,7 @@ def to_the_end(origin, to, cost, distance, choice):
             choice[origin[x]] = x
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def from_the_first(origin, to, cost, distance):
     """Fill each node's distance from the first one; arcs in order."""
     distance[:] = _FAR
@@ -42,7 +42,7 @@ def from_the_first(origin, to, cost, distance):
             distance[to[x]] = min(distance[to[x]], distance[origin[x]] + cost[x])
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def best_path(to, choice, path):
     """Fill the arcs of the best path from the first node on; return how many."""
     node, count = 0, 0
@@ -53,7 +53,7 @@ def best_path(to, choice, path):
     return count
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def short_enough(origin, to, cost, ahead, behind, limit, kept):
     """Mark the arcs on paths no longer than a limit; return how many."""
     total = 0
@@ -67,7 +67,7 @@ def short_enough(origin, to, cost, ahead, behind, limit, kept):
     return total
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _counted(code, first, last, entered, step, most):
     """Return the counts with some requests more, −1 if there are more than the instance has."""
     for y in range(first, last):
@@ -79,7 +79,7 @@ def _counted(code, first, last, entered, step, most):
     return code
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _slot(node, code, slots):
     key = (np.uint64(node) * np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(code)
     key *= np.uint64(0xBF58476D1CE4E5B9)
@@ -87,7 +87,7 @@ def _slot(node, code, slots):
     return np.int64(key & np.uint64(slots - 1))
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _find(node, code, reached, made, table):
     """Return the place of a state, that of a new one where it is not there yet."""
     nodes, codes, _ = reached
@@ -101,7 +101,7 @@ def _find(node, code, reached, made, table):
     return made
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _table_of(reached, made):
     """Return a table of twice as many slots as there is room for states."""
     nodes, codes, _ = reached
@@ -111,7 +111,7 @@ def _table_of(reached, made):
     return table
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def split_stage(states, arcs, begins, entered, step, most, behind, limit, too_many):
     """Follow the arcs of one stage from nodes with counts to nodes with counts.
 

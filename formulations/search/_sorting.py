@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from support.compiling import njit
+from support.compiling import part
 
 
-@njit(cache=True, nogil=True)
+@part()
 def ordered(first, second):
     """Return the places of rows in the order of ``first``, then of ``second``; a merge sort.
 
