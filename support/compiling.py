@@ -138,7 +138,7 @@ def njit(**options: Any) -> Any:
     import numba  # here: most of what reads this compiles nothing
 
     def decorate(function: Callable[..., Any]) -> Any:
-        compiled = numba.njit(nogil=True, **options)(function)
+        compiled = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
         compiled._cache = _keeper()(function)
         _ours.add(compiled)
         return compiled
@@ -154,6 +154,11 @@ def part(**options: Any) -> Any:
     import numba
 
     return numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
+
+
+def filling_part() -> Any:
+    """Return a part that makes no array: put into its callers, without counted references."""
+    return part(_nrt=False, forceinline=True)
 
 
 #: Kernels that Python calls.
@@ -229,14 +234,14 @@ def _keeper() -> Callable[[Any], Any]:
             self._finalize_dynamic_globals()
             self._finalized = True
 
-        def get_pointer_to_function(self, name: str) -> int:
+        def get_pointer_to_function(self, _: str) -> int:
             return 0
 
         @property
         def codegen(self) -> Any:
             return self
 
-        def set_env(self, name: str, env: Any) -> None:
+        def set_env(self, *_: Any) -> None:
             pass
 
     open_: list[tuple[bool, contextlib.ExitStack]] = []
@@ -249,7 +254,7 @@ def _keeper() -> Callable[[Any], Any]:
             stack.enter_context(CLOCK.running())
             open_.append((event.data["dispatcher"] in _ours, stack))
 
-        def on_end(self, event: Any) -> None:
+        def on_end(self, _: Any) -> None:
             open_.pop()[1].close()
 
     lower = typed_passes.BaseNativeLowering.run_pass

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from formulations.lagrangian.array_kernels import longer
 from support.compiling import njit
 
 
@@ -82,8 +83,10 @@ def best_patterns_use(tokens, left, values, memory, most, weights, first, stop, 
     before = np.empty(1 << 14, dtype=np.int64)
     state = np.empty(1 << 14, dtype=np.int64)
     for knot in range(first, stop):
-        best[:] = nothing
-        lowest[:], highest[:] = memory, -1
+        for place in range(len(best)):
+            best[place] = nothing
+        for n in range(most + 1):
+            lowest[n], highest[n] = memory, -1
         best[0], step[0], lowest[0], highest[0] = 0.0, -1, 0, 0
         steps = reached = 0
         for q in range(len(tokens)):
@@ -113,8 +116,7 @@ def best_patterns_use(tokens, left, values, memory, most, weights, first, stop, 
                         continue
                     best[there + now] = best[here + now] + value
                     if steps == len(before):
-                        before = np.concatenate((before, np.empty_like(before)))
-                        state = np.concatenate((state, np.empty_like(state)))
+                        before, state = longer(before), longer(state)
                     before[steps], state[steps] = step[here + now], q
                     step[there + now] = steps
                     steps += 1

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from support.compiling import njit, part
+from support.compiling import filling_part, njit
 
 
-@part(inline="always")
+@filling_part()
 def start_cost(unit, start, prompt, low, high, sums, moments):
     """Return ``unit``·start plus what the tokens held at the times low..high − 1 pay.
 
@@ -110,7 +110,10 @@ def most_worth(tokens, left, values, memory, most):
     matters of what was added before is k and W.  So the best value for each (k, W) is exact over
     all patterns that may repeat a state; a schedule's patterns are among them.
     """
-    best = np.full((most + 1, memory + 1), -1, dtype=np.int64)
+    best = np.empty((most + 1, memory + 1), dtype=np.int64)
+    for n in range(most + 1):
+        for now in range(memory + 1):
+            best[n, now] = -1
     best[0, 0] = 0
     reached, worth = 0, np.int64(0)
     for k in range(len(tokens)):

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from support.compiling import njit, part
+from formulations.lagrangian.array_kernels import in_order
+from support.compiling import filling_part, njit, part
 
 #: Numbers that are compared before anything is asked of them.
 _GROUP = 64
@@ -37,7 +38,7 @@ def measure(level, low, high, owed, profiles, totals, own, sums, vectors):
         own[x], sums[x] = rest, held
 
 
-@part(inline="always")
+@filling_part()
 def _below(a, i, b, j, high):
     """Tell whether all lanes of row i are at most those of row j."""
     for w in range(a.shape[1]):  # noqa: SIM110, which numba compiles slowly
@@ -46,7 +47,7 @@ def _below(a, i, b, j, high):
     return True
 
 
-@part(_nrt=False)
+@filling_part()
 def _recent(vectors, x, points, signs, first, made, high):
     """Return one of the points first..made − 1 that is below a base, or −1."""
     mine = vectors[x, 0] | high
@@ -62,7 +63,7 @@ def _recent(vectors, x, points, signs, first, made, high):
     return -1
 
 
-@part(_nrt=False)
+@filling_part()
 def _in_tree(vectors, x, points, corners, tree, high):
     """Return a point of a tree that is below a base, or −1.
 
@@ -187,7 +188,9 @@ def tree_order(points, start, length, bits):
     depth = 0
     while length >> (depth + 1) >= _LEAF:
         depth += 1
-    order = np.arange(start, start + length)
+    order = in_order(length)
+    for k in range(length):
+        order[k] += start
     for level in range(depth):
         for k in range(1 << level):
             low, end = (length * k) >> level, (length * (k + 1)) >> level
@@ -231,7 +234,7 @@ def grow_tree(points, corners, start, length, bits, high):
     return depth
 
 
-@part(inline="always")
+@filling_part()
 def _least(a, b, high, shift):
     """Return the smaller of two numbers lane by lane."""
     above = ((a | high) - b) & high

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.search._backward_kernels import longer
+from formulations.lagrangian.array_kernels import longer, nowhere
 from support.compiling import njit, part
 
 _FAR = np.int64(1) << np.int64(61)
@@ -23,9 +23,9 @@ def extras(begin, number, entered, prices, found):
 @njit()
 def to_the_end(origin, to, cost, distance, choice):
     """Fill each node's distance to the last one, and the arc that it takes; arcs in order."""
-    distance[:] = _FAR
-    choice[:] = -1
-    distance[-1] = 0
+    for x in range(len(distance)):
+        distance[x], choice[x] = _FAR, -1
+    distance[len(distance) - 1] = 0
     for x in range(len(origin) - 1, -1, -1):
         if distance[to[x]] < _FAR and cost[x] + distance[to[x]] < distance[origin[x]]:
             distance[origin[x]] = cost[x] + distance[to[x]]
@@ -35,7 +35,8 @@ def to_the_end(origin, to, cost, distance, choice):
 @njit()
 def from_the_first(origin, to, cost, distance):
     """Fill each node's distance from the first one; arcs in order."""
-    distance[:] = _FAR
+    for x in range(len(distance)):
+        distance[x] = _FAR
     distance[0] = 0
     for x in range(len(origin)):
         if distance[origin[x]] < _FAR:
@@ -105,7 +106,7 @@ def _find(node, code, reached, made, table):
 def _table_of(reached, made):
     """Return a table of twice as many slots as there is room for states."""
     nodes, codes, _ = reached
-    table = np.full(2 * len(nodes), -1, np.int32)
+    table = nowhere(2 * len(nodes))
     for k in range(made):
         _find(nodes[k], codes[k], (nodes[:k], codes[:k], codes[:k]), k, table)
     return table
@@ -134,7 +135,7 @@ def split_stage(states, arcs, begins, entered, step, most, behind, limit, too_ma
     nodes, codes, distances = states
     to, cost, begin, number = arcs
     reached = (np.empty(512, np.int32), np.empty(512, np.int64), np.empty(512, np.int64))
-    table = np.full(1024, -1, np.int32)
+    table = nowhere(1024)
     ways = (np.empty(1024, np.int32), np.empty(1024, np.int32), np.empty(1024, np.int32))
     made, count = np.int64(0), 0
     for state in range(len(nodes)):
