@@ -17,6 +17,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from kvopt.places import python_path
@@ -142,7 +143,7 @@ def _main(units: Collection[str]) -> None:
 
     numba.njit(lambda: 0)()
     fork = multiprocessing.get_context("fork")
-    running: set[multiprocessing.process.BaseProcess] = set()
+    running: set[BaseProcess] = set()
     for chain in CHAINS:
         wanted = [unit for unit in chain if unit in units]
         if len(running) >= usable_cores():
@@ -152,8 +153,8 @@ def _main(units: Collection[str]) -> None:
             process = fork.Process(target=_compile_chain, args=(wanted,))
             process.start()
             running.add(process)
-    for process in running:
-        process.join()
+    for each in running:
+        each.join()
 
 
 if __name__ == "__main__":
