@@ -72,7 +72,7 @@ class _Clock:
 
 
 CLOCK = _Clock()
-#: Files of the kernels that this process has read or kept.
+#: The indexes of the kernels that this process has read or kept; their code lies next to them.
 KEPT: set[Path] = set()
 
 
@@ -168,61 +168,31 @@ _ours: set[Any] = set()
 @cache
 def _keeper() -> Callable[[Any], Any]:
     """Return the class that keeps one kernel in the folder; set numba up."""
-    from numba.core import caching, codegen, event, typed_passes
-
-    class Locator(caching._CacheLocator):  # type: ignore[misc]
-        """The folder of one file's kernels: checkouts with equal files share it."""
-
-        def __init__(self, function: Any) -> None:
-            self._module, self._line = function.__module__, function.__code__.co_firstlineno
-
-        def get_cache_path(self) -> str:
-            return str(Path(str(kernel_folder()), self._module))
-
-        def get_source_stamp(self) -> str:
-            return digest()
-
-        def get_disambiguator(self) -> str:
-            return str(self._line)
-
-    class Impl(caching.CompileResultCacheImpl):  # type: ignore[misc]
-        """Files are named as numba names them."""
-
-        def __init__(self, function: Any) -> None:
-            self._lineno = function.__code__.co_firstlineno
-            self._locator = Locator(function)
-            self._filename_base = self.get_filename_base(function.__qualname__, "")
-
-    class Files(caching.FunctionCache):  # type: ignore[misc]
-        _impl_class = Impl
+    from numba.core import caching, codegen, compiler, event, typed_passes
 
     class Keeper(caching.NullCache):  # type: ignore[misc]
         """Reads and keeps one kernel, as far as the folder lets it."""
 
         def __init__(self, function: Any) -> None:
-            self._function = function
-
-        @property
-        def cache_path(self) -> Any:
-            return Files(self._function).cache_path
+            self._name = f"{function.__qualname__}-{function.__code__.co_firstlineno}"
+            self._module = function.__module__
 
         def load_overload(self, sig: Any, context: Any) -> Any:
             with contextlib.suppress(Exception):  # of a damaged file, whatever unpickling raises
-                files = Files(self._function)
-                found = files.load_overload(sig, context)
-                if found is not None:
-                    self._note(files)
-                return found
+                context.refresh()
+                found = self._files().load((sig, context.codegen().magic_tuple()))
+                return None if found is None else compiler.CompileResult._rebuild(context, *found)
 
         def save_overload(self, sig: Any, data: Any) -> None:
             with contextlib.suppress(Exception):  # of a full disk, or an index not to be read
-                files = Files(self._function)
-                files.save_overload(sig, data)
-                self._note(files)
+                files = self._files()
+                Path(files._cache_path).mkdir(parents=True, exist_ok=True)
+                files.save((sig, data.codegen.magic_tuple()), data._reduce())
 
-        def _note(self, files: Any) -> None:
-            index = Path(files._cache_file._index_path)
-            KEPT.update((index, *index.parent.glob(f"{index.stem}.*.nbc")))
+        def _files(self) -> Any:
+            folder = Path(str(kernel_folder()), self._module)
+            KEPT.add(folder / f"{self._name}.nbi")
+            return caching.IndexDataCacheFile(str(folder), self._name, digest())
 
     class Part(codegen.JITCodeLibrary):  # type: ignore[misc]
         """Code that only others call: LLVM optimises and translates it within theirs, once."""

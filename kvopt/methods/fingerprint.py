@@ -136,7 +136,7 @@ def rooms_of(method: Method) -> tuple[str, ...]:
     if method.call is not None:
         if not isinstance(method.call.policy, AdvisedPolicy):
             return "judging", "policies"
-        ran = _ADVISERS
+        ran: tuple[str, ...] = _ADVISERS
     elif method.kind == "auto" or method.joined:
         ran = ("auto", engine_of(method.solver).name)
     else:

@@ -22,8 +22,7 @@ from pathlib import Path
 
 from kvopt.places import python_path
 from kvopt.runs.provenance import usable_cores
-from support import compiling
-from support.compiling import CLOCK, is_writable, kernel_folder, take_temporary_folder
+from support.compiling import CLOCK, KEPT, is_writable, kernel_folder, take_temporary_folder
 from support.jsonfile import write_text
 
 #: The module of each unit, whose ``compile_kernels`` runs all that it compiles.
@@ -131,10 +130,14 @@ def _compile_chain(units: Sequence[str]) -> None:
         with contextlib.suppress(Timeout), FileLock(mark.with_suffix(".lock"), _WAIT_SECONDS):
             if not _is_kept(unit):
                 importlib.import_module(UNITS[unit]).compile_kernels()
-                kept = (file for file in compiling.KEPT if file.is_relative_to(mark.parent))
-                sizes = {os.path.relpath(file, mark.parent): file.stat().st_size for file in kept}
-                write_text(mark, json.dumps(sizes))
+                write_text(mark, json.dumps(_sizes(mark.parent)))
         print(unit, flush=True)
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    """Return the sizes of the files of all kernels that this process has read or kept."""
+    files = {file for index in KEPT for file in (index, *index.parent.glob(f"{index.stem}.*.nbc"))}
+    return {os.path.relpath(file, folder): file.stat().st_size for file in files}
 
 
 def _main(units: Collection[str]) -> None:

@@ -260,7 +260,7 @@ def test_a_folder_that_is_read_only_counts_where_it_has_all(
     monkeypatch.setattr(compiled, "is_writable", lambda folder: not folder.is_relative_to(kept))
     asked: list[Collection[str]] = []
     monkeypatch.setattr(compiled, "_compile", lambda units, _: asked.append(units))
-    monkeypatch.setattr(compiled.importlib, "import_module", lambda _: io)
+    monkeypatch.setattr("importlib.import_module", lambda _: io)
     (kept / keeping.digest()).mkdir(parents=True)
     (kept / keeping.digest() / "queues.compiled").write_text("{}")
     compiled.compile_first(units)
