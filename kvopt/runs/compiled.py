@@ -9,6 +9,7 @@ left as it is, and a temporary one is taken, as for a folder that cannot be writ
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import multiprocessing
@@ -145,6 +146,9 @@ def _main(units: Collection[str]) -> None:
     import numba  # once, before the processes fork
 
     numba.njit(lambda: 0)()
+    # A compiler makes many objects that stay: to look for garbage among them takes a sixth.
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 100)
     fork = multiprocessing.get_context("fork")
     running: set[BaseProcess] = set()
     for chain in CHAINS:
