@@ -84,6 +84,13 @@ def test_the_arrows_run_one_way(copy: Path) -> None:
         ("kvopt/methods/method.py", "import kvopt.runs.task", "Inside kvopt"),
         ("support/text.py", "import instances.model", "Arrows run one way"),
         ("reports/table.py", "import papers.page", "Arrows run one way"),
+        ("formulations/cp/cpsat.py", "import formulations.valid.windows", "the CP model and all"),
+        (
+            "formulations/lagrangian/budget.py",
+            "def f():\n    import formulations.lagrangian.exact",
+            "the certificate of a sweep and all",
+        ),
+        ("formulations/search/_tables.py", "import formulations.cp.cpsat", "searches and models"),
     ],
 )
 def test_an_arrow_the_wrong_way_is_seen(copy: Path, file: str, line: str, contract: str) -> None:
