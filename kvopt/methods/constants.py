@@ -32,7 +32,8 @@ class Constants:
 def constants(method: Method) -> tuple[Constants, ...]:
     """Return the public constants of the files of a method's rooms; nothing is imported.
 
-    A row pins them: its digest covers all these files.  Policies have none for each other.
+    A row pins them: its digest covers all these files.  Other policies, and models of other kinds,
+    are left out.
 
     Raises
     ------
@@ -40,11 +41,12 @@ def constants(method: Method) -> tuple[Constants, ...]:
         If a file of the method cannot be read or is not Python.
     """
     policy = "" if method.call is None else method.call.policy.name.replace("-", "_")
+    others = {"policies", *(({"mip", "cp", "search"} - {method.solves}) if method.solves else ())}
     return tuple(
         Constants(path, ast.unparse(node), _above(path, node.lineno - 1))
         for path in sorted({path for room in rooms_of(method) for path in room_files(room)})
         if path.relative_to(ROOT).as_posix().startswith(_FOLDERS)
-        if path.parent.name != "policies" or path.stem == policy
+        if path.parent.name not in others or path.stem == policy
         for node in parse_file(path).body
         if isinstance(node, ast.Assign) and _are_numbers(node)
     )
