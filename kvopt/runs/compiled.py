@@ -69,7 +69,7 @@ def missing_units(units: Iterable[str]) -> list[str]:
 
 def compile_first(units: Collection[str], tell: Tell = lambda *_: None) -> None:
     """Compile the units that this machine lacks, and tell how many are there, of how many."""
-    if any(_is_kept(unit) is False for unit in UNITS):
+    if units and any(_is_kept(unit) is False for unit in UNITS):
         take_temporary_folder()
     missing = missing_units(units)
     if missing and not is_writable(kernel_folder()):
