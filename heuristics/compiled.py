@@ -73,7 +73,7 @@ def compiled(function: _Function) -> _Function:
         other = _plain.pop()
         options = _options(other)
         (register_jitable(**options) if options else register_jitable)(other)
-    found: _Function = njit(cache=True, nogil=True, **_options(function))(function)
+    found: _Function = njit(**_options(function))(function)
     return found
 
 

@@ -42,8 +42,7 @@ __all__ = [
     "solve",
 ]
 
-#: Where each name is.  As text, so that they are no part of the sources that decide a run's result
-#: (``kvopt.methods.sources``), as import statements would be.
+#: The module of each name.  As text, so that importing the package loads none of them.
 _HOMES = {
     "Instance": "instances",
     "Result": "kvopt.result",

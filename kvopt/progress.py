@@ -118,8 +118,8 @@ class CompilingLine:
             self.end()
 
     def tell(self, done: int, of: int) -> None:
-        """Say how many kernels are there, of how many."""
-        text = f"compiling {done} of {of} kernels, once on this machine; the clock waits"
+        """Say how many parts of the kernels are compiled, of how many."""
+        text = f"{done} of {of} parts are compiled, once on this machine; the clock waits"
         now = time.monotonic()
         late = self._line.rewrites or now - self._told_at >= WAITING_SECONDS
         if text != self._text and late:

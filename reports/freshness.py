@@ -1,7 +1,7 @@
-"""Of what rows are, told under the title of their page, and how many of them are stale.
+"""The origin of rows and the number of stale ones, as stated under the title of their page.
 
-One way for all pages of results.  A row is stale if the sources that its method reaches are others
-now (:func:`kvopt.methods.fingerprint.fingerprint`), or if it does not say what they were.
+One way for all pages of results.  A row is stale if the digest of its method's rooms is another one
+now (:func:`kvopt.methods.fingerprint.fingerprint`), or if it does not name one.
 """
 
 from __future__ import annotations

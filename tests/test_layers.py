@@ -9,9 +9,9 @@ import sys
 import tomllib
 from pathlib import Path
 
+import grimp
 import pytest
 
-from kvopt.methods.sources import read_source
 from kvopt.places import PACKAGES
 from tests.tiers import a_few
 
@@ -84,6 +84,13 @@ def test_the_arrows_run_one_way(copy: Path) -> None:
         ("kvopt/methods/method.py", "import kvopt.runs.task", "Inside kvopt"),
         ("support/text.py", "import instances.model", "Arrows run one way"),
         ("reports/table.py", "import papers.page", "Arrows run one way"),
+        ("formulations/cp/cpsat.py", "import formulations.valid.windows", "the CP model and all"),
+        (
+            "formulations/lagrangian/budget.py",
+            "def f():\n    import formulations.lagrangian.exact",
+            "the certificate of a sweep and all",
+        ),
+        ("formulations/search/_tables.py", "import formulations.cp.cpsat", "searches and models"),
     ],
 )
 def test_an_arrow_the_wrong_way_is_seen(copy: Path, file: str, line: str, contract: str) -> None:
@@ -102,18 +109,15 @@ def test_an_arrow_the_wrong_way_is_seen(copy: Path, file: str, line: str, contra
 
 def test_the_pseudocode_shares_no_code_with_the_policies() -> None:
     """It imports instances and schedules only, and neither simulator nor policies import it."""
-    for path in sorted((ROOT / "heuristics").rglob("*.py")):
-        inside = path.parent.name == "reference"
-        own = {each for each in read_source(path).imports if each.partition(".")[0] in PACKAGES}
-        pseudocode = {each for each in own if each.startswith("heuristics.reference")}
-        if inside:
-            assert {each.partition(".")[0] for each in own - pseudocode} <= {
-                "instances",
-                "schedules",
-                "support",
-            }, path
+    graph = grimp.build_graph(*PACKAGES)
+    reference = {"heuristics.reference", *graph.find_descendants("heuristics.reference")}
+    allowed = ("instances", "schedules", "support", "heuristics.reference")
+    for module in graph.find_descendants("heuristics"):
+        own = graph.find_modules_directly_imported_by(module)
+        if module in reference:
+            assert all(each.startswith(allowed) for each in own), module
         else:
-            assert not pseudocode, path
+            assert not own & reference, module
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from formulations.lagrangian.array_kernels import longer
 from support.compiling import njit
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(fastmath=True)
 def cheapest_starts_use(classes, of, values, knots, times, first, stop, starts, use):
     """Return what the cheapest starts of classes first..stop − 1 cost, each times its requests.
 
@@ -65,7 +66,7 @@ def cheapest_starts_use(classes, of, values, knots, times, first, stop, starts, 
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(fastmath=True)
 def best_patterns_use(tokens, left, values, memory, most, weights, first, stop, use):
     """Return what the best patterns at the knots first..stop − 1 are worth, weighted.
 
@@ -82,8 +83,10 @@ def best_patterns_use(tokens, left, values, memory, most, weights, first, stop, 
     before = np.empty(1 << 14, dtype=np.int64)
     state = np.empty(1 << 14, dtype=np.int64)
     for knot in range(first, stop):
-        best[:] = nothing
-        lowest[:], highest[:] = memory, -1
+        for place in range(len(best)):
+            best[place] = nothing
+        for n in range(most + 1):
+            lowest[n], highest[n] = memory, -1
         best[0], step[0], lowest[0], highest[0] = 0.0, -1, 0, 0
         steps = reached = 0
         for q in range(len(tokens)):
@@ -113,8 +116,7 @@ def best_patterns_use(tokens, left, values, memory, most, weights, first, stop, 
                         continue
                     best[there + now] = best[here + now] + value
                     if steps == len(before):
-                        before = np.concatenate((before, np.empty_like(before)))
-                        state = np.concatenate((state, np.empty_like(state)))
+                        before, state = longer(before), longer(state)
                     before[steps], state[steps] = step[here + now], q
                     step[there + now] = steps
                     steps += 1

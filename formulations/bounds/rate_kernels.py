@@ -14,7 +14,7 @@ from support.compiling import njit
 _STEPS, _ERROR = 60, 1e-10
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def machine_prices(
     numbers, arrivals, order, begins, knots, values, weights, others, loads, held, roots,
     memory, sharing, machine, rounds, tokens, shares, lengths, value_use, weight_use, root_use,
@@ -46,9 +46,10 @@ def machine_prices(
     alive = np.empty(n, dtype=np.int64)
     paying = np.empty(n, dtype=np.int64)
     station = np.empty(n, dtype=np.int64)
-    value_use[:] = 0
-    root_use[:] = 0
-    weight_use[:] = 0
+    for i in range(n):
+        weight_use[i] = 0
+        for s in range(width):
+            value_use[i, s], root_use[i, s] = 0, 0
     present, coming = 0, 0
     for k in range(len(knots)):
         while coming < n and begins[order[coming]] <= k:

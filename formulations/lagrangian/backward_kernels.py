@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from support.compiling import njit
+from support.compiling import njit, part
 
 #: Columns of what may complete: state at the peak, tokens of it, what it adds to a label, kind,
 #: how many may complete at a time, how many may run at a time.
@@ -16,7 +16,7 @@ STATE, PEAK, COST, KIND, AT_A_TIME, TOGETHER = range(6)
 PROBES = 64
 
 
-@njit(cache=True, nogil=True)
+@part()
 def room_for(array, used, more):
     """Return an array with places for ``more`` after those used, the same one if it has them."""
     if used + more <= len(array):
@@ -26,7 +26,7 @@ def room_for(array, used, more):
     return larger
 
 
-@njit(cache=True, nogil=True)
+@part()
 def one_round_before(base, ages, chosen, out, at):
     """Write who of a base and of the peaks chosen has run for a round already; return the end."""
     i = k = 0
@@ -43,7 +43,7 @@ def one_round_before(base, ages, chosen, out, at):
     return at
 
 
-@njit(cache=True, nogil=True)
+@part()
 def slot_of(slots, hashes, offsets, members, key, first, end):
     """Return the slot of the base that equals members[first:end], or of its own."""
     slot = np.int64(key & np.uint64(len(slots) - 1))
@@ -65,7 +65,7 @@ def slot_of(slots, hashes, offsets, members, key, first, end):
     return np.int64(-1)
 
 
-@njit(cache=True, nogil=True)
+@part()
 def filled(hashes, count, size):
     """Return a table of so many slots with the bases that there are."""
     slots = np.full(size, -1, dtype=np.int64)
@@ -79,7 +79,7 @@ def filled(hashes, count, size):
     return slots
 
 
-@njit(cache=True, nogil=True)
+@part()
 def key_of(members, first, end):
     """Return 64 bits that are equal for equal members."""
     key = np.uint64(1469598103934665603)
@@ -89,7 +89,7 @@ def key_of(members, first, end):
     return key
 
 
-@njit(cache=True, nogil=True)
+@part()
 def choices(able, gain, scale, limits, runs, used, path, held, label, found):
     """Fill every choice of who completes beside a base, with the label that it leads to.
 
@@ -142,13 +142,13 @@ def choices(able, gain, scale, limits, runs, used, path, held, label, found):
             return number, steps
 
 
-@njit(cache=True, nogil=True)
+@part()
 def room_of(size):
     """Return places, ends and labels of so many choices."""
     return np.empty(size, np.int64), np.zeros(size + 1, np.int64), np.empty(size, np.int64)
 
 
-@njit(cache=True, nogil=True)
+@part()
 def all_choices(able, gain, scale, limits, runs, used, path, held, label, found):
     """Return what :func:`choices` does, and what they are in, larger where they did not fit."""
     number, steps = choices(able, gain, scale, limits, runs, used, path, held, label, found)
@@ -159,7 +159,7 @@ def all_choices(able, gain, scale, limits, runs, used, path, held, label, found)
     return number, steps, found
 
 
-@njit(cache=True, nogil=True)
+@part()
 def merge(base, number, found, able, ages, bases, slots, count, to):
     """Add the bases that choices beside a base lead to, or lower their labels.
 
@@ -188,7 +188,7 @@ def merge(base, number, found, able, ages, bases, slots, count, to):
     return count
 
 
-@njit(cache=True, nogil=True)
+@part()
 def list_ways(b, label, number, found, able, to, ways, entered, first):
     """List the choices beside base b of that label, and the kinds that complete from a place on."""
     places, ends, labels = found
@@ -198,7 +198,7 @@ def list_ways(b, label, number, found, able, to, ways, entered, first):
         entered[first + i] = able[places[i], KIND]
 
 
-@njit(cache=True, nogil=True)
+@part()
 def power_of_two(least):
     """Return a power of two that is no less."""
     power = 1
@@ -207,7 +207,7 @@ def power_of_two(least):
     return power
 
 
-@njit(cache=True, nogil=True)
+@part()
 def held_and_paid(base, states, pay, runs):
     """Return tokens held and prices paid by a base; ``runs`` gets how many of each kind run."""
     _, tokens, kinds = states
@@ -219,7 +219,7 @@ def held_and_paid(base, states, pay, runs):
     return held, paid
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def step_back(level, states, pay, worth, able, gain, scale, limits, keep):
     """Return the bases at t − 1 of a level at t: every choice of who completes at t is tried.
 
@@ -286,7 +286,7 @@ def step_back(level, states, pay, worth, able, gain, scale, limits, keep):
     return members, ends, least, steps, np.int64(0), ways[:arcs], entered[:enters]
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def lost_before(level, states, pay, worth, ahead, t, limits, lost):
     """Fill what is lost at least before t, given who runs at t − 1 and at t; return the steps.
 
@@ -319,7 +319,7 @@ def lost_before(level, states, pay, worth, ahead, t, limits, lost):
     return steps
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def chosen_bases(members, offsets, which):
     """Return members and offsets of some bases of a level."""
     ends = np.zeros(len(which) + 1, dtype=np.int64)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from support.compiling import njit
+from support.compiling import filling_part, njit
 
 
-@njit(inline="always")
+@filling_part()
 def start_cost(unit, start, prompt, low, high, sums, moments):
     """Return ``unit``·start plus what the tokens held at the times low..high − 1 pay.
 
@@ -23,7 +23,7 @@ def start_cost(unit, start, prompt, low, high, sums, moments):
     )
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def cheapest_starts(
     arrivals, latest, prompts, outputs, sums, moments, unit, first, stop, costs, starts
 ):
@@ -69,7 +69,7 @@ def cheapest_starts(
         costs[each], starts[each] = best, chosen
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def token_use(members, offsets, starts, prompts, outputs, sizes, knot, share, use):
     """Add up the tokens that each cluster holds, spread over the knots, for given starts.
 
@@ -99,7 +99,7 @@ def token_use(members, offsets, starts, prompts, outputs, sizes, knot, share, us
                 use[cluster, knot[t] + 1] += share[t] * tokens
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def most_worth(tokens, left, values, memory, most):
     """Return what the most valuable pattern is worth.
 
@@ -110,7 +110,10 @@ def most_worth(tokens, left, values, memory, most):
     matters of what was added before is k and W.  So the best value for each (k, W) is exact over
     all patterns that may repeat a state; a schedule's patterns are among them.
     """
-    best = np.full((most + 1, memory + 1), -1, dtype=np.int64)
+    best = np.empty((most + 1, memory + 1), dtype=np.int64)
+    for n in range(most + 1):
+        for now in range(memory + 1):
+            best[n, now] = -1
     best[0, 0] = 0
     reached, worth = 0, np.int64(0)
     for k in range(len(tokens)):
@@ -135,7 +138,7 @@ def most_worth(tokens, left, values, memory, most):
     return worth
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def least_costs(arrivals, latest, outputs, offsets, of, values, knots, unit):
     """Return the least ``unit``·start + priced states of the starts arrivals_i..latest_i.
 

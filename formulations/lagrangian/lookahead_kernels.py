@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from formulations.lagrangian.array_kernels import first_at_least
 from formulations.lagrangian.kernels import start_cost
-from support.compiling import njit
+from support.compiling import filling_part, njit
 
 
-@njit(inline="always")
+@filling_part()
 def fill_pieces(prompt, output, memory, share, rounds, weight, core, piece):
     """Fill rows (first, last, a, b), within which a + b·j > 0 is M times the payment in round j.
 
@@ -53,7 +54,7 @@ def fill_pieces(prompt, output, memory, share, rounds, weight, core, piece):
     return count
 
 
-@njit(inline="always")
+@filling_part()
 def paid(piece, count, start, begin, sums, moments, low, size):
     """Return M times what a run pays under prices of the times begin..begin + size − 1.
 
@@ -72,7 +73,7 @@ def paid(piece, count, start, begin, sums, moments, low, size):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def row_use(classes, starts, rows, prefix, core, memory, scale, first, stop, use):
     """Fill what the requests of each class pay in each row, for given starts.
 
@@ -109,7 +110,7 @@ def row_use(classes, starts, rows, prefix, core, memory, scale, first, stop, use
             use[each, r] = found * scale[r] * sizes[each]
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def cheapest_paid_starts(
     classes, latest, tokens, unit, rows, prefix, core, memory, grid, first, stop, costs, starts
 ):
@@ -137,7 +138,7 @@ def cheapest_paid_starts(
     for each in range(first, stop):
         prompt, output, arrival = prompts[each], outputs[each], arrivals[each]
         end = min(latest[each], max(arrival, length - 1))
-        tried = max(1, np.searchsorted(grid, end - arrival + 1))
+        tried = max(1, first_at_least(grid, end - arrival + 1))
         # The start at the arrival, then the others: each costs at least its own round.
         done, until = 0, 1
         while done < until:
@@ -147,8 +148,8 @@ def cheapest_paid_starts(
                 cost[k] = start_cost(unit, start, prompt, low, high, tokens[0], tokens[1])
             for r in range(len(shares)):
                 begin, size = begins[r], places[r + 1] - places[r] - 1
-                low = max(done, np.searchsorted(grid, begin - output - arrival))
-                high = min(until, np.searchsorted(grid, begin + size - 1 - arrival))
+                low = max(done, first_at_least(grid, begin - output - arrival))
+                high = min(until, first_at_least(grid, begin + size - 1 - arrival))
                 if low >= high:
                     continue
                 inside = core[r, each] != 0
@@ -160,7 +161,7 @@ def cheapest_paid_starts(
                     cost[k] += paid(piece, count, start, begin, sums, moments, places[r], size)
             if done == 0:
                 later = np.int64(cost[0] // unit) + 1 - arrival
-                tried = max(1, min(tried, np.searchsorted(grid, later + 1)))
+                tried = max(1, min(tried, first_at_least(grid, later + 1)))
             done, until = until, tried
         best = 0
         for k in range(1, tried):
@@ -169,7 +170,7 @@ def cheapest_paid_starts(
         costs[each], starts[each] = cost[best], arrival + grid[best]
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def violations(classes, columns, hat, candidates, core, memory, first, stop, found):
     """Fill how much columns use of the candidates first..stop − 1 for a row around one knot.
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from support.compiling import njit
+from formulations.lagrangian.array_kernels import longer, more_rows, nowhere
+from support.compiling import filling_part, njit, part
 
 _NONE = np.int64(1) << np.int64(61)
 #: For what an array has no room.
 NOTHING, BASES, KINDS = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def start_slack(outputs, arrivals, first, pay, unit, starts, slack):
     """Fill what a start p costs beyond the least of its kind; return the sum-free least costs.
 
@@ -36,7 +37,7 @@ def start_slack(outputs, arrivals, first, pay, unit, starts, slack):
     return least
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def behind_table(rules, low, high, table):
     """Fill table[t, e, m]: the most that requests with less than e rounds left pay at time t.
 
@@ -65,7 +66,7 @@ def behind_table(rules, low, high, table):
                 table[t, e, m] = best[m]
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _enterable(t, rules):
     """Return the kinds that may complete at t; by kind cost of its start, price, peak, knapsack.
 
@@ -95,11 +96,12 @@ def _enterable(t, rules):
             for m in range(peak[g], most):
                 gain[g, m] = max(gain[g, m], gain[g, m - peak[g]] + value)
     if most == 1:
-        gain[:, 0] = _NONE
+        for g in range(kinds):
+            gain[g, 0] = _NONE
     return able[number:], dear, pay, peak, gain
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _before(t, rules):
     """Return what a request of each kind that completes at t holds and pays at t − e, e = 0, 1, ...
 
@@ -107,7 +109,11 @@ def _before(t, rules):
     """
     rounds, memory, rows = rules.behind.shape[1], rules.behind.shape[2] - 1, len(rules.pay)
     held = np.zeros((len(rules.first), rounds), np.int64)
-    paid, lost = np.zeros_like(held), np.full((rounds, memory + 1), -_NONE)
+    paid = np.zeros((len(rules.first), rounds), np.int64)
+    lost = np.empty((rounds, memory + 1), np.int64)
+    for e in range(rounds):
+        for m in range(memory + 1):
+            lost[e, m] = -_NONE
     for g in range(len(rules.first)):
         if t >= rules.outputs[g]:
             for e in range(min(rules.outputs[g], rounds)):
@@ -120,7 +126,7 @@ def _before(t, rules):
     return held, paid, lost
 
 
-@njit(inline="always")
+@filling_part()
 def _behind(depth, longest, held, paid, lost, room):
     """Return what is lost at least at the times before t, given who runs at t.
 
@@ -136,7 +142,7 @@ def _behind(depth, longest, held, paid, lost, room):
     return total
 
 
-@njit(inline="always")
+@filling_part()
 def _next_base(members, number, base, chosen, depth, first, last, kind, keys, written, made):
     """Write who of a node runs one round earlier, in order; return how many and their key."""
     x, y, count, key = 0, 0, 0, np.uint64(0)
@@ -155,16 +161,7 @@ def _next_base(members, number, base, chosen, depth, first, last, kind, keys, wr
     return count, key
 
 
-@njit(cache=True, nogil=True)
-def longer(array):
-    """Return the same with as many empty rows behind it; what is empty takes no memory yet."""
-    rows = len(array)
-    grown = np.empty((2 * rows, *array.shape[1:]), array.dtype)
-    grown[:rows] = array
-    return grown
-
-
-@njit(inline="always")
+@filling_part()
 def _begin(t, members, number, base, first, kind, tokens, pay, count, held, paid):
     """Set what a base holds and pays at t − e, e = 0, 1, ..., and how many of each kind it has.
 
@@ -187,7 +184,7 @@ def _begin(t, members, number, base, first, kind, tokens, pay, count, held, paid
     return oldest
 
 
-@njit(inline="always")
+@filling_part()
 def _next_kind(x, able, dear, own, peak, gain, counts, count, memory, room, spare):
     """Return the first place from x on of a kind of which one more may complete, within the rest.
 
@@ -207,7 +204,7 @@ def _next_kind(x, able, dear, own, peak, gain, counts, count, memory, room, spar
     return x
 
 
-@njit(inline="always")
+@filling_part()
 def _complete(depth, g, own_held, own_paid, held, paid):
     """Fill what all hold and pay with one more of a kind that completes at t, a depth further."""
     for e in range(held.shape[1]):
@@ -215,7 +212,7 @@ def _complete(depth, g, own_held, own_paid, held, paid):
         paid[depth + 1, e] = paid[depth, e] + own_paid[g, e]
 
 
-@njit(inline="always")
+@filling_part()
 def _list(chosen, depth, entered, listed):
     """Write what a node lets complete; return where it ends."""
     for y in range(depth):
@@ -223,7 +220,7 @@ def _list(chosen, depth, entered, listed):
     return listed + depth
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def expand(t, level, low, high, rules, sizes, most):
     """Return the bases at t − 1 that nodes at t of the bases ``low``..``high`` − 1 leave.
 
@@ -250,14 +247,14 @@ def expand(t, level, low, high, rules, sizes, most):
             entered, made, listed,
         )  # fmt: skip
         if short == BASES:
-            left, code, rows = longer(left), longer(code), longer(rows)
+            left, code, rows = more_rows(left), longer(code), more_rows(rows)
         elif short == KINDS:
             entered = longer(entered)
     return left[:made], code[:made], rows[:made], entered[:listed], base < high
 
 
 # Without numba's runtime for memory, which would count references by atomic steps in these loops.
-@njit(cache=True, nogil=True, _nrt=False)
+@part(_nrt=False)
 def _fill(
     t, level, low, high, rules, sizes, most, entering, before, work, left, code, rows, entered,
     made, listed,
@@ -320,7 +317,7 @@ def _fill(
     return high, made, listed, NOTHING
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _equal(members, a, b, number):
     """Tell whether two bases have the same members."""
     for k in range(number):  # noqa: SIM110, which numba compiles slowly
@@ -329,7 +326,7 @@ def _equal(members, a, b, number):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def merge(bases, part, parts, places):
     """Find the different bases among those whose key falls to one part.
 
@@ -353,7 +350,7 @@ def merge(bases, part, parts, places):
     slots = 16
     while slots < 2 * mine:
         slots *= 2
-    table = np.full(slots, -1, np.int32)
+    table = nowhere(slots)
     mask = np.uint64(slots - 1)
     found = np.empty(mine, np.int32)
     least = np.empty(mine, np.int64)

@@ -12,13 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.search._backward_paths import Paths, shortened
-from formulations.search._backward_tables import Ints, Rules
+from formulations.search._backward_tables import ENOUGH, NARROW, Ints, Rules
 from formulations.search._dominance import Dominance, undominated
 
 #: Bases that a thread expands in a call, at most and at least.
 CHUNK, LEAST_CHUNK = 4_000, 64
-#: Bases made of a level, and of all levels that are swept at a time, where they are few.
-NARROW, ENOUGH = 8_000, 60_000
 #: Bytes that an arc takes while it is kept, without what completes on it; that a kind which
 #: completes takes while a level is made.
 ARC_BYTES, LISTED_BYTES = 40, 4

@@ -25,6 +25,8 @@ PATTERN_WORK_UP_TO, ALL_WORK_UP_TO = 40_000_000, 2_000_000_000
 TOO_MANY_PATTERNS = "too many configurations for backward dynamic programming"
 #: Times before the present one that are looked at, at most.
 DEPTH = 48
+#: Bases made of a level, and of all levels that are swept at a time, where they are few.
+NARROW, ENOUGH = 8_000, 60_000
 
 
 class TooLargeError(ValueError):

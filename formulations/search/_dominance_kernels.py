@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from support.compiling import njit
+from formulations.lagrangian.array_kernels import in_order
+from support.compiling import filling_part, njit, part
 
 #: Numbers that are compared before anything is asked of them.
 _GROUP = 64
@@ -19,7 +20,7 @@ _LEAF, _SAMPLE = 8, 32
 _HOT = 8
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def measure(level, low, high, owed, profiles, totals, own, sums, vectors):
     """Fill slack less what is still paid, the sum of the tokens, and the lanes of some bases."""
     members, number, slack = level
@@ -37,7 +38,7 @@ def measure(level, low, high, owed, profiles, totals, own, sums, vectors):
         own[x], sums[x] = rest, held
 
 
-@njit(inline="always")
+@filling_part()
 def _below(a, i, b, j, high):
     """Tell whether all lanes of row i are at most those of row j."""
     for w in range(a.shape[1]):  # noqa: SIM110, which numba compiles slowly
@@ -46,7 +47,7 @@ def _below(a, i, b, j, high):
     return True
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@filling_part()
 def _recent(vectors, x, points, signs, first, made, high):
     """Return one of the points first..made − 1 that is below a base, or −1."""
     mine = vectors[x, 0] | high
@@ -62,7 +63,7 @@ def _recent(vectors, x, points, signs, first, made, high):
     return -1
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@filling_part()
 def _in_tree(vectors, x, points, corners, tree, high):
     """Return a point of a tree that is below a base, or −1.
 
@@ -88,7 +89,7 @@ def _in_tree(vectors, x, points, corners, tree, high):
     return -1
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def against_older(vectors, low, high_end, dropped, points, signs, corners, trees, recent, high):
     """Mark the bases low..high_end − 1 that a point kept before them dominates.
 
@@ -118,7 +119,7 @@ def against_older(vectors, low, high_end, dropped, points, signs, corners, trees
             hot[known - 1] = found
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def among(vectors, low, high_end, dropped, points, signs, made, high):
     """Keep those of the bases that none kept in the same call dominates; return the points made."""
     first = made
@@ -135,7 +136,7 @@ def among(vectors, low, high_end, dropped, points, signs, made, high):
     return made
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _widest(points, order, low, high_end, bits):
     """Return the lane in which some of the points differ most."""
     lanes, mask = 64 // bits, (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
@@ -155,7 +156,7 @@ def _widest(points, order, low, high_end, bits):
     return widest
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _halve(points, order, low, middle, high_end, lane, bits):
     """Order some points so that none before the middle exceeds any after it in a lane."""
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
@@ -181,13 +182,15 @@ def _halve(points, order, low, middle, high_end, lane, bits):
             return
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def tree_order(points, start, length, bits):
     """Return the depth of a tree of some points, and their rows in the order of its leaves."""
     depth = 0
     while length >> (depth + 1) >= _LEAF:
         depth += 1
-    order = np.arange(start, start + length)
+    order = in_order(length)
+    for k in range(length):
+        order[k] += start
     for level in range(depth):
         for k in range(1 << level):
             low, end = (length * k) >> level, (length * (k + 1)) >> level
@@ -197,7 +200,7 @@ def tree_order(points, start, length, bits):
     return depth, order
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def fill_corners(points, start, length, depth, corners, offset, bits, high):
     """Fill the least corner of each node of a tree of points that are in order."""
     words, shift, leaves = points.shape[1], np.uint64(bits - 1), 1 << depth
@@ -215,7 +218,7 @@ def fill_corners(points, start, length, depth, corners, offset, bits, high):
             )
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def grow_tree(points, corners, start, length, bits, high):
     """Order some points as the leaves of a tree, with their corners; return its depth."""
     depth, order = tree_order(points, start, length, bits)
@@ -231,7 +234,7 @@ def grow_tree(points, corners, start, length, bits, high):
     return depth
 
 
-@njit(inline="always")
+@filling_part()
 def _least(a, b, high, shift):
     """Return the smaller of two numbers lane by lane."""
     above = ((a | high) - b) & high

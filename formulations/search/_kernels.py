@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from formulations.lagrangian.array_kernels import ordered
 from formulations.lagrangian.kernels import start_cost
-from formulations.search._sorting import ordered
-from support.compiling import njit
+from support.compiling import filling_part, njit, part
 
 _ONE = np.uint64(1)
 #: Hash tables have the states of a layer above its number, which is in their last place and grows
@@ -14,7 +14,7 @@ _ONE = np.uint64(1)
 NEXT_LAYER = 1 << 32
 
 
-@njit(cache=True)
+@filling_part()
 def _bound(t, mask, starts, data, tables):
     """Return the scaled lower bound of a state in which the starts before round t are decided."""
     arrival, prompt, output = data
@@ -35,7 +35,7 @@ def _bound(t, mask, starts, data, tables):
     return total
 
 
-@njit(cache=True)
+@filling_part()
 def _pattern_bound(t, mask, starts, data, tables):
     """Return the bound of :func:`_bound` from prices on patterns, in the same units."""
     arrival, _, output = data
@@ -52,7 +52,7 @@ def _pattern_bound(t, mask, starts, data, tables):
     return total << shift if shift >= 0 else total >> -shift
 
 
-@njit(inline="always")
+@filling_part()
 def _below(a, i, held, high):
     """Tell whether all lanes of row i are at most those held."""
     for w in range(len(held)):  # noqa: SIM110, which numba compiles slowly
@@ -61,7 +61,7 @@ def _below(a, i, held, high):
     return True
 
 
-@njit(inline="always")
+@filling_part()
 def _least_below(u, known, limit, held, stack):
     """Return the least sigma, at most a limit, of the bases at u that hold no more than ``held``.
 
@@ -91,8 +91,7 @@ def _least_below(u, known, limit, held, stack):
     return best
 
 
-# Without numba's runtime for memory, which would count references by atomic steps.
-@njit(cache=True, nogil=True, _nrt=False)
+@filling_part()
 def completion_bound(u, mask, starts, data, known, most, work):
     """Return a TEL that no completion up to ``most`` is below, ``most`` + 1 where there is none.
 
@@ -125,7 +124,7 @@ def completion_bound(u, mask, starts, data, known, most, work):
     return -(-(value + found) // unit) if found <= limit - value else most + 1
 
 
-@njit(cache=True)
+@filling_part()
 def _hash(mask, profile):
     key = mask * np.uint64(0x9E3779B97F4A7C15)
     for e in range(len(profile)):
@@ -134,21 +133,21 @@ def _hash(mask, profile):
     return key
 
 
-@njit(cache=True)
+@filling_part()
 def _fill(rows, k, values):
     """Fill row k, number by number: an assignment of the whole takes a second to compile."""
     for e in range(len(values)):
         rows[k, e] = values[e]
 
 
-@njit(cache=True)
+@filling_part()
 def _copy(found, values, first):
     """Fill an array with values from one on, and what is left with 0."""
     for e in range(len(found)):
         found[e] = values[e + first] if e + first < len(values) else 0
 
 
-@njit(cache=True)
+@filling_part()
 def _equal(profiles, k, profile):
     """Tell whether row k is a profile."""
     for e in range(len(profile)):  # noqa: SIM110, which numba compiles slowly
@@ -157,7 +156,7 @@ def _equal(profiles, k, profile):
     return True
 
 
-@njit(cache=True)
+@filling_part()
 def _insert(layer, count, table, mask, cost, bound, starts, profile):
     """Add a state, unless an equal one costs no more; return how many there are."""
     masks, costs, bounds, all_starts, profiles = layer
@@ -179,7 +178,7 @@ def _insert(layer, count, table, mask, cost, bound, starts, profile):
     return count + 1
 
 
-@njit(cache=True)
+@njit()
 def keep(layer, count, table, is_kept):
     """Keep some of the states of a layer, in order; return their number."""
     masks, costs, bounds, all_starts, profiles = layer
@@ -200,7 +199,7 @@ def keep(layer, count, table, is_kept):
     return k
 
 
-@njit(cache=True)
+@njit()
 def shrink(layer, count, table, width, least_lost):
     """Keep the states of least bound, ``width`` of them; return their number.
 
@@ -215,7 +214,7 @@ def shrink(layer, count, table, width, least_lost):
     return keep(layer, count, table, is_kept)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def measure(t, layer, low, high, chains, bits, own, sums, vectors):
     """Fill the least sum of starts, the tokens held in all, and the lanes of some states at t.
 
@@ -252,7 +251,7 @@ def measure(t, layer, low, high, chains, bits, own, sums, vectors):
         sums[x] = held
 
 
-@njit(cache=True)
+@part()
 def _twins(arrival, prompt, output, equal):
     """Return for each request the earlier ones equal to it, as bits; none without ``equal``."""
     twins = np.zeros(len(arrival), np.uint64)
@@ -263,7 +262,7 @@ def _twins(arrival, prompt, output, equal):
     return twins
 
 
-@njit(cache=True)
+@filling_part()
 def _fits(profile, depth, prompt, output, memory):
     """Return whether a request has room at every time of its run beside those chosen."""
     e = output
@@ -272,7 +271,7 @@ def _fits(profile, depth, prompt, output, memory):
     return e == 0
 
 
-@njit(inline="always")
+@part(inline="always")
 def _branch(t, state, made, now, following, table, data, tables, of_patterns, completion, rules,
             known, work):  # fmt: skip
     """Add every choice of starts at round t from one state to the following layer.
@@ -329,7 +328,7 @@ def _branch(t, state, made, now, following, table, data, tables, of_patterns, co
         i += 1
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def advance(
     t, now, count, begin, following, made, pause, table, data, tables, of_patterns, completion,
     rules, best, best_starts, lost,

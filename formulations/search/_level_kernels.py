@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.search._backward_kernels import expand, longer, merge
-from formulations.search._backward_levels import ENOUGH, NARROW
+from formulations.lagrangian.array_kernels import in_order, longer, nowhere, ordered
+from formulations.search._backward_kernels import expand, merge
+from formulations.search._backward_tables import ENOUGH, NARROW
 from formulations.search._dominance_kernels import among, measure
-from formulations.search._sorting import ordered
-from support.compiling import njit
+from support.compiling import njit, part
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def descend(t, level, rules, by, beam, keep):
     """Sweep from the bases at t on, down to time 0 or to a level that is not narrow.
 
@@ -47,7 +47,7 @@ def descend(t, level, rules, by, beam, keep):
         level = (np.empty((len(chosen), left.shape[1]), np.uint16), held[: len(chosen)], least)
         _take(left, rows, chosen, level)
         kept = _followed(t - 1, level, by, beam)
-        new = np.full(len(chosen), -1, np.int32)
+        new = nowhere(len(chosen))
         for k in range(len(kept)):
             new[kept[k]] = k
         begin = zero
@@ -77,7 +77,7 @@ def descend(t, level, rules, by, beam, keep):
     return t, (members, number, slack), found, ends[:done], sizes[:done], total
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _take(left, rows, chosen, level):
     """Fill members and number of the bases chosen."""
     for k in range(len(chosen)):
@@ -86,7 +86,7 @@ def _take(left, rows, chosen, level):
             level[0][k, y] = left[chosen[k], y]
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _some(level, kept):
     """Return members, number and label of some bases of a level."""
     members, number, slack = level
@@ -99,18 +99,19 @@ def _some(level, kept):
     return found
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _followed(t, level, by, beam):
     """Return the bases at t that no other one dominates, at most so many, in increasing order."""
     owed, profiles, totals, high = by
     size, zero = len(level[1]), np.int64(0)
     if len(owed) == 0 or size == 0:
-        return np.arange(size)
+        return in_order(size)
     own, sums = np.empty(size, np.int64), np.empty(size, np.int64)
     vectors = np.empty((size, profiles.shape[1]), np.uint64)
     measure(level, zero, size, owed[min(t, len(owed) - 1)], profiles, totals, own, sums, vectors)
     order = ordered(own, sums)
-    moved, points = np.empty_like(vectors), np.empty_like(vectors)
+    words = vectors.shape[1]
+    moved, points = np.empty((size, words), np.uint64), np.empty((size, words), np.uint64)
     for k in range(size):
         for w in range(vectors.shape[1]):
             moved[k, w] = vectors[order[k], w]
@@ -130,4 +131,9 @@ def _followed(t, level, by, beam):
         best = ordered(labels, places)
         for k in range(beam):
             kept[places[best[k]]] = True
-    return np.flatnonzero(kept)
+    places, made = np.empty(size, np.int64), 0
+    for k in range(size):
+        if kept[k]:
+            places[made] = k
+            made += 1
+    return places[:made]

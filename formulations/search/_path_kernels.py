@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.search._backward_kernels import longer
-from support.compiling import njit
+from formulations.lagrangian.array_kernels import longer, nowhere
+from support.compiling import njit, part
 
 _FAR = np.int64(1) << np.int64(61)
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def extras(begin, number, entered, prices, found):
     """Fill what the requests that each arc lets in pay."""
     for x in range(len(begin)):
@@ -20,29 +20,30 @@ def extras(begin, number, entered, prices, found):
         found[x] = total
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def to_the_end(origin, to, cost, distance, choice):
     """Fill each node's distance to the last one, and the arc that it takes; arcs in order."""
-    distance[:] = _FAR
-    choice[:] = -1
-    distance[-1] = 0
+    for x in range(len(distance)):
+        distance[x], choice[x] = _FAR, -1
+    distance[len(distance) - 1] = 0
     for x in range(len(origin) - 1, -1, -1):
         if distance[to[x]] < _FAR and cost[x] + distance[to[x]] < distance[origin[x]]:
             distance[origin[x]] = cost[x] + distance[to[x]]
             choice[origin[x]] = x
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def from_the_first(origin, to, cost, distance):
     """Fill each node's distance from the first one; arcs in order."""
-    distance[:] = _FAR
+    for x in range(len(distance)):
+        distance[x] = _FAR
     distance[0] = 0
     for x in range(len(origin)):
         if distance[origin[x]] < _FAR:
             distance[to[x]] = min(distance[to[x]], distance[origin[x]] + cost[x])
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def best_path(to, choice, path):
     """Fill the arcs of the best path from the first node on; return how many."""
     node, count = 0, 0
@@ -53,7 +54,7 @@ def best_path(to, choice, path):
     return count
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def short_enough(origin, to, cost, ahead, behind, limit, kept):
     """Mark the arcs on paths no longer than a limit; return how many."""
     total = 0
@@ -67,7 +68,7 @@ def short_enough(origin, to, cost, ahead, behind, limit, kept):
     return total
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _counted(code, first, last, entered, step, most):
     """Return the counts with some requests more, −1 if there are more than the instance has."""
     for y in range(first, last):
@@ -79,7 +80,7 @@ def _counted(code, first, last, entered, step, most):
     return code
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _slot(node, code, slots):
     key = (np.uint64(node) * np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(code)
     key *= np.uint64(0xBF58476D1CE4E5B9)
@@ -87,7 +88,7 @@ def _slot(node, code, slots):
     return np.int64(key & np.uint64(slots - 1))
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _find(node, code, reached, made, table):
     """Return the place of a state, that of a new one where it is not there yet."""
     nodes, codes, _ = reached
@@ -101,17 +102,17 @@ def _find(node, code, reached, made, table):
     return made
 
 
-@njit(cache=True, nogil=True)
+@part()
 def _table_of(reached, made):
     """Return a table of twice as many slots as there is room for states."""
     nodes, codes, _ = reached
-    table = np.full(2 * len(nodes), -1, np.int32)
+    table = nowhere(2 * len(nodes))
     for k in range(made):
         _find(nodes[k], codes[k], (nodes[:k], codes[:k], codes[:k]), k, table)
     return table
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def split_stage(states, arcs, begins, entered, step, most, behind, limit, too_many):
     """Follow the arcs of one stage from nodes with counts to nodes with counts.
 
@@ -134,7 +135,7 @@ def split_stage(states, arcs, begins, entered, step, most, behind, limit, too_ma
     nodes, codes, distances = states
     to, cost, begin, number = arcs
     reached = (np.empty(512, np.int32), np.empty(512, np.int64), np.empty(512, np.int64))
-    table = np.full(1024, -1, np.int32)
+    table = nowhere(1024)
     ways = (np.empty(1024, np.int32), np.empty(1024, np.int32), np.empty(1024, np.int32))
     made, count = np.int64(0), 0
     for state in range(len(nodes)):

@@ -10,7 +10,7 @@ from instances import Instance
 from schedules.evidence import Argument
 
 if TYPE_CHECKING:
-    # A search without windows rests on none of their code (``kvopt.methods.witness``).
+    # A search without windows rests on none of their code (a contract of pyproject.toml).
     from formulations.valid.windows import Windows
 
 

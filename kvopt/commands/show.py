@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 import sys
 from itertools import groupby, zip_longest
@@ -17,7 +18,7 @@ from kvopt.commands import completion
 from kvopt.methods.constants import constants
 from kvopt.methods.engines import named_engines
 from kvopt.methods.grammar import MethodError, read_method
-from kvopt.methods.sources import module_file, read_source
+from kvopt.methods.sources import module_file, parse_file
 from support.checkout import ROOT
 from support.command import Command, Options, argument
 from support.text import find_name, unknown_name
@@ -96,10 +97,8 @@ def show_constants(method: str) -> str:
         If there is no such method.
     """
     read = read_method(method)
-    lines = [f"# {read.text}: constants of the files that it can reach"]
-    for module, found in groupby(constants(read), key=lambda each: each.module):
-        path = module_file(module)
-        assert path is not None
+    lines = [f"# {read.text}: constants of the files that its digest covers"]
+    for path, found in groupby(constants(read), key=lambda each: each.path):
         lines += ["", f"# {_where(path)}"]
         for each in found:
             lines += wrap(each.meaning, _LINE, initial_indent="# ", subsequent_indent="# ")
@@ -111,7 +110,9 @@ def _file(module: str) -> list[str]:
     """Return the lines of a module, headed by its path and those of what it uses beside it."""
     path = module_file(module)
     assert path is not None
-    near = {module_file(each) for each in read_source(path).imports}
+    imports = [each for each in ast.walk(parse_file(path)) if isinstance(each, ast.ImportFrom)]
+    near = {module_file(str(each.module)) for each in imports}
+    near |= {module_file(f"{each.module}.{name.name}") for each in imports for name in each.names}
     uses = sorted(
         _where(each)
         for each in near

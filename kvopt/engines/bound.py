@@ -32,7 +32,7 @@ def kernels_of(instance: Instance, formulation: str) -> set[str]:
 
 
 def compile_kernels() -> None:
-    """Compile what prices memory and patterns, and a sort for the searches."""
+    """Compile what prices memory and patterns."""
     deadline = time.monotonic() + 60
     instance = Instance("three", 9, tuple(Request(i, 0, 1, 2 + i) for i in range(3)))
     starts = [6 * i for i in range(len(instance))]
@@ -44,9 +44,6 @@ def compile_kernels() -> None:
             options=chosen.arguments({}),
         )
         solve(job, Report(lambda _: None))
-    from formulations.search._sorting import ordered  # loads the compiler
-
-    ordered(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
 
 
 def solve(job: Job, report: Report) -> None:

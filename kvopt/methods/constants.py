@@ -1,4 +1,4 @@
-"""The numbers that tune a method: module constants of what it can reach, read from its sources."""
+"""The numbers that tune a method: module constants of its rooms, read from its sources."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import ast
 from dataclasses import dataclass
 from pathlib import Path
 
-from kvopt.methods.fingerprint import reached
+from kvopt.methods.fingerprint import room_files, rooms_of
 from kvopt.methods.method import Method
 from kvopt.methods.sources import parse_file
+from support.checkout import ROOT
 
 #: Where they stand: elsewhere a number changes no schedule and no bound.
-_FOLDERS = ("formulations.", "heuristics.", "kvopt.engines.")
+_FOLDERS = ("formulations/", "heuristics/", "kvopt/engines/")
 #: What a number is written with: arithmetic, other constants, and calls as of Fraction.
 _WRITTEN = (
     ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Constant, ast.Tuple, ast.Load,
@@ -21,27 +22,31 @@ _WRITTEN = (
 
 @dataclass(frozen=True)
 class Constants:
-    """One assignment of numbers to names, as its module has it, and the comment above it."""
+    """One assignment of numbers to names, as its file has it, and the comment above it."""
 
-    module: str
+    path: Path
     text: str
     meaning: str
 
 
 def constants(method: Method) -> tuple[Constants, ...]:
-    """Return the public constants of a method's modules, by module; nothing is imported.
+    """Return the public constants of the files of a method's rooms; nothing is imported.
 
-    A row pins them: its digest covers all these files.
+    A row pins them: its digest covers all these files.  Other policies, and models of other kinds,
+    are left out.
 
     Raises
     ------
     OSError, SyntaxError
         If a file of the method cannot be read or is not Python.
     """
+    policy = "" if method.call is None else method.call.policy.name.replace("-", "_")
+    others = {"policies", *(({"mip", "cp", "search"} - {method.solves}) if method.solves else ())}
     return tuple(
-        Constants(module, ast.unparse(node), _above(path, node.lineno - 1))
-        for module, path in sorted(reached(method).items())
-        if module.startswith(_FOLDERS)
+        Constants(path, ast.unparse(node), _above(path, node.lineno - 1))
+        for path in sorted({path for room in rooms_of(method) for path in room_files(room)})
+        if path.relative_to(ROOT).as_posix().startswith(_FOLDERS)
+        if path.parent.name not in others or path.stem == policy
         for node in parse_file(path).body
         if isinstance(node, ast.Assign) and _are_numbers(node)
     )

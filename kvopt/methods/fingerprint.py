@@ -1,96 +1,99 @@
-"""What decides a method's result besides its parameters: sources and versions of libraries.
+"""Digests of the sources that decide a method's result, room by room, and versions of libraries.
 
-The digest covers every file of the project that the method can reach: its own, those that these
-import, and those that a registry finds for it by name.  So an edit reruns what it can change and
-nothing else.  Of the sweep's machinery only what calls the method and judges it is part of it, and
-of ``support`` only what a result of kvopt's own methods can depend on.  What reads these sources is
-none of it: another digest of the same sources would be seen in every row.
-
-A file of the user's may use anything: its digest covers the whole suite and its own neighbours
-(``kvopt.methods.neighbours``).
+A room is a set of folders and files.  A method's result depends on the files of its rooms alone
+(``tests/kvopt/methods/test_rooms.py`` follows all imports), so an edit in a room runs all methods
+of that room again, and no other.  A custom file may use anything: its digest covers the whole suite
+and the file's own neighbours (``kvopt.methods.neighbours``).
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib
 import importlib.metadata
-import pkgutil
 import platform
-import re
 import secrets
 from collections.abc import Collection, Iterable
 from functools import cache
 from pathlib import Path
 
-import heuristics.policies
-from formulations.choice import defaults
-from formulations.registry import formulations
 from heuristics.policy import AdvisedPolicy
-from heuristics.registry import policies
-from kvopt.engines.start import warm_start_policies
 from kvopt.methods.engines import engine_of, engines
 from kvopt.methods.method import Method
 from kvopt.methods.neighbours import MOST_BYTES, MOST_FILES, TooMuchError, neighbours
-from kvopt.methods.options import read_formulation
-from kvopt.methods.sources import foreign, module_file, package_files, reachable, read_source
-from kvopt.runs.batch_time import ENGINES
+from kvopt.methods.sources import file_digest, module_file
+from support.checkout import ROOT
 
-#: Libraries whose version changes no schedule and no bound.
-_BESIDE = {"psutil", "pydantic", "matplotlib"}
-#: Call, bound and judge every method.  Their own lines count, not what they import for others.
-_AROUND = (
-    "kvopt.runs.worker",
-    "kvopt.runs.preparing",
-    "kvopt.runs.first_answer",
-    "kvopt.runs.advice",
-    "kvopt.runs.state",
-    "kvopt.methods.own",
-    "kvopt.methods.policy",
-    "formulations.valid.loads",
-    "formulations.valid.volumes",
-)
-#: Of what knows nothing of the problem, what a result can depend on: when time is over, and how
-#: kernels are compiled.
-_SUPPORTING = {"support.clock", "support.compiling"}
-#: Reads sources, which decides no result.
-_READING = "kvopt.methods.sources"
-#: What a proof rests on beside the checker.
-_PROVING = ("formulations.", "kvopt.engines.")
-#: Run every policy.
-_SIMULATION = ("heuristics.simulator", "heuristics.predictions")
-#: What a file of the user's may use, and of it what imports the libraries that decide a result.
+#: Files of each room; those of an engine are in a room named after it.
+ROOMS = {
+    "judging": (
+        "instances/**/*.py",
+        "schedules/**/*.py",
+        "support/clock.py",
+        "support/compiling.py",
+        "kvopt/runs/advice.py",
+        "kvopt/runs/preparing.py",
+        "kvopt/runs/state.py",
+        "kvopt/runs/worker.py",
+        "kvopt/methods/own.py",
+        "kvopt/methods/policy.py",
+        "formulations/valid/loads.py",
+        "formulations/valid/volumes.py",
+    ),
+    "policies": ("heuristics/*.py", "heuristics/policies/*.py", "heuristics/batching/*.py"),
+    "formulations": ("formulations/**/*.py",),
+    "engines": (
+        "kvopt/engines/*.py",
+        "kvopt/engines/parts/*.py",
+        "kvopt/runs/events.py",
+        "kvopt/runs/task.py",
+    ),
+    "team": ("kvopt/runs/*.py", "kvopt/methods/*.py"),
+}
+#: Engines that others run: their files count for these, too.
+_RUNS = {"auto": ("team", "highs", "bound", "search", "improve")}
+#: Engines that relax a model for policies that are advised.
+_ADVISERS = ("highs", "bound")
+#: Libraries that decide a result, by room.
+_LIBRARIES = {
+    "policies": ("numpy", "numba"),
+    "formulations": ("scipy",),
+    "highs": ("highspy", "pyomo"),
+    "pyomo-solver": ("highspy", "pyomo"),
+    "cpsat": ("ortools",),
+    "bound": ("highspy",),
+    "search": ("highspy",),
+}
+#: The packages that a custom file may use.
 _SUITE = ("support", "instances", "schedules", "formulations", "heuristics", "kvopt")
-_COMPUTING = ("formulations", "heuristics", "kvopt/engines")
 #: Begins the code of a file whose neighbours are too many: no other call returns the same.
 UNREAD = "unread-"
 
 
 def fingerprint(method: Method, outputs: Collection[str] = ()) -> str:
-    """Return the digest of the sources that a method can reach.
+    """Return the digest of the sources that decide a method's result.
 
     Parameters
     ----------
     outputs
-        Absolute paths of what the command writes, which is no source of a file of the user's.
+        Absolute paths of what the command writes, which is no source of a custom file.
 
     Raises
     ------
     OSError
         If a file of the method cannot be read.
     """
-    lines, found = [], _files(method)
-    if method.path is not None:
-        try:
-            lines.append(neighbours(method.path, outputs).digest)
-        except TooMuchError:
-            return UNREAD + secrets.token_hex(4)
-    return _digest(lines + [f"{name} {read_source(path).digest}" for name, path in found.items()])
+    if method.path is None:
+        return _digest(map(room_digest, rooms_of(method)))
+    try:
+        own = neighbours(method.path, outputs).digest
+    except TooMuchError:
+        return UNREAD + secrets.token_hex(4)
+    return _digest([own, files_digest(f"{package}/**/*.py" for package in _SUITE)])
 
 
 def unread_neighbours(methods: Iterable[Method], outputs: Collection[str] = ()) -> list[str]:
-    """Return one line for each file of the user's with too many neighbours."""
+    """Return one line for each custom file with too many neighbours."""
     return [
         f"{method.text}: its folder has more than {MOST_FILES:,} files or {MOST_BYTES / 1e9:g} GB, "
         "so that it runs again each time: give it a folder of its own"
@@ -102,105 +105,72 @@ def unread_neighbours(methods: Iterable[Method], outputs: Collection[str] = ()) 
 def proof_fingerprint(method: Method) -> str:
     """Return the digest of what a proof by an engine rests on.
 
-    That is what the engine and its model reach of the formulations and the engines, which holds the
-    tolerances and how an engine is begun, and the versions of the libraries that the engine's own
-    file imports.  Not policies, whose schedules are checked, nor the sweep's machinery, so that
-    their edits leave a proof as it is.
+    That is its model and the engine, which holds the tolerances, and the versions of the libraries
+    of the engine.  Policies, whose schedules are checked, leave a proof as it is.
     """
-    engine = engine_of(method.solver).module
-    lines = [
-        f"{name} {read_source(path).digest}"
-        for name, path in reached(method).items()
-        if name.startswith(_PROVING)
-    ]
-    file = module_file(engine)
-    assert file is not None
-    libraries = foreign([file]) - _BESIDE - {"numpy"}
-    return _digest([*lines, *(f"{name} {_version(name)}" for name in libraries)])
-
-
-def _digest(lines: Iterable[str]) -> str:
-    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:16]
+    rooms = [room for room in rooms_of(method) if room not in ("judging", "policies", "team")]
+    libraries = {name for room in rooms for name in _LIBRARIES.get(room, ())}
+    told = (f"{name} {_version(name)}" for name in libraries)
+    return _digest([*map(room_digest, rooms), *told])
 
 
 def versions(method: Method, outputs: Collection[str] = ()) -> dict[str, str]:
-    """Return the versions of Python and of the libraries that a method's sources import.
+    """Return the versions of Python and of the libraries that decide a method's result.
 
     Nothing is imported for it.  A library that is not installed is left out: then the method has
     none of its results either.
     """
     found = {"python": platform.python_version()}
     if method.path is None:
-        libraries = foreign(reached(method).values())
+        libraries = {name for room in rooms_of(method) for name in _LIBRARIES.get(room, ())}
     else:
-        libraries = foreign(package_files(_COMPUTING).values())
+        libraries = {name for names in _LIBRARIES.values() for name in names}
         with contextlib.suppress(TooMuchError):
             libraries |= neighbours(method.path, outputs).modules
-    for library in sorted(libraries - _BESIDE):
-        version = _version(library)
-        if version is not None:
-            found[library] = version
-    return found
+    told = {library: _version(library) for library in sorted(libraries)}
+    return found | {library: version for library, version in told.items() if version is not None}
 
 
-def _files(method: Method) -> dict[str, Path]:
-    if method.path is not None:
-        return package_files(_SUITE)
-    around = {module: module_file(module) for module in _AROUND}
-    found = reached(method) | {module: path for module, path in around.items() if path}
-    return {
-        module: path
-        for module, path in found.items()
-        if module in _SUPPORTING or (module.partition(".")[0] != "support" and module != _READING)
-    }
-
-
-def reached(method: Method) -> dict[str, Path]:
-    """Return the files of the project that a method of the project can reach, by module."""
+def rooms_of(method: Method) -> tuple[str, ...]:
+    """Return the rooms of a method of the project."""
     if method.call is not None:
-        policy = method.call.policy
-        modules = [_policy_modules()[policy.name], *_SIMULATION]
-        return reachable([*modules, *(_advice() if isinstance(policy, AdvisedPolicy) else ())])
-    warm_starts = [_policy_modules()[policy.name] for policy in warm_start_policies()]
-    modules = ["kvopt.engines.start", engine_of(method.solver).module, *warm_starts]
-    if method.kind == "auto" or method.joined:
-        auto = engine_of("auto").module
-        modules += [auto, *_named_in(auto)]
-    if method.solver in ENGINES:
-        modules.append("kvopt.engines.in_seconds")
-    if method.model is not None:
-        modules.append(method.model.built(method.options).module)
-    elif method.solves is not None:
-        chosen = map(read_formulation, defaults(method.solves))
-        modules += ["formulations.choice", *(each.built(values).module for each, values in chosen)]
-    return reachable(modules)
-
-
-def _advice() -> list[str]:
-    """Return the modules that solve the relaxation that some policies are advised by."""
-    return ["kvopt.runs.advice", *_named_in("kvopt.runs.advice")]
-
-
-def _named_in(module: str) -> list[str]:
-    """Return the modules of the engines, formulations and policies that a module names."""
-    path = module_file(module)
-    assert path is not None
-    # A name may stand with others and with options: solver:formulation(option=value).
-    words = {piece for word in read_source(path).words for piece in re.split("[:(]", word)}
-    return [
-        *(each.module for name, each in engines().items() if name in words),
-        *(each for name in formulations().keys() & words for each in formulations()[name].modules),
-        *(_policy_modules()[name] for name in policies() if name in words),
-    ]
+        if not isinstance(method.call.policy, AdvisedPolicy):
+            return "judging", "policies"
+        ran: tuple[str, ...] = _ADVISERS
+    elif method.kind == "auto" or method.joined:
+        ran = ("auto", engine_of(method.solver).name)
+    else:
+        ran = (engine_of(method.solver).name,)
+    used = dict.fromkeys(name for each in ran for name in (each, *_RUNS.get(each, ())))
+    return ("judging", "policies", "formulations", "engines", *used)
 
 
 @cache
-def _policy_modules() -> dict[str, str]:
-    modules = [
-        f"heuristics.policies.{info.name}"
-        for info in pkgutil.iter_modules(heuristics.policies.__path__)
-    ]
-    return {importlib.import_module(module).POLICY.name: module for module in modules}
+def room_files(room: str) -> list[Path]:
+    """Return the files of a room, in order."""
+    own = {name: module_file(each.module) for name, each in engines().items()}
+    if room in own:
+        return [path for path in [own[room]] if path is not None]
+    found = {path for pattern in ROOMS[room] for path in ROOT.glob(pattern)}
+    return sorted(found - (set(own.values()) if room == "engines" else set()))
+
+
+def room_digest(room: str) -> str:
+    """Return the digest of a room."""
+    return _of_files(room_files(room))
+
+
+def files_digest(patterns: Iterable[str]) -> str:
+    """Return the digest of the files of the project that patterns name."""
+    return _of_files(path for pattern in patterns for path in ROOT.glob(pattern))
+
+
+def _of_files(paths: Iterable[Path]) -> str:
+    return _digest(f"{path.relative_to(ROOT).as_posix()} {file_digest(path)}" for path in paths)
+
+
+def _digest(lines: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:16]
 
 
 @cache

@@ -37,7 +37,7 @@ from kvopt.methods.installed import installed_methods
 from kvopt.methods.method import Method
 from kvopt.methods.options import format_call, read_formulation, read_values
 from kvopt.methods.policy import PolicyCall
-from kvopt.methods.sources import is_python, read_source
+from kvopt.methods.sources import file_digest, is_python, parse_file
 from kvopt.methods.syntax import (
     FILE,
     Arguments,
@@ -278,7 +278,8 @@ def _read_file(parsed: MethodText) -> Method:
     fault = ""
     if is_python(found):
         try:
-            declared, fault = described(found, read_source(found).digest)
+            parse_file(found)
+            declared, fault = described(found, file_digest(found))
         except (OSError, SyntaxError) as error:
             raise MethodError(f"file:{found.name}: {' '.join(str(error).split())}") from None
     if declared is not None:

@@ -1,4 +1,9 @@
-"""What a proof rests on: the solver of a method, the code of its model, and its argument."""
+"""A proof rests on the solver of a method, the code of its model, and its argument.
+
+Code is named by the rooms of ``formulations`` that it is in.  The contracts of pyproject.toml keep
+the rooms of a model and of a certificate as they stand here, so two without a room in common share
+no code.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +19,36 @@ from kvopt.methods.grammar import MethodError, read_method, refuse_invented
 from kvopt.methods.knowledge import method_of_row
 from kvopt.methods.method import Method
 from kvopt.methods.options import bound_only, read_formulation
-from kvopt.methods.sources import import_closure, module_file, read_source
 from schedules.evidence import CERTIFICATE, Argument, Witness
 
-#: What every model is told and judged by: the instance, and the checker of schedules.
-TRUSTED = ("instances", "schedules", "support")
-#: What evaluates each kind, and its argument.
-_CERTIFIERS = {
-    "volumes": ("formulations.valid.volumes", Argument.AREA),
-    "prices": ("formulations.lagrangian.certificate", Argument.MEMORY_PRICES),
-    "sweep": ("formulations.lagrangian.backward", Argument.BACKWARD),
-    "parts": ("formulations.lagrangian.certificate", Argument.PARTS),
+#: Rooms of code, without the instance and the checker, which every model is told and judged by.
+_WINDOWS, _STRONG = {"windows", "volumes"}, {"windows", "volumes", "separation"}
+_SEARCH = {"search", "multipliers"}
+_CODE = {
+    "formulations.mip.ilp": {"mip"} | _WINDOWS,
+    "formulations.mip.ilp_sparse": {"mip"} | _WINDOWS,
+    "formulations.mip.ilp_xy": {"mip"} | _WINDOWS,
+    "formulations.mip.ilp_with_cuts": {"mip"} | _STRONG,
+    "formulations.mip.ilp_sparse_with_cuts": {"mip"} | _STRONG,
+    "formulations.cp.cpsat": {"cp", "separation"},
+    "formulations.cp.cpsat_strong": {"cp", "separation"} | _STRONG,
+    "formulations.search.counts": {"search"},
+    "formulations.search.layers": _SEARCH | _STRONG,
+    "formulations.search.backward": _SEARCH | _WINDOWS,
+    "formulations.search.bidirectional": _SEARCH | _STRONG,
+    "volumes": {"volumes"},
+    "prices": {"multipliers", "backward"} | _STRONG,
+    "parts": {"multipliers", "backward"} | _STRONG,
+    "sweep": {"backward"},
+}
+#: Rooms of a model that is not listed: it may use all.
+_ALL = frozenset().union(*_CODE.values())
+#: Each kind of certificate has its argument.
+_ARGUMENTS = {
+    "volumes": Argument.AREA,
+    "prices": Argument.MEMORY_PRICES,
+    "sweep": Argument.BACKWARD,
+    "parts": Argument.PARTS,
 }
 
 
@@ -99,8 +123,8 @@ def _argument(model: Formulation) -> Argument:
 
 def certificate_witness(kind: str, value: int) -> Witness:
     """Return the witness that a certificate is; its value has been evaluated."""
-    module, argument = _CERTIFIERS[kind]
-    return Witness(f"{CERTIFICATE}{kind}", value, CERTIFICATE, model_code(module), argument, kind)
+    name, argument = f"{CERTIFICATE}{kind}", _ARGUMENTS[kind]
+    return Witness(name, value, CERTIFICATE, model_code(kind), argument, kind)
 
 
 def search_witness(
@@ -139,21 +163,6 @@ def made_by(method: str) -> str:
     return proof_fingerprint(read_method(method, planned=True))
 
 
-@cache
-def model_code(module: str) -> frozenset[str]:
-    """Return the modules that a model's file imports, directly or not, without the trusted ones.
-
-    Packages that hold nothing but a docstring are no code.
-    """
-    return frozenset(
-        name
-        for name in import_closure(module)
-        if name.partition(".")[0] not in TRUSTED and not _is_empty(name)
-    )
-
-
-def _is_empty(module: str) -> bool:
-    path = module_file(module)
-    assert path is not None
-    source = read_source(path)
-    return path.name == "__init__.py" and not source.imports and not source.words
+def model_code(name: str) -> frozenset[str]:
+    """Return the rooms of the code of a model, by its module, or of a kind of certificate."""
+    return frozenset(_CODE.get(name, _ALL))

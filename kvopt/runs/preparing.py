@@ -1,6 +1,7 @@
-"""What the process of a run makes ready for its method, and the call of it.
+"""Make the process of a run ready for its method: load and compile what the method needs.
 
-It loads what the method needs and nothing else: one engine at most.
+While kernels are compiled, once on a machine, the clock of the run stands at 0, and the run has a
+bound and a schedule already.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ from dataclasses import replace
 from functools import partial
 from types import ModuleType
 
+from formulations.valid.loads import alone_bound, work_bound
+from formulations.valid.volumes import volume_bound
 from heuristics import admission, real_time
-from heuristics.compiled import pays
+from heuristics.compiled import interpreting, pays
 from heuristics.policy import Policy
+from heuristics.simulator import Setting, run_policy
 from instances.batch_time import parse_batch_time
-from kvopt.engines.start import run_engine
+from kvopt.engines.start import run_engine, warm_start_policies
 from kvopt.methods.engines import engine_of
 from kvopt.methods.method import Method
 from kvopt.methods.own import as_policy_call, load_own, told_by_line
@@ -26,7 +30,6 @@ from kvopt.methods.sources import is_python
 from kvopt.runs.advice import adviser_of, expected_starts, run_policy_call
 from kvopt.runs.compiled import UNITS, compile_first, missing_units
 from kvopt.runs.events import Report
-from kvopt.runs.first_answer import FirstAnswer, report_quick_bounds
 from kvopt.runs.task import Task
 from support.compiling import CLOCK
 
@@ -34,6 +37,8 @@ Run = Callable[[Task, Report], None]
 #: What Pyomo loads when it translates its first model, in half a second; a run that bounds and
 #: policies settle does without.
 _OF_MODELS = ("scipy.sparse", "scipy.spatial", "scipy.stats")
+#: Requests up to which an interpreted policy takes a second or less.
+_FIRST_UP_TO = 50_000
 #: What kernels, and those who call them, load late.
 _OF_KERNELS = ("numba", "scipy.sparse")
 
@@ -47,10 +52,9 @@ def prepare(task: Task, report: Report) -> Run:
     computed = _computed(task)
     engine = None if computed is None else _engine_of(task, computed)
     units = _units(task, engine, computed)
-    first = FirstAnswer(task, report)
     if computed is method and missing_units(units):
-        first.answer()
-    compile_first(units, report.compiled, first.improve)
+        _answer_first(task, report)
+    compile_first(units, report.compiled)
     if pays(len(task.instance)):
         # What was compiled is loaded.
         (real_time if task.batch_time else admission).compile_kernels()
@@ -71,7 +75,34 @@ def prepare(task: Task, report: Report) -> Run:
     assert engine is not None
     if task.batch_time:
         engine.compile_kernels()
-    return partial(first.run, engine, method)
+    return partial(run_engine, engine, method)
+
+
+def _answer_first(task: Task, report: Report) -> None:
+    """Report a bound and a schedule at second 0."""
+    instance = task.instance
+    assert instance is not None
+    first = report.through(lambda event: report.sink(event.model_copy(update={"seconds": 0.0})))
+    _report_quick_bounds(task, first)
+    if len(instance) <= _FIRST_UP_TO:
+        policy = warm_start_policies()[0]
+        batch_time = parse_batch_time(task.batch_time) if task.batch_time else None
+        with interpreting():
+            schedule = run_policy(policy, instance, Setting(batch_time=batch_time))
+        first.found(schedule, f"policy {policy.name}")
+
+
+def _report_quick_bounds(task: Task, report: Report) -> None:
+    """Report the bounds that cost next to nothing; volumes bound rounds, loads seconds."""
+    instance = task.instance
+    assert instance is not None
+    if not task.batch_time:
+        report.bound(volume_bound(instance), "volumes")
+        return
+    batch_time = parse_batch_time(task.batch_time)
+    for name, compute in (("alone", alone_bound), ("work", work_bound)):
+        value = compute(instance, batch_time)
+        report.bound(value, name, {"kind": name, "value": value, "batch_time": batch_time.name})
 
 
 def _computed(task: Task) -> Method | None:
@@ -116,14 +147,14 @@ def _libraries(method: Method | None, units: set[str]) -> tuple[str, ...]:
 
 
 def _run_own(own: Run, task: Task, report: Report) -> None:
-    report_quick_bounds(task, report)
+    _report_quick_bounds(task, report)
     own(task, report)
 
 
 def _run_policy(method: Method, task: Task, report: Report) -> None:
     assert task.instance is not None
     assert method.call is not None
-    report_quick_bounds(task, report)
+    _report_quick_bounds(task, report)
     began = time.monotonic()
     advice = None
     if method.advised:

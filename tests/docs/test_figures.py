@@ -125,7 +125,7 @@ def units() -> list[str]:
     inside = contracts["tool"]["importlinter"]["contracts"]
     (up,) = [each["ignore_imports"] for each in inside if each["name"].startswith("Inside kvopt")]
     return [
-        f"a process for each of the {_WORDS[len(UNITS)]} units",
+        f"in the {_WORDS[len(UNITS)]} units of `kvopt/runs/compiled.py`",
         f"An installed kvopt has {_WORDS[len(PACKAGES)]} top-level names",
         f"{_WORDS[len(up)].capitalize()} imports run up, each named in the contract",
     ]

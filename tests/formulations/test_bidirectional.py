@@ -27,6 +27,7 @@ from tests.formulations.relaxed import (
     random_multipliers,
     random_prices,
 )
+from tests.kernels import from_python
 from tests.kvopt.sweep_tools import in_python
 from tests.oracles.brute_force import brute_force_optimum, schedules_up_to
 from tests.tiers import a_few
@@ -50,9 +51,9 @@ def _told(
     data = (instance.arrivals, instance.prompts, instance.outputs)
     held = np.zeros(bounds.profiles.shape[1], dtype=np.uint64)
     stack = np.zeros(64, dtype=np.int64)
-    compute = completion_bound.py_func
-    with np.errstate(over="ignore"):
-        return int(compute(u, mask, np.array(starts), data, tuple(bounds), most, (held, stack)))
+    work = (held, stack)
+    compute = from_python(completion_bound)
+    return int(compute(u, mask, np.array(starts), data, tuple(bounds), most, work))
 
 
 @pytest.mark.parametrize("part", range(4))

@@ -24,6 +24,7 @@ from formulations.lagrangian.priced_states import PricedStates
 from formulations.search import _dominance_kernels
 from instances import Instance, Request
 from tests.formulations.relaxed import random_instance
+from tests.kernels import from_python
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.dominance_free import least_proved
 from tests.tiers import a_few
@@ -201,11 +202,12 @@ def test_bases_of_one_key_stay_apart() -> None:
     slots = np.full(128, -1, dtype=np.int64)
     slots[5:7] = 0, 1
     key = np.uint64(5)
-    assert backward_kernels.slot_of(slots, hashes, offsets, members, key, 4, 6) == 5
+    slot_of = from_python(backward_kernels.slot_of)
+    assert slot_of(slots, hashes, offsets, members, key, 4, 6) == 5
     slots[5] = 1
-    assert backward_kernels.slot_of(slots, hashes, offsets, members, key, 4, 6) == 7
+    assert slot_of(slots, hashes, offsets, members, key, 4, 6) == 7
     slots[:] = 1
-    assert backward_kernels.slot_of(slots, hashes, offsets, members, key, 4, 6) == -1
+    assert slot_of(slots, hashes, offsets, members, key, 4, 6) == -1
 
 
 def test_choices_that_are_given_up_leave_nobody_chosen() -> None:
@@ -213,7 +215,7 @@ def test_choices_that_are_given_up_leave_nobody_chosen() -> None:
     able = np.array([[0, 1, 0, 0, 1, 1]])
     runs, used, path = (np.zeros(1, dtype=np.int64) for _ in range(3))
     limits = np.array([1, 9, 0, 99, 99, 1])
-    number, steps = backward_kernels.choices(
+    number, steps = from_python(backward_kernels.choices)(
         able, np.zeros(2, dtype=np.int64), 0, limits, runs, used, path, 0, 0,
         (np.zeros(4, dtype=np.int64), np.zeros(5, dtype=np.int64), np.zeros(4, dtype=np.int64)),
     )  # fmt: skip
@@ -251,7 +253,9 @@ def test_a_tree_is_halved_by_one_lane(lane: int) -> None:
         [sum(v << 8 * k for k, v in enumerate(row[at:][:8])) for at in (0, 8)] for row in values
     ]
     order = np.arange(40)
-    _dominance_kernels._halve(np.array(words, dtype=np.uint64), order, 0, 20, 40, lane, 8)
+    from_python(_dominance_kernels._halve)(
+        np.array(words, dtype=np.uint64), order, 0, 20, 40, lane, 8
+    )
     assert sorted(order) == list(range(40))
     mine = [values[x][lane] for x in order]
     assert max(mine[:20]) <= min(mine[20:])

@@ -24,6 +24,7 @@ from formulations.valid.states import running_states, searchable_states
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
 from instances.model import MAX_ARRIVAL, MAX_TOKENS
+from tests.kernels import from_python
 from tests.oracles.draws import instance_of, instances
 
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
@@ -212,7 +213,8 @@ def test_bounds_of_states_are_exact(
         expected += min(
             (_cost(request, t, scaled.denominator, memory, [], now) for t in options), default=0
         )
-    found = _kernels._bound(now, np.uint64(mask), np.array(starts, dtype=np.int64), columns, tables)
+    bound = from_python(_kernels._bound)
+    found = bound(now, np.uint64(mask), np.array(starts, dtype=np.int64), columns, tables)
     if hopeless or found != expected:
         # More than any schedule better than ``tel`` can cost: also where ``tel`` is less than some
         # start costs (drawn below Σ o), which is then looked at no further.

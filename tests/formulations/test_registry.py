@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import cache
+from itertools import combinations
 
+import grimp
 import pytest
 
 from formulations.registry import formulations
-from kvopt.methods.sources import import_closure
-from kvopt.methods.witness import model_code
+from kvopt.methods.witness import _CODE, model_code
 
 
 def test_all_formulations_are_listed() -> None:
@@ -42,29 +44,41 @@ def test_listing_imports_no_solver() -> None:
     assert result.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("mip", ["ilp", "ilp-sparse"])
-def test_witnesses_share_no_model_code(mip: str) -> None:
-    """By the import statements a CP model and an integer program have no file in common.
+#: The module of each kind of certificate.
+CERTIFICATES = {
+    "volumes": "formulations.valid.volumes",
+    "prices": "formulations.lagrangian.certificate",
+    "parts": "formulations.lagrangian.certificate",
+    "sweep": "formulations.lagrangian.backward",
+}
 
-    The agreement of such a pair makes a best-known value ``opt``.
+
+@cache
+def _closure(name: str) -> set[str]:
+    module = CERTIFICATES.get(name, name)
+    graph = grimp.build_graph(
+        *("formulations", "instances", "schedules", "support"), exclude_type_checking_imports=True
+    )
+    reached = {module, *graph.find_upstream_modules(module)}
+    return {each for each in reached if each.startswith("formulations.") and each.count(".") > 1}
+
+
+@pytest.mark.parametrize(("one", "other"), [*combinations(_CODE, 2)])
+def test_witnesses_share_code_where_the_table_says_so(one: str, other: str) -> None:
+    """By all imports, also those inside functions; the agreement of a pair that shares none counts.
+
+    The contracts of pyproject.toml say the same of each room.
     """
-    modules = [formulations()[name].module for name in ("cpsat", mip)]
-    codes = [model_code(module) for module in modules]
-    assert all(module in code for module, code in zip(modules, codes, strict=True))
-    assert codes[0] & codes[1] == set()
+    assert bool(model_code(one) & model_code(other)) == bool(_closure(one) & _closure(other))
 
 
-def test_what_is_shared_is_found() -> None:
-    """Of models that do share code the common files are named: the check above can fail."""
-    strong = model_code("formulations.cp.cpsat_strong")
-    assert {"formulations.valid.windows", "formulations.valid.volumes"} <= strong
-    assert "formulations.valid.windows" in strong & model_code("formulations.mip.ilp")
-    # Imports inside a function count as well.
-    assert "formulations.search._kernels" in model_code("formulations.search.layers")
-
-
-def test_the_engine_of_the_cp_models_brings_no_model_code() -> None:
-    """What runs a CP model in CP-SAT adds nothing of the formulations to its closure."""
-    reached = import_closure("kvopt.engines.cpsat")
-    assert "kvopt.engines.job" in reached
-    assert not {name for name in reached if name.startswith("formulations")}
+def test_all_models_are_in_the_table() -> None:
+    """A model that is not shares code with all others."""
+    modules = {
+        module
+        for each in formulations().values()
+        for module in each.modules
+        if each.kind != "bound"
+    }
+    assert modules | CERTIFICATES.keys() == _CODE.keys()
+    assert all(model_code("formulations.mip.mine") & model_code(each) for each in _CODE)

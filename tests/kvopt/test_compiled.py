@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shutil
 import subprocess
 import sys
-import time
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 import kvopt
-from heuristics import admission
 from kvopt.places import PACKAGES
 from kvopt.progress import CompilingLine, Progress
 from kvopt.runs import compiled
@@ -31,22 +30,28 @@ from tests.kvopt.sweep_tools import Screen, task_of
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder in which kernels are kept."""
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    return tmp_path
+    """An empty folder in which kernels are kept; another one for those that it does not take."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    return tmp_path / "kept"
+
+
+def _compiled_files(folder: Path) -> dict[Path, int]:
+    return {file: file.stat().st_mtime_ns for file in folder.rglob("*.nbc")}
 
 
 @pytest.mark.slow("compiles")
 def test_the_first_run_of_a_machine_compiles_before_its_clock_starts(kept: Path) -> None:
-    """An empty cache costs the run none of its 2 s; the kernels are marked, and not made again."""
+    """An empty folder costs the run none of its 2 s; the kernels are marked, and made once."""
     first = execute(task_of(FOUR, "improve", time_limit=2.0)).record
-    (mark,) = kept.glob("annealing-*.compiled")
-    made = sorted(kept.rglob("*.nbc"))
+    (mark,) = kept.rglob("annealing.compiled")
+    made, changed = _compiled_files(kept), mark.stat().st_mtime_ns
     assert made
-    changed = mark.stat().st_mtime_ns
     second = execute(task_of(FOUR, "improve", time_limit=2.0)).record
     assert mark.stat().st_mtime_ns == changed
-    assert sorted(kept.rglob("*.nbc")) == made
+    assert _compiled_files(kept) == made
     # To the end of its time, whatever compiling has taken before: the area bound, 10, ends nothing.
     assert (first.tel, second.tel) == (12, 12)
     # A schedule and a bound came before compiling.
@@ -54,103 +59,82 @@ def test_the_first_run_of_a_machine_compiles_before_its_clock_starts(kept: Path)
     assert min(first.seconds, second.seconds) > 1.5
 
 
-def test_of_two_that_start_at_once_one_compiles(
-    kept: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The other waits until the kernels are there."""
-    compiling: list[Path] = []
-    # The sources are read once, not by two threads at a time.
-    mark = kept / compiled._mark("prices")
+#: Marks a unit, as if it had compiled it for a while, and counts how often.
+SLOWLY = """
+import sys, time
+from kvopt.runs import compiled
+class Module:
+    def compile_kernels():
+        print("compiling", flush=True)
+        time.sleep(0.5)
+compiled.importlib.import_module = lambda _: Module
+compiled._compile_chain(["prices"])
+"""
 
-    def compile_slowly(_: str, mark: Path, __: object) -> None:
-        compiling.append(mark)
-        time.sleep(0.3)
-        mark.write_text("{}")
 
-    monkeypatch.setattr(compiled, "_compile", compile_slowly)
+def test_of_two_that_start_at_once_one_compiles(kept: Path) -> None:
+    """The other waits until the kernels are there; who dies while it compiles holds nobody up."""
+    (kept / keeping.digest()).mkdir(parents=True)
+
+    def compile_slowly(_: int) -> str:
+        return subprocess.run(
+            [sys.executable, "-c", SLOWLY], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout
+
     with ThreadPoolExecutor(2) as pool:
-        both = [pool.submit(compiled.compile_first, ["prices"]) for _ in range(2)]
-    assert all(each.exception() is None for each in both)
-    assert compiling == [mark]
-    # Who died while it compiled holds nobody up: the system has taken its lock.
-    mark.unlink()
-    compiled.compile_first(["prices"])
-    assert compiling == [mark, mark]
+        told = "".join(pool.map(compile_slowly, range(2)))
+    assert sorted(told.split()) == ["compiling", "prices", "prices"]
+    assert compiled.missing_units(["prices"]) == []
 
 
-def test_a_mark_is_of_the_sources(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other kernels, or another numba, have a mark of their own."""
-    marks = {compiled._mark(unit) for unit in compiled.UNITS}
-    assert len(marks) == len(compiled.UNITS)
-    monkeypatch.setattr(compiled, "compilers", lambda: ("0",))
-    assert marks.isdisjoint(compiled._mark(unit) for unit in compiled.UNITS)
+def test_the_folder_is_of_sources_versions_and_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another numba or another processor, as in a home that machines share, has its own."""
+    digest = keeping.digest.__wrapped__
+    before = digest()
+    assert before == digest()
+    monkeypatch.setattr(keeping, "version", lambda _: "0")
+    assert digest() != before
     monkeypatch.undo()
-    # A home may be shared by machines whose processors differ.
-    monkeypatch.setattr(compiled, "_processor", lambda: "another")
-    assert marks.isdisjoint(compiled._mark(unit) for unit in compiled.UNITS)
+    monkeypatch.setattr(keeping, "_processor", lambda: "another")
+    assert digest() != before
 
 
-def test_kernels_that_cannot_be_compiled_stop_nobody(
-    kept: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A failing compiler leaves no mark."""
-    monkeypatch.setitem(compiled.UNITS, "broken", "kvopt.no_such_module")
-    compiled.compile_first(["broken"])
-    assert list(kept.glob("*.compiled")) == []
-
-
-@pytest.mark.slow("compiles")
-def test_every_unit_compiles_all_of_its_kernels(
-    kept: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing is left to be compiled while the clock of a run goes; the count rises to its end."""
-    # What can be read there is not compiled, and what it calls is never counted.
-    monkeypatch.setenv("TMPDIR", str(kept))
-    told: list[tuple[int, int]] = []
-    assert compiled.missing_units(compiled.UNITS) == list(compiled.UNITS)
-    compiled.compile_first(compiled.UNITS, lambda done, of: told.append((done, of)))
-    assert compiled.missing_units(compiled.UNITS) == []
-    done, of = told[-1]
-    assert done == of == sum(compiled.COUNTS.values())
-    assert all(one[0] <= two[0] and one[1] == two[1] for one, two in pairwise(told))
+def test_kernels_read_nothing_but_what_the_digest_covers() -> None:
+    """What they import of the formulations is in files with kernels, or with tuples for these."""
+    for file in sorted((ROOT / "formulations").rglob("*.py")):
+        source = file.read_text()
+        if "support.compiling" in source:
+            for module in re.findall(r"^from (formulations\.\S+) import", source, re.MULTILINE):
+                imported = ROOT / f"{module.replace('.', '/')}.py"
+                assert keeping._HOLDS_KERNELS.search(imported.read_bytes()), (file, module)
 
 
 @pytest.mark.usefixtures("kept")
-def test_the_sum_of_kernels_is_known_before_the_first_is_compiled(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """It counts what the sources declare, and does not move as one unit begins after the other."""
-    for unit, modules in compiled.KERNELS.items():
-        files = [ROOT / f"{module.replace('.', '/')}.py" for module in modules]
-        declared = sum(file.read_text().count("\n@njit(cache=True") for file in files)
-        assert compiled.COUNTS[unit] == declared
+def test_kernels_that_cannot_be_compiled_stop_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failing compiler leaves no mark."""
+    monkeypatch.setitem(compiled.UNITS, "broken", "kvopt.no_such_module")
+    monkeypatch.setattr(compiled, "CHAINS", (("broken",),))
+    compiled.compile_first(["broken"])
+    assert compiled.missing_units(["broken"]) == ["broken"]
 
-    def compile_one(unit: str, _: Path, told: compiled._Told) -> None:
-        told.take(unit, 1)
 
-    monkeypatch.setattr(compiled, "_compile", compile_one)
-    monkeypatch.setattr(compiled, "usable_cores", lambda: 1)
-    monkeypatch.setitem(compiled.UNITS, "queues", "kvopt.runs.telling")
-    monkeypatch.setitem(compiled.UNITS, "annealing", "kvopt.runs.telling")
+@pytest.mark.slow("compiles")
+def test_every_unit_compiles_all_of_its_kernels(kept: Path) -> None:
+    """Units are told one by one; no mark is broken by a kernel that two of them run."""
+    assert {unit for chain in compiled.CHAINS for unit in chain} == set(compiled.UNITS)
     told: list[tuple[int, int]] = []
-    compiled.compile_first(["annealing", "queues"], lambda *each: told.append(each))
-    assert told == [(1, 5), (4, 5), (5, 5), (5, 5)]
-
-
-def test_another_numba_keeps_its_kernels_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two environments write over no file of each other, which would end neither's compiling."""
-    kernel = getattr(admission.insert, "py_func", admission.insert)
-    folder = keeping._digest(kernel)
-    assert folder == keeping._digest(kernel)
-    monkeypatch.setattr(keeping, "compilers", lambda: ("0",))
-    assert folder != keeping._digest(kernel)
+    assert compiled.missing_units(compiled.UNITS) == list(compiled.UNITS)
+    compiled.compile_first(compiled.UNITS, lambda *each: told.append(each))
+    assert compiled.missing_units(compiled.UNITS) == []
+    assert told == [(done, len(compiled.UNITS)) for done in range(len(compiled.UNITS) + 1)]
+    assert _compiled_files(kept)
 
 
 @pytest.mark.slow("compiles")
 def test_equal_sources_share_kernels(tmp_path: Path) -> None:
     """A second checkout compiles nothing; one whose kernels differ compiles its own."""
     kept = tmp_path / "kept"
-    compiling = [sys.executable, "-m", "kvopt.runs.compiled", "queues"]
+    compiling = "from kvopt.runs.compiled import compile_first; compile_first(['queues'])"
     files = []
     for name in ("one", "two", "other"):
         for package in PACKAGES:
@@ -161,8 +145,8 @@ def test_equal_sources_share_kernels(tmp_path: Path) -> None:
             with (tmp_path / name / "heuristics" / "admission.py").open("a") as source:
                 source.write("\n#: Another.\nANOTHER = 1\n")
         env = os.environ | {"NUMBA_CACHE_DIR": str(kept), "PYTHONPATH": str(tmp_path / name)}
-        subprocess.run(compiling, cwd=tmp_path / name, env=env, check=True)
-        files.append({file: file.stat().st_mtime_ns for file in kept.rglob("*.nbc")})
+        subprocess.run([sys.executable, "-c", compiling], cwd=tmp_path / name, env=env, check=True)
+        files.append(_compiled_files(kept))
     assert files[0]
     assert files[1] == files[0]
     assert len(files[2]) == 2 * len(files[0])
@@ -174,6 +158,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     blocked = tmp_path / "file"
     blocked.touch()
     (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(blocked / "numba"))
     monkeypatch.setenv("HOME", str(blocked / "home"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(blocked / "cache"))
@@ -211,47 +196,27 @@ def annealing(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow("compiles")
-@pytest.mark.parametrize("torn", ["*.nbi", "*.nbc"])
-def test_a_torn_file_is_dropped_before_the_clock(torn: str, annealing: Path, kept: Path) -> None:
-    """Whoever comes next compiles what is missing, and the one after finds it."""
-    shutil.copytree(annealing, kept, dirs_exist_ok=True)
+@pytest.mark.parametrize("torn", ["*.nbi", "*.nbc", "*.compiled"])
+def test_a_damaged_folder_is_left_and_a_temporary_one_taken(
+    torn: str, annealing: Path, kept: Path
+) -> None:
+    """The kernels are compiled there before the clock of the run; the next run finds them."""
+    shutil.copytree(annealing, kept)
     # A folder may be moved, as in an image.
     assert compiled.missing_units(["annealing"]) == []
     files = sorted(kept.rglob(torn))
-    sizes = [file.stat().st_size for file in files]
-    for file in files:
-        os.truncate(file, file.stat().st_size // 2)
-    mark = kept / compiled._mark("annealing")
-    assert not compiled._holds(mark)
-    found = execute(task_of(FOUR, "improve", time_limit=1.0)).record
-    assert (found.ending, found.detail, found.tel) == ("finished", "", 12)
+    sizes = [file.stat().st_size // 2 for file in files]
+    for file, size in zip(files, sizes, strict=True):
+        os.truncate(file, size)
+    found = []
+    for _ in range(2):
+        record = execute(task_of(FOUR, "improve", time_limit=1.0)).record
+        assert (record.ending, record.detail, record.tel) == ("finished", "", 12)
+        assert record.seconds > 0.5  # to the end of its time
+        found.append(_compiled_files(kept.parent / "tmp"))
     assert [file.stat().st_size for file in files] == sizes
-    assert compiled._holds(mark)
-
-
-def test_a_kernel_reads_the_fields_of_today(tmp_path: Path) -> None:
-    """Of a named tuple, too, whose class is another one in another file."""
-    (tmp_path / "kernels.py").write_text(
-        "from support.compiling import njit\n"
-        "@njit(cache=True)\n"
-        "def first(pairs):\n"
-        "    return pairs[0].a\n"
-    )
-    (tmp_path / "main.py").write_text(
-        "from kernels import first\nfrom pairs import Pair\nprint(first((Pair(a=1, b=2),)))\n"
-    )
-    kept = str(tmp_path / "kept")
-    env = os.environ | {"NUMBA_CACHE_DIR": kept, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
-    for fields in ("a: int\n    b: int", "b: int\n    a: int"):
-        (tmp_path / "pairs.py").write_text(
-            f"from typing import NamedTuple\nclass Pair(NamedTuple):\n    {fields}\n"
-        )
-        shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
-        ran = subprocess.run(
-            [sys.executable, "main.py"], cwd=tmp_path, env=env, capture_output=True, check=True
-        )
-        assert ran.stdout == b"1\n"
-    assert len(list(Path(kept).rglob("*.nbc"))) == 2
+    assert found[0]
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("stream", [io.StringIO(), Screen()], ids=["pipe", "screen"])
@@ -261,8 +226,8 @@ def test_a_line_says_how_far_compiling_is(stream: io.StringIO) -> None:
     line = CompilingLine(stream)
     for compiling, kernels in ((0.5, (0, 7)), (2.0, (3, 7)), (2.1, (4, 7)), (0.0, (7, 7))):
         line(Snapshot(state, compiling, kernels))
-    said = "of 7 kernels, once on this machine; the clock waits"
-    texts = [f"compiling {done} {said}" for done in (3, 4)]
+    said = "of 7 parts are compiled, once on this machine; the clock waits"
+    texts = [f"{done} {said}" for done in (3, 4)]
     if stream.isatty():
         shown = [text for text in stream.getvalue().rstrip().split("\r") if text]
         assert list(dict.fromkeys(shown)) == texts
@@ -278,106 +243,67 @@ def test_a_first_call_from_python_is_not_silent(
     kvopt.solve(FOUR, "improve", time_limit=0.5)
     told = capsys.readouterr()
     assert told.out == ""
-    assert "kernels, once on this machine" in told.err
+    assert "once on this machine" in told.err
     calls: list[Progress] = []
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(kept / "again"))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(kept.parent / "again"))
     kvopt.solve(FOUR, "improve", time_limit=0.5, progress=calls.append)
     assert any(each.kernels[1] for each in calls)
     kvopt.solve(FOUR, "improve", time_limit=0.5)
     assert capsys.readouterr().err == ""
 
 
-#: Has a kernel compiled or loaded, and prints how often it was loaded and how many files are kept.
+@pytest.mark.parametrize("units", [["queues"], ["queues", "seconds"]])
+def test_a_folder_that_is_read_only_counts_where_it_has_all(
+    kept: Path, monkeypatch: pytest.MonkeyPatch, units: list[str]
+) -> None:
+    """As in the image of a container; else all that is wanted is compiled in a temporary one."""
+    monkeypatch.setattr(compiled, "is_writable", lambda folder: not folder.is_relative_to(kept))
+    asked: list[Collection[str]] = []
+    monkeypatch.setattr(compiled, "_compile", lambda units, _: asked.append(units))
+    monkeypatch.setattr("importlib.import_module", lambda _: io)
+    (kept / keeping.digest()).mkdir(parents=True)
+    (kept / keeping.digest() / "queues.compiled").write_text("{}")
+    compiled.compile_first(units)
+    assert asked == ([] if units == ["queues"] else [units])
+    private = kept.parent / "tmp" / f"kvopt-{os.getuid()}"
+    taken = kept if units == ["queues"] else private
+    assert os.environ["NUMBA_CACHE_DIR"] == str(taken)
+
+
+#: Has a kernel compiled or loaded, and prints how often it was loaded.
 PROGRAM = """
-import sys
-from pathlib import Path
 from support import compiling
-if len(sys.argv) > 1:
-    named, said = Path(sys.argv[1]), sys.argv[2] == "writable"
-    found = compiling.is_writable
-    compiling.is_writable = lambda folder: said if folder == named else found(folder)
-from kernel import one
+@compiling.njit()
+def one():
+    return 1
 assert one() == 1
-print(sum(one.stats.cache_hits.values()), len(compiling.kept_files()))
+print(sum(one.stats.cache_hits.values()))
 """
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """A folder with a program, its kernel, and a temporary folder."""
-    (tmp_path / "kernel.py").write_text(
-        "from support.compiling import njit\n@njit(cache=True)\ndef one():\n    return 1\n"
-    )
-    (tmp_path / "program.py").write_text(PROGRAM)
-    (tmp_path / "tmp").mkdir()
-    return tmp_path
-
-
-def _run(home: Path, named: Path, *arguments: object) -> tuple[int, int]:
-    """Run the program; return how often its kernel was loaded and how many files are kept."""
-    env = os.environ | {
-        "NUMBA_CACHE_DIR": str(named),
-        "TMPDIR": str(home / "tmp"),
-        "PYTHONPATH": f"{ROOT}{os.pathsep}{home}",
-    }
+def _loads(folder: Path) -> int:
+    """Run a kernel in a new process; return how often it was loaded."""
     ran = subprocess.run(
-        [sys.executable, "program.py", *map(str, arguments)],
-        cwd=home,
-        env=env,
+        [sys.executable, "-c", PROGRAM.replace("-c", "")],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=True,
     )
-    loaded, kept = map(int, ran.stdout.split())
-    return loaded, kept
+    return int(ran.stdout)
 
 
-def _kernels(folder: Path) -> int:
-    return len(list(folder.rglob("*.nbc")))
+@pytest.mark.parametrize("damage", [b"", b"\0" * 5000, None])
+def test_a_kernel_that_cannot_be_read_is_compiled(tmp_path: Path, damage: bytes | None) -> None:
+    """The process that meets it goes on, whatever the file holds."""
+    assert (_loads(tmp_path), _loads(tmp_path)) == (0, 1)
+    for file in tmp_path.rglob("*.nb?"):
+        file.write_bytes(file.read_bytes()[:-100] if damage is None else damage)
+    assert _loads(tmp_path) == 0
 
 
-def test_the_folder_that_is_named_alone_counts(home: Path) -> None:
-    """What lies in the private folder, from a run that could write nowhere else, is not loaded."""
-    (home / "file").touch()
-    assert _run(home, home / "file" / "kernels") == (0, 2)
-    assert _kernels(home / "tmp") == 1
-    assert _run(home, home / "file" / "kernels") == (1, 2)
-    assert _run(home, home / "named") == (0, 2)
-    assert _kernels(home / "named") == 1
-
-
-def test_a_folder_that_is_read_only_is_read(home: Path) -> None:
-    """As in the image of a container; what it lacks is put into the private folder."""
-    named = home / "named"
-    _run(home, named)
-    assert _run(home, named, named, "read-only") == (1, 2)
-    assert _kernels(home / "tmp") == 0
-    with (home / "kernel.py").open("a") as source:
-        source.write("# Another.\n")
-    assert _run(home, named, named, "read-only") == (0, 2)
-    assert (_kernels(named), _kernels(home / "tmp")) == (1, 1)
-
-
-def test_a_mark_in_a_folder_that_is_read_only_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing is compiled again beside it."""
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("support.compiling.is_writable", lambda folder: folder != tmp_path)
-    assert compiled.missing_units(["queues"]) == ["queues"]
-    (tmp_path / compiled._mark("queues")).write_text("{}")
-    assert compiled.missing_units(["queues"]) == []
-
-
-def test_a_full_disk_is_no_place_for_kernels(home: Path, disk: Path) -> None:
-    """Kernels go into the private folder, and the next process finds them there."""
-    (disk / "filler").write_bytes(bytes(DISK_BYTES - 100_000))
-    assert _run(home, disk / "kernels") == (0, 2)
-    assert (_kernels(disk), _kernels(home / "tmp")) == (0, 1)
-    assert _run(home, disk / "kernels") == (1, 2)
-
-
-def test_a_disk_that_becomes_full_ends_nothing(home: Path, disk: Path) -> None:
-    """The kernel runs, and no file is named, so that no mark says that the kernels are kept."""
+def test_a_full_disk_ends_nothing(disk: Path) -> None:
+    """The kernel runs, and the folder does not count as one that can be written to."""
     (disk / "filler").write_bytes(bytes(DISK_BYTES))
-    assert _run(home, disk / "kernels", disk / "kernels", "writable") == (0, 0)
+    assert _loads(disk / "kernels") == 0
+    assert not keeping.is_writable(disk / "kernels")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
-
 import pytest
 
 from formulations.lagrangian.certificate_file import read_certificate
 from instances import Instance
 from kvopt.best_known import prove
 from kvopt.best_known.known import decide
-from kvopt.methods import fingerprint as module
-from kvopt.methods import sources
+from kvopt.methods import fingerprint
 from kvopt.methods.fingerprint import proof_fingerprint
 from kvopt.methods.grammar import read_method
 from kvopt.methods.witness import engine_witness, made_by
@@ -157,22 +153,9 @@ def test_one_more_proof_by_name(sweep: Sweep, capsys: pytest.CaptureFixture[str]
     assert prove.main([*arguments, "search:counts", "five"]) == 2
 
 
-def test_a_digest_changes_with_what_a_proof_rests_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An edit of engine, model, tolerances or solver makes a proof stale, one of a policy not."""
+def test_a_digest_changes_with_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another version of HiGHS makes a proof stale."""
     method = read_method("highs:ilp")
     before = proof_fingerprint(method)
-
-    def edited(name: str) -> str:
-        def read(path: Path) -> sources.Source:
-            found = sources.read_source(path)
-            return replace(found, digest="edited") if path.name == name else found
-
-        with monkeypatch.context() as patch:
-            patch.setattr(module, "read_source", read)
-            return proof_fingerprint(method)
-
-    assert edited("svf.py") == edited("worker.py") == edited("cpsat.py") == before
-    changed = [edited(name) for name in ("highs.py", "ilp.py", "tolerances.py", "start.py")]
-    monkeypatch.setattr(module, "_version", lambda name: "0.0.1" if name == "highspy" else None)
-    changed.append(proof_fingerprint(method))
-    assert len({before, *changed}) == 6
+    monkeypatch.setattr(fingerprint, "_version", lambda name: "0.0.1" if name == "highspy" else "")
+    assert proof_fingerprint(method) != before

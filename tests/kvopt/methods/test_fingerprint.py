@@ -1,4 +1,4 @@
-"""An edit changes the digest of what it can change, and of nothing else."""
+"""An edit changes the digests of the rooms that it is in, and of nothing else."""
 
 from __future__ import annotations
 
@@ -7,28 +7,33 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+import grimp
 import pytest
 
+import kvopt.methods.fingerprint
 import kvopt.methods.sources
-from kvopt.methods.fingerprint import fingerprint, versions
+from kvopt.methods.engines import engine_of, engines
+from kvopt.methods.fingerprint import (
+    ROOMS,
+    fingerprint,
+    proof_fingerprint,
+    room_files,
+    rooms_of,
+    versions,
+)
 from kvopt.methods.grammar import read_method
-from kvopt.methods.sources import foreign, import_closure
 from tests.tiers import spread
 
 ROOT = Path(__file__).resolve().parents[3]
-METHODS: tuple[str, ...] = (
-    "svf",
-    "fcfs",
-    "a-min",
-    "sorted-lp",
-    "auto",
-    "highs",
-    "highs:ilp",
-    "cpsat:cpsat",
-)
-METHODS += ("bound:bound-dual", "search")
+POLICIES = {"svf", "fcfs", "sorted-lp"}
+ENGINES = {"auto", "highs", "highs:ilp", "cpsat:cpsat", "bound:bound-dual", "search"}
+METHODS = sorted(POLICIES | ENGINES)
+#: What runs auto, or HiGHS for advice.
+WITH_HIGHS = {"auto", "highs", "highs:ilp", "sorted-lp"}
 
 
 @pytest.fixture(scope="module")
@@ -41,86 +46,133 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
-def _digests() -> dict[str, str]:
-    return {text: fingerprint(read_method(text)) for text in METHODS}
-
-
-@pytest.fixture(scope="module")
-def before(sources: Path) -> dict[str, str]:
-    """The digests of the copy as it is."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kvopt.methods.sources, "ROOT", sources)
-        return _digests()
-
-
 @pytest.fixture
 def project(sources: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The copy, of which the digests are taken; what a test edits is as before after it."""
     before = {path: path.stat().st_mtime_ns for path in sources.rglob("*.py")}
     monkeypatch.setattr(kvopt.methods.sources, "ROOT", sources)
+    monkeypatch.setattr(kvopt.methods.fingerprint, "ROOT", sources)
+    room_files.cache_clear()
     yield sources
+    room_files.cache_clear()
     for path in sources.rglob("*.py"):
         if path.stat().st_mtime_ns != before[path]:
             shutil.copy2(ROOT / path.relative_to(sources), path)
+
+
+def _digests() -> dict[str, str]:
+    return {text: fingerprint(read_method(text)) for text in METHODS}
 
 
 @pytest.mark.parametrize(
     ("file", "changed"),
     spread(
         [
-            # svf is a warm start of every engine, and sorted-lp's horizon is its TEL.
-            ("heuristics/policies/svf.py", set(METHODS) - {"fcfs", "a-min"}),
-            ("heuristics/policies/a_min.py", {"a-min"}),
-            ("heuristics/simulator.py", set(METHODS)),
-            ("heuristics/local_search.py", {"auto", "highs", "search"}),
-            # On whose start variables every integer program is built.
-            ("formulations/mip/ilp.py", {"auto", "highs", "highs:ilp", "sorted-lp"}),
-            ("formulations/mip/ilp_with_cuts.py", {"highs"}),
-            # Where there are too many patterns for bound-patterns, whose prices the search uses.
-            ("formulations/bounds/dual.py", {"auto", "highs", "bound:bound-dual", "search"}),
-            # Every engine's start can choose a formulation.
-            ("formulations/choice.py", set(METHODS) - {"svf", "fcfs", "a-min", "sorted-lp"}),
+            ("heuristics/policies/svf.py", POLICIES | ENGINES),
+            ("heuristics/simulator.py", POLICIES | ENGINES),
+            ("formulations/mip/ilp.py", ENGINES | {"sorted-lp"}),
             ("kvopt/engines/cpsat.py", {"cpsat:cpsat"}),
-            # auto loads no CP-SAT; others work beside a solver alone.
-            ("formulations/cp/cpsat.py", {"cpsat:cpsat"}),
             ("kvopt/engines/search.py", {"auto", "highs", "search"}),
-            ("kvopt/engines/highs.py", set(METHODS) - {"svf", "fcfs", "a-min"} - set(METHODS[-3:])),
-            # It bounds whatever has been found.
-            ("formulations/valid/volumes.py", set(METHODS)),
+            ("kvopt/engines/highs.py", WITH_HIGHS),
             ("kvopt/engines/auto.py", {"auto", "highs"}),
-            ("kvopt/engines/in_seconds.py", {"auto", "bound:bound-dual"}),
-            ("kvopt/runs/state.py", set(METHODS)),
+            ("kvopt/engines/in_seconds.py", ENGINES | {"sorted-lp"}),
+            ("kvopt/engines/parts/tolerances.py", ENGINES | {"sorted-lp"}),
+            ("kvopt/runs/team.py", {"auto", "highs"}),
+            ("kvopt/runs/state.py", POLICIES | ENGINES),
+            ("schedules/check.py", POLICIES | ENGINES),
+            ("support/compiling.py", POLICIES | ENGINES),
             # The machinery, the command line, reports: no result depends on them.
             ("kvopt/commands/solve.py", set()),
-            ("kvopt/commands/evaluate.py", set()),
             ("kvopt/store/store.py", set()),
             ("kvopt/executors/local.py", set()),
             ("heuristics/reference/mc_sf.py", set()),
             ("support/text.py", set()),
-            # What reads them makes no row stale either, unless it finds other digests.
-            ("kvopt/methods/sources.py", set()),
-            ("support/compiling.py", set(METHODS)),
         ],
         3,
     ),
 )
-def test_an_edit_changes_what_can_reach_it(
-    before: dict[str, str], project: Path, file: str, changed: set[str]
+def test_an_edit_changes_the_methods_of_its_rooms(
+    project: Path, file: str, changed: set[str]
 ) -> None:
-    """A new statement in a file changes the methods that import it or name it, no other."""
+    """A new line in a file changes all methods of its room, no other."""
+    before = _digests()
     path = project / file
     path.write_text(path.read_text() + "\nADDED = 1\n")
     after = _digests()
     assert {text for text in METHODS if before[text] != after[text]} == changed
 
 
-def test_comments_and_docstrings_change_nothing(project: Path) -> None:
-    """What is not run cannot change a result."""
-    method = read_method("svf")
-    before = fingerprint(method)
-    path = project / "heuristics" / "policies" / "svf.py"
-    path.write_text("# why\n" + path.read_text().replace('"""', '"""Now: ', 1))
-    assert fingerprint(method) == before
+@pytest.mark.parametrize("file", ["formulations/mip/ilp.py", "kvopt/engines/highs.py"])
+def test_a_proof_rests_on_model_and_engine(project: Path, file: str) -> None:
+    """Policies and the machinery of runs leave it as it is; another engine does, too."""
+    method = read_method("highs:ilp")
+    before = proof_fingerprint(method)
+    for other in ("heuristics/simulator.py", "kvopt/runs/worker.py", "kvopt/engines/cpsat.py"):
+        path = project / other
+        path.write_text(path.read_text() + "\nADDED = 1\n")
+    assert proof_fingerprint(method) == before
+    path = project / file
+    path.write_text(path.read_text() + "\nADDED = 1\n")
+    assert proof_fingerprint(method) != before
+
+
+#: Of these packages a result can depend on any file.
+DECIDING = ("instances", "schedules", "heuristics", "formulations", "kvopt.engines")
+
+
+@cache
+def _graph() -> Any:
+    packages = ("instances", "schedules", "heuristics", "formulations", "kvopt", "support")
+    return grimp.build_graph(
+        *packages, include_external_packages=True, exclude_type_checking_imports=True
+    )
+
+
+def _files(method: str) -> set[str]:
+    rooms = rooms_of(read_method(method, planned=True))
+    return {path.relative_to(ROOT).as_posix() for room in rooms for path in room_files(room)}
+
+
+def _file(module: str) -> str:
+    stem = module.replace(".", "/")
+    return f"{stem}/__init__.py" if (ROOT / stem).is_dir() else f"{stem}.py"
+
+
+def _reached(method: str) -> set[str]:
+    """Return the modules that importing what a method runs can import."""
+    read = read_method(method, planned=True)
+    if read.call is not None:
+        entries = ["heuristics.simulator", f"heuristics.policies.{method.replace('-', '_')}"]
+    else:
+        entries = [engine_of(read.solver).module, "kvopt.engines.start"]
+    return {*entries}.union(*map(_graph().find_upstream_modules, entries))
+
+
+@pytest.mark.parametrize("method", [*METHODS, "improve", "local-search", "search:counts"])
+def test_the_rooms_of_a_method_hold_all_that_it_imports(method: str) -> None:
+    """No import of any file, also inside functions, leads out of them."""
+    reached = {each for each in _reached(method) if each.startswith(DECIDING)}
+    empty = {each for each in reached if each in ("heuristics", "formulations")}
+    assert {_file(each) for each in reached - empty} - _files(method) == set()
+
+
+def test_every_file_is_in_a_room() -> None:
+    """All that can decide a result, but for the pseudocode, which no result depends on."""
+    taken = {path for room in [*ROOMS, *engines()] for path in room_files(room)}
+    for package in DECIDING:
+        for path in (ROOT / package.replace(".", "/")).rglob("*.py"):
+            lines = path.read_text().count("\n")
+            assert path in taken or path.parent.name == "reference" or lines == 1, path
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_versions_are_of_what_is_imported(method: str) -> None:
+    """A new CP-SAT reruns CP-SAT, not the policies."""
+    external = {each for each in _reached(method) if each in ("highspy", "ortools", "pyomo")}
+    found = set(versions(read_method(method)))
+    assert {"python", "numpy", "numba"} <= found
+    if method in ENGINES - {"auto", "highs"}:
+        assert external & found == found & {"highspy", "ortools", "pyomo"}
 
 
 @pytest.mark.parametrize(
@@ -136,38 +188,6 @@ def test_a_file_of_the_users_may_use_anything(project: Path, tmp_path: Path, fil
     path.write_text(path.read_text() + "\nADDED = 1\n")
     assert fingerprint(method) != before
     assert {"numpy", "numba", "highspy", "ortools"} <= set(versions(method))
-
-
-def test_versions_are_of_what_is_imported() -> None:
-    """A new CP-SAT reruns CP-SAT, not the policies; names of libraries, not of the project."""
-    found = {text: set(versions(read_method(text))) for text in METHODS}
-    assert {"python", "numpy"} <= found["svf"]
-    assert not {"ortools", "highspy"} & found["svf"]
-    assert "ortools" in found["cpsat:cpsat"]
-    assert "highspy" not in found["cpsat:cpsat"]
-    assert {"highspy", "pyomo"} <= found["highs:ilp"]
-    assert "ortools" not in found["highs:ilp"]
-
-
-def test_import_closure() -> None:
-    """Static imports are followed, the packages on the way are part of it, text is not."""
-    closure = import_closure("schedules.check")
-    assert {"schedules", "schedules.model", "instances.model"} <= closure
-    assert not any(name.startswith(("formulations", "heuristics", "kvopt")) for name in closure)
-    assert not {"support.command", "instances.named"} & closure, "what its command alone imports"
-    with pytest.raises(FileNotFoundError, match="no such module"):
-        import_closure("schedules.nothing")
-
-
-@pytest.mark.parametrize("condition", ["TYPE_CHECKING", "__name__ == '__main__'"])
-def test_imports_that_are_never_run_do_not_count(tmp_path: Path, condition: str) -> None:
-    """Those for type checkers only, and those of a file that is run as a command."""
-    path = tmp_path / "typed.py"
-    path.write_text(
-        f"from typing import TYPE_CHECKING\nif {condition}:\n    import numpy\n"
-        f"else:\n    import scipy\nif not ({condition}):\n    import pandas\n"
-    )
-    assert foreign([path]) == {"pandas", "scipy"}
 
 
 def test_threads_read_sources_side_by_side() -> None:
