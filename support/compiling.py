@@ -32,6 +32,10 @@ _HOLDS_KERNELS = re.compile(rb"(support|heuristics)\.compil|import compiled|Name
 _KERNEL_BYTES = 500_000
 
 
+#: The numba whose own classes are known to do so.
+_JOINED_BY = "0.68."
+
+
 class _Clock:
     """Seconds that this process has compiled or waited for another process that compiles.
 
@@ -166,33 +170,10 @@ _ours: set[Any] = set()
 
 
 @cache
-def _keeper() -> Callable[[Any], Any]:
-    """Return the class that keeps one kernel in the folder; set numba up."""
-    from numba.core import caching, codegen, compiler, event, typed_passes
-
-    class Keeper(caching.NullCache):  # type: ignore[misc]
-        """Reads and keeps one kernel, as far as the folder lets it."""
-
-        def __init__(self, function: Any) -> None:
-            self._name = f"{function.__qualname__}-{function.__code__.co_firstlineno}"
-            self._module = function.__module__
-
-        def load_overload(self, sig: Any, context: Any) -> Any:
-            with contextlib.suppress(Exception):  # of a damaged file, whatever unpickling raises
-                context.refresh()
-                found = self._files().load((sig, context.codegen().magic_tuple()))
-                return None if found is None else compiler.CompileResult._rebuild(context, *found)
-
-        def save_overload(self, sig: Any, data: Any) -> None:
-            with contextlib.suppress(Exception):  # of a full disk, or an index not to be read
-                files = self._files()
-                Path(files._cache_path).mkdir(parents=True, exist_ok=True)
-                files.save((sig, data.codegen.magic_tuple()), data._reduce())
-
-        def _files(self) -> Any:
-            folder = Path(str(kernel_folder()), self._module)
-            KEPT.add(folder / f"{self._name}.nbi")
-            return caching.IndexDataCacheFile(str(folder), self._name, digest())
+def _join_parts() -> None:
+    """Have numba translate a part within the kernels that call it, and tell when it compiles."""
+    import numba
+    from numba.core import codegen, event, typed_passes
 
     class Part(codegen.JITCodeLibrary):  # type: ignore[misc]
         """Code that only others call: LLVM optimises and translates it within theirs, once."""
@@ -236,6 +217,39 @@ def _keeper() -> Callable[[Any], Any]:
             state.library.enable_object_caching()
         return lower(self, state)
 
-    typed_passes.BaseNativeLowering.run_pass = run_pass
+    # Of another numba each function has code of its own: twice the compiling, the same results.
+    if numba.__version__.startswith(_JOINED_BY):
+        typed_passes.BaseNativeLowering.run_pass = run_pass
     event.register("numba:compile", Listener())
+
+
+def _keeper() -> Callable[[Any], Any]:
+    """Return the class that keeps one kernel in the folder; set numba up."""
+    from numba.core import caching, compiler
+
+    class Keeper(caching.NullCache):  # type: ignore[misc]
+        """Reads and keeps one kernel, as far as the folder lets it."""
+
+        def __init__(self, function: Any) -> None:
+            self._name = f"{function.__qualname__}-{function.__code__.co_firstlineno}"
+            self._module = function.__module__
+
+        def load_overload(self, sig: Any, context: Any) -> Any:
+            with contextlib.suppress(Exception):  # of a damaged file, whatever unpickling raises
+                context.refresh()
+                found = self._files().load((sig, context.codegen().magic_tuple()))
+                return None if found is None else compiler.CompileResult._rebuild(context, *found)
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            with contextlib.suppress(Exception):  # of a full disk, or an index not to be read
+                files = self._files()
+                Path(files._cache_path).mkdir(parents=True, exist_ok=True)
+                files.save((sig, data.codegen.magic_tuple()), data._reduce())
+
+        def _files(self) -> Any:
+            folder = Path(str(kernel_folder()), self._module)
+            KEPT.add(folder / f"{self._name}.nbi")
+            return caching.IndexDataCacheFile(str(folder), self._name, digest())
+
+    _join_parts()
     return Keeper
