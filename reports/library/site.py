@@ -19,11 +19,10 @@ from reports.folder import Kind
 from reports.library.sentence import runs, stale_of, state
 from reports.pages.instance import InstancePage
 from reports.pages.picture import Documents
-from reports.pages.report_pages import report_pages
+from reports.pages.report_pages import report_pages, slugs
 from reports.parts import Links, Report
 from reports.references import Contradiction
 from reports.results import Results
-from reports.slugs import slugs
 from reports.table import Column, Table
 from reports.tables.library import library_table
 from support.progress import telling

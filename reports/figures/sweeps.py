@@ -1,4 +1,4 @@
-"""Latency and goodput against the rate of arrivals, above what no schedule can be better than."""
+"""Policies over the rates of arrivals: latency and goodput, and latency against throughput."""
 
 from __future__ import annotations
 
@@ -19,9 +19,14 @@ from reports.figures.style import (
 )
 from schedules.real_time.slo import Slo
 
+#: What is drawn, with what it is called.
+_PANELS = {"p99_ttft_ms": "p99 TTFT (s)", "p99_tpot_ms": "p99 TPOT (s)"}
+
 
 def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> Drawing:
     """Return the mean latency over the rate, and beside it goodput or else TTFT.
+
+    Both are drawn with what no schedule can be better than.
 
     Parameters
     ----------
@@ -99,3 +104,38 @@ def _excluded(axes: Any, bound: pd.Series, end: float) -> None:
         x, y, color=INK, marker="s", markersize=3, linewidth=1.4, label="no schedule is beyond"
     )
     axes.fill_between(x, np.full(len(y), end), y, color=INK, alpha=0.1, linewidth=0)
+
+
+def pareto_figure(runs: pd.DataFrame, title: str) -> Drawing:
+    """Return p99 TTFT and p99 TPOT over the output tokens a second.
+
+    Further right and lower is better; a rate is a point.
+
+    Parameters
+    ----------
+    runs
+        Of ``kvopt.sweeps.capacity.capacity``: columns ``method``, ``rate``, ``output_throughput``,
+        ``p99_ttft_ms`` and ``p99_tpot_ms``.
+    title
+        The trace, the model and its GPUs.
+    """
+    names = list(dict.fromkeys(runs["method"]))
+    shown = with_base(names)
+    runs = runs.sort_values("rate")
+    with drawing(10.2, 4.0) as made:
+        panels = made.figure.subplots(1, len(_PANELS))
+        add_title(made.figure, title)
+        for axes, (column, told) in zip(panels, _PANELS.items(), strict=True):
+            seconds = runs[column].astype(float) / 1000
+            here = {name: runs["method"].eq(name) for name in names}
+            curves = {
+                name: (runs.loc[those, "output_throughput"], seconds[those])
+                for name, those in here.items()
+            }
+            draw_points(axes, curves, shown)
+            log_axis(axes)
+            axes.set_title(told, loc="left")
+            axes.set_xlabel("output tokens a second")
+            axes.set_xlim(left=0)
+        add_legend(made.figure, panels[:1], len(names) - len(shown))
+    return made
