@@ -71,7 +71,8 @@ class Unit:
 
         Where there are no others, all count.
         """
-        return self.averaged if self._apart.all() else self.averaged[~self._apart]
+        apart = self.averaged["family"].map(is_adversarial).astype(bool)
+        return self.averaged if apart.all() else self.averaged[~apart]
 
     @cached_property
     def adversarial(self) -> pd.DataFrame:
@@ -121,10 +122,6 @@ class Unit:
         seconds = engines["seconds"].clip(lower=LEAST_SECONDS).where(engines["solved"])
         groups = engines.assign(cost=seconds).groupby(["id", "label"], sort=True)["cost"]
         return common_costs(whole_mean(groups).reset_index(), "cost")
-
-    @property
-    def _apart(self) -> pd.Series:
-        return self.averaged["family"].map(is_adversarial).astype(bool)
 
     @cached_property
     def given(self) -> Timed:

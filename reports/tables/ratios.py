@@ -25,10 +25,7 @@ _NOTE_KNOWN = (
 def competitive_ratios(averaged: pd.DataFrame) -> Table:
     """Return the worst ratio per family and policy; engines are no policies and left out.
 
-    Parameters
-    ----------
-    averaged
-        From :func:`reports.per_instance.per_instance`.
+    ``averaged`` is from :func:`reports.per_instance.per_instance`.
     """
     frame = averaged[~averaged["engine"]]
     groups = frame.groupby(["family", "label"], sort=True)
@@ -71,12 +68,7 @@ def known_optima(
 ) -> Table:
     """Return mean and worst ratio per family, number of requests and policy, or solver.
 
-    Parameters
-    ----------
-    averaged
-        From :func:`reports.per_instance.per_instance`.
-    constructed
-        The ``id`` of every instance whose optimum is known by construction.
+    ``constructed`` has the ``id`` of every instance whose optimum is known by construction.
     """
     frame = averaged[averaged["engine"].eq(engines)]
     frame = frame[frame["id"].isin(constructed) & frame["known"]]

@@ -90,9 +90,7 @@ def _system(platform: str) -> str:
 
 def _libraries(versions: pd.Series) -> pd.Series:
     """Write each version once, however many runs have it."""
-    told = versions.map(
-        lambda each: each if isinstance(each, str) else json.dumps(each, default=str)
-    )
+    told = versions.map(lambda v: v if isinstance(v, str) else json.dumps(v, default=str))
     return told.map({each: _text(each) for each in told.unique()})
 
 
