@@ -82,7 +82,7 @@ def library_pages(
     own = dict(zip(rows.loc[~ran, "sha"], rows.loc[~ran, "id"], strict=True))
     mine = rows[ran & rows["sha"].isin(list(own))]
     mine = mine.assign(id=mine["sha"].map(own))
-    pages = report_pages(
+    made = report_pages(
         {own[sha]: slug for sha, slug in slug_of.items()},
         results,
         mine,
@@ -90,21 +90,15 @@ def library_pages(
         pictures,
         command="reports.library",
     )
-    shown = [_linked(page, files) for page in pages]
+    shown = [_linked(page, files) for page in made]
     site = tuple((word, f"../{address}") for word, address in above)
     beside = site or (("The library", "../index.html"),)
     links = {sha: f"instances/{slug}.html" for sha, slug in slug_of.items()}
     table = replace(table, frame=table.frame.assign(page=table.frame["sha"].map(links)))
+    verdict = (state(table), stale_of(registry, len(stale_proofs(registry))))
+    origin, pages = runs(registry), tuple(shown)
     report = Report(
-        title=TITLE,
-        summary="",
-        contradictions=wrong,
-        verdict=(state(table), stale_of(registry, len(stale_proofs(registry)))),
-        parts=(table,),
-        pages=tuple(shown),
-        words="",
-        origin=runs(registry),
-        above=above,
+        TITLE, "", wrong, verdict, (table,), pages, words="", origin=origin, above=above
     )
     texts = {"index.html": html.index_page(report)} | files
     for page in telling(shown, "pages of instances written as HTML"):
