@@ -3,7 +3,7 @@
 A mean over other instances is another mean, so a policy that was not run on all of them has no
 rank.  Families weigh alike, however many instances they have.  A method that keeps tokens over
 evictions solves an easier problem: it is marked, and its gap is the gap in that problem
-(:func:`reports.measured.measured`).
+(:attr:`reports.results.Results.runs`).
 """
 
 from __future__ import annotations

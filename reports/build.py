@@ -15,7 +15,6 @@ from itertools import takewhile
 from pathlib import Path
 
 import click
-import pandas as pd
 
 from instances.time_unit import SECONDS, TimeUnit
 from kvopt.best_known import known_values
@@ -33,7 +32,6 @@ from reports.figures.style import Drawing, try_drawing
 from reports.first import other_boards
 from reports.folder import check_place, report_files, write_files
 from reports.freshness import origin
-from reports.options import count_option
 from reports.pages.picture import Documents
 from reports.pages.report_pages import named_instances, page_names, report_pages
 from reports.parts import Figure, Report
@@ -41,20 +39,17 @@ from reports.results import Results
 from reports.table import Table
 from reports.tables import (
     gaps,
-    known,
-    machines,
     profiles,
     ratios,
     serving,
     solvers,
     statuses,
 )
-from reports.tables.instances import instance_table
 from reports.tables.leaderboard import LEADERBOARD, leaderboards
-from reports.tables.runs import run_table
+from reports.tables.listed import instance_table, run_table
 from reports.units import MARKS, Unit
 from reports.verdict import verdict
-from support.command import CHECK_OPTION, QUIET_OPTION, Command, Options, option
+from support.command import CHECK_OPTION, QUIET_OPTION, Command, Options, count_option, option
 from support.committed import regenerate
 from support.outputs import OutputError
 from support.progress import telling
@@ -168,7 +163,7 @@ def _parts(results: Results) -> list[Table | Figure]:
         serving.serving_table(results.runs),
         *(part for unit in MARKS for part in _listed(unit, results)),
         statuses.status_counts(results.current),
-        machines.machines(results.current),
+        statuses.machines(results.current),
     ]
     there = [part for part in parts if part is not None]
     return [part for part in there if not (isinstance(part, Table) and part.frame.empty)]
@@ -206,10 +201,10 @@ def _made(unit: Unit, names: Mapping[str, str]) -> Iterator[Table | Figure | Non
         "parameters", "Gap against a parameter", _SWEPT, lambda: parameter_figure(scheduled)
     )
     yield ratios.competitive_ratios(averaged)
-    yield known.known_optima(averaged, constructed)
+    yield ratios.known_optima(averaged, constructed)
     yield gaps.gaps_to_optimum(scheduled, engines=True)
     yield gaps.gaps_to_bounds(scheduled, engines=True)
-    yield known.known_optima(averaged, constructed, engines=True)
+    yield ratios.known_optima(averaged, constructed, engines=True)
     yield solvers.solver_table_by_family(given.runs)
     yield _figure("gap-over-time", "Gap over time", _TIME, lambda: over_time_figure(given))
     yield _figure(
@@ -296,7 +291,10 @@ def main(options: Options) -> int:
     frame = read_rows(options.store)
     if not options.check:
         check_place("--out", options.out, inputs=store_files(options.store))
-    report = _report(frame, options)
+    results = Results(frame, known_values() if options.best_known else {})
+    chosen = {name: getattr(options, name) for name in ("title", "pages", "pictures")}
+    with documents(options.store) as store:
+        report = make_report(results, store=store, **chosen)
     for line in report.contradictions:
         print(f"CONTRADICTION {line}", file=sys.stderr)
     files = whole(report)
@@ -311,17 +309,6 @@ def main(options: Options) -> int:
             complain(options.program, error)
             code = 1
     return code or (5 if report.contradictions else 0)
-
-
-def _report(frame: pd.DataFrame, options: Options) -> Report:
-    with documents(options.store) as store:
-        return make_report(
-            Results(frame, known_values() if options.best_known else {}),
-            store=store,
-            title=options.title,
-            pages=options.pages,
-            pictures=options.pictures,
-        )
 
 
 if __name__ == "__main__":

@@ -80,7 +80,9 @@ class Compared:
             frame["tel"] = best["tel"].round()
             columns.insert(3, time_column("tel", "TEL", self.unit))
         if base is not None:
-            frame["change"] = [_change(tel, base) for tel in best["tel"]]
+            frame["change"] = [
+                "" if pd.isna(tel) else percent(relative(tel, base.total)) for tel in best["tel"]
+            ]
             columns.insert(4, Column("change", f"to {base.label}", "share"))
         if self.bound is not None:
             last = pd.DataFrame({"class": [""], "label": ["lower bound"], "tel": [self.bound]})
@@ -182,7 +184,3 @@ def _answer(
         optimal=bool(pd.notna(known["opt"])),
         best=best,
     )
-
-
-def _change(total: float, base: MethodTotal | None) -> str:
-    return "" if base is None or pd.isna(total) else percent(relative(total, base.total))

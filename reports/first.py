@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from tabulate import tabulate
 
 from reports.results import Results
@@ -19,11 +17,7 @@ _LEAST, _NOTHING = 2, (MISSING, "0", "")
 
 def other_boards(unit: Unit) -> list[Table]:
     """Return the boards without ranks of policies; none is empty."""
-    others = [
-        adversarial_board(unit.adversarial),
-        unit.solvers,
-        bounds_board(unit.runs),
-    ]
+    others = [adversarial_board(unit.adversarial), unit.solvers, bounds_board(unit.runs)]
     return [each for each in others if not each.frame.empty]
 
 
@@ -42,17 +36,15 @@ def terminal_text(results: Results) -> str:
 
 def ranking_text(results: Results) -> str:
     """Return the ranking and the answer of each unit of time as plain text, a few lines."""
-    return "\n\n".join(_rankings(results.units))
-
-
-def _rankings(found: list[Unit]) -> Iterator[str]:
-    for unit in found:
+    rankings = []
+    for unit in results.units:
         if unit.compared is not None:
             table = unit.compared.table()
             told = [f"in seconds under {printable(unit.batch_time)}"] if unit.batch_time else []
             notes = [table.note, *map(str, answers(unit))]
             filled = (wrapped(printable(each, len(each))) for each in notes)
-            yield "\n".join([*told, _aligned(table), *filled])
+            rankings.append("\n".join([*told, _aligned(table), *filled]))
+    return "\n\n".join(rankings)
 
 
 def _aligned(table: Table) -> str:

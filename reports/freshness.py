@@ -30,12 +30,7 @@ _MOST = 3
 def told(rows: pd.DataFrame, stale: int) -> str:
     """Return of what rows are, and how many are stale, as two paragraphs of Markdown.
 
-    Parameters
-    ----------
-    rows
-        Columns of ``kvopt.runs.record.Record``.
-    stale
-        As :func:`stale_rows` counts them.
+    The rows have the columns of ``kvopt.runs.record.Record``.
     """
     return f"{sentence_text(origin(rows))}\n\n{staleness(len(rows), stale)}\n"
 

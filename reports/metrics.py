@@ -26,11 +26,7 @@ def ratio_interval(
 
     As LB <= OPT <= UB, the true ratio is in it.  Without an upper bound the lower end is missing;
     without a positive lower bound the upper end is missing, which means that it is not known.
-
-    Parameters
-    ----------
-    values, lower_bounds, upper_bounds
-        TELs in rounds; where OPT is known both bounds are OPT.
+    Where OPT is known both bounds are OPT.
     """
     value = values.astype("Float64")
     lower = lower_bounds.astype("Float64")

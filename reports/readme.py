@@ -8,7 +8,7 @@ from reports.markdown import code, table_text
 from reports.pages.instance import InstancePage
 from reports.parts import Figure, Report
 from reports.table import Table
-from reports.tables.runs import RUNS
+from reports.tables.listed import RUNS
 from reports.verdict import Sentence
 from support.text import counted
 

@@ -72,14 +72,7 @@ LOWER_KINDS = (CERTIFIED, CONSTRUCTION, REPORTED)
 
 
 def references(rows: pd.DataFrame, told: Mapping[str, Case]) -> pd.DataFrame:
-    """Return one line an instance, indexed by ``id``.
-
-    Parameters
-    ----------
-    rows
-        From :func:`reports.rows.prepare`.
-    told
-        From :func:`cases`, of the same rows.
+    """Return one line an instance, indexed by ``id``; ``told`` is from :func:`cases`.
 
     Returns
     -------
@@ -172,8 +165,7 @@ def _kind(lower: Statement, certified: Statement | None) -> str:
 def contradictions(rows: pd.DataFrame, told: Mapping[str, Case]) -> tuple[Contradiction, ...]:
     """Return every believed bound that exceeds the best checked schedule of its instance.
 
-    Stated optima and the registry's values are statements like any other.  The parameters are
-    those of :func:`references`.
+    Stated optima and the registry's values are statements like any other.
     """
     names = rows.drop_duplicates("sha").set_index("sha")["instance"]
     found = [
@@ -203,16 +195,8 @@ def cases(
 ) -> dict[str, Case]:
     """Return what rows and registry say of each instance, by ``sha``.
 
-    Parameters
-    ----------
-    rows
-        From :func:`reports.rows.prepare`.
-    best_known
-        By the hash of the instance, as :func:`kvopt.best_known.known_values` returns it; of it
-        ``upper_bound``, ``lower_bound`` (rounds or None), ``upper_by``, ``lower_by``,
-        ``witnesses`` and ``construction`` are taken.
-    beside
-        Rows of other runs on the same instances, of which the bounds alone are taken.
+    The parameters are those of :class:`reports.results.Results`, its rows as
+    :func:`reports.rows.prepare` returns them.
     """
     told = {} if best_known is None else best_known
     found_of = {sha: Case(told=told.get(sha, {})) for sha in rows["sha"].unique()}

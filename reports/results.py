@@ -9,12 +9,19 @@ from typing import Any
 
 import pandas as pd
 
-from reports.measured import measured
+from kvopt.runs.record import columns
+from reports.metrics import ratio_interval
 from reports.references import Case, Contradiction, cases, contradictions, references
 from reports.rows import prepare
 from reports.units import Unit, units
+from schedules.gap import gaps
 
 BestKnown = Mapping[str, Mapping[str, Any]]
+#: Tables name the machines by the rows themselves (``reports.tables.statuses.machines``).
+_LEFT_OUT = [
+    "known_optimum",
+    *(column.name for column in columns() if column.part == "origin"),
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +71,38 @@ class Results:
 
     @cached_property
     def runs(self) -> pd.DataFrame:
-        """The runs that count, with their gaps and ratios (:func:`reports.measured.measured`)."""
-        return measured(self.rows, self.reference)
+        """The runs that count, with their instance's references, gaps and ratios.
+
+        Superseded runs are left out, as are those whose instance was never read.  Added are the
+        columns upper, lower, opt, standing, ``known`` (bool: OPT is known, by whatever proof),
+        gap_opt, gap_upper, gap_lower (shares), gap_low and gap_high (the interval that holds the
+        gap to OPT, 1 for a run without a schedule), ratio_low, ratio_high and ``failed`` (bool: no
+        schedule).  A run that keeps tokens is compared with the best schedule of its own, easier
+        problem: UB or its own, if that is less.  Where no bound is about that problem, the upper
+        ends are missing and ``known`` is False.
+        """
+        runs = self.current[self.current["instance_sha256"].ne("")]
+        # Every selection of rows copies all columns; these are not asked for again.
+        runs = runs.drop(columns=_LEFT_OUT).join(
+            self.reference[["upper", "upper_by", "lower", "lower_by", "opt", "standing"]], on="id"
+        )
+        bounded = ~runs["unbounded"]
+        upper = runs["opt"].fillna(runs["upper"])
+        upper = upper.where(~runs["preempts"] | upper.le(runs["tel"]).fillna(False), runs["tel"])
+        lower = runs["opt"].fillna(runs["lower"]).where(bounded)
+        opt = runs["opt"].where(bounded)
+        runs["known"] = opt.notna()
+        interval = ratio_interval(runs["tel"], lower, upper)
+        return runs.assign(
+            failed=runs["tel"].isna(),
+            gap_opt=gaps(runs["tel"], opt),
+            gap_upper=gaps(runs["tel"], upper),
+            gap_lower=gaps(runs["tel"], lower),
+            gap_low=gaps(runs["tel"], upper).where(runs["tel"].notna(), 1.0),
+            gap_high=gaps(runs["tel"], lower).where(runs["tel"].notna(), 1.0),
+            ratio_low=interval["low"],
+            ratio_high=interval["high"],
+        ).reset_index(drop=True)
 
     @cached_property
     def units(self) -> list[Unit]:

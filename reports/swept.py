@@ -60,15 +60,12 @@ def curves(runs: pd.DataFrame) -> list[Curve]:
 
 def by_family(runs: pd.DataFrame, curve: Curve) -> dict[str, Curve]:
     """Return a curve taken apart by the families of its instances, of whose runs it is."""
+    key = curve.parameter, curve.method
     parts = {
-        str(family): [each for each in curves(part) if (each.parameter, each.method) == _key(curve)]
+        str(family): [each for each in curves(part) if (each.parameter, each.method) == key]
         for family, part in runs.groupby("family", sort=True)
     }
     return {family: found[0] for family, found in parts.items() if found}
-
-
-def _key(curve: Curve) -> tuple[str, str]:
-    return curve.parameter, curve.method
 
 
 def _points(runs: pd.DataFrame) -> pd.DataFrame:

@@ -14,12 +14,11 @@ from functools import cached_property
 import pandas as pd
 
 from instances.time_unit import ROUNDS, SECONDS, unit_of
-from reports.adversarial import is_adversarial
 from reports.boards import Board, boards, standings
 from reports.compared import Compared, compared
-from reports.per_instance import per_instance
+from reports.per_instance import per_instance, whole_mean
 from reports.table import Table
-from reports.tables.profiles import Common, tel_costs, time_costs
+from reports.tables.profiles import LEAST_SECONDS, Common, common_costs
 from reports.tables.solvers import solver_table
 from reports.traces import Timed, timed
 
@@ -27,6 +26,13 @@ from reports.traces import Timed, timed
 _PLAIN = re.compile(r"[A-Za-z0-9 .,=()+-]{1,80}")
 #: What slugs and titles of tables end in, by the unit of their times.
 MARKS = {ROUNDS: ("", ""), SECONDS: ("-seconds", " (arrivals in seconds)")}
+#: Families whose instances answer a policy's moves, as late bursts do its first one.
+_ADVERSARIAL = re.compile(r".*trap.*|late-burst|worst-.*|example-3-1", re.IGNORECASE)
+
+
+def is_adversarial(family: str) -> bool:
+    """Whether instances of the family were made or chosen to show a policy's weakness."""
+    return _ADVERSARIAL.fullmatch(family) is not None
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,7 @@ class Unit:
     mark, words
         What slugs and titles of its tables end in.
     rows, runs
-        Of :func:`reports.rows.prepare` and :func:`reports.measured.measured`, those of the unit.
+        Of :class:`reports.results.Results`, those of the unit.
     """
 
     batch_time: str
@@ -65,7 +71,8 @@ class Unit:
 
         Where there are no others, all count.
         """
-        return self.averaged if self._apart.all() else self.averaged[~self._apart]
+        apart = self.averaged["family"].map(is_adversarial).astype(bool)
+        return self.averaged if apart.all() else self.averaged[~apart]
 
     @cached_property
     def adversarial(self) -> pd.DataFrame:
@@ -99,17 +106,22 @@ class Unit:
 
     @cached_property
     def tel(self) -> Common:
-        """The TEL of policies on the instances that they share."""
-        return tel_costs(self.judged)
+        """The TEL of policies on the instances that they share, seeds averaged.
+
+        Engines begin with the policies' schedules: beside them no policy would be seen.
+        """
+        return common_costs(self.policies, "tel")
 
     @cached_property
     def seconds(self) -> Common:
-        """The seconds of solvers on the instances that they share."""
-        return time_costs(self.scheduled)
+        """The seconds of solvers on the instances that they share, seeds averaged.
 
-    @property
-    def _apart(self) -> pd.Series:
-        return self.averaged["family"].map(is_adversarial).astype(bool)
+        One seed that is not solved makes the instance a failure.
+        """
+        engines = self.scheduled[self.scheduled["engine"]]
+        seconds = engines["seconds"].clip(lower=LEAST_SECONDS).where(engines["solved"])
+        groups = engines.assign(cost=seconds).groupby(["id", "label"], sort=True)["cost"]
+        return common_costs(whole_mean(groups).reset_index(), "cost")
 
     @cached_property
     def given(self) -> Timed:
@@ -118,13 +130,7 @@ class Unit:
 
 
 def units(rows: pd.DataFrame, runs: pd.DataFrame) -> list[Unit]:
-    """Return the units of time of some rows, rounds first; one at least.
-
-    Parameters
-    ----------
-    rows, runs
-        From :func:`reports.rows.prepare` and :func:`reports.measured.measured`.
-    """
+    """Return the units of time of the rows and runs of results, rounds first; one at least."""
     batch_times = sorted(rows["batch_time"].unique()) or [""]
     timed_ones = [each for each in batch_times if each]
     found = []

@@ -17,8 +17,6 @@ from support.text import counted
 
 #: Names that are listed; of more the number is told.
 _MOST_NAMES = 3
-
-
 #: What the words of a report mean, for who reads its first screen only.
 WORDS = (
     "TEL: the total latency of all requests. OPT: the least TEL of any schedule that knows all "

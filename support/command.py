@@ -17,7 +17,7 @@ from support.called import called
 from support.machine import MachineError, lacking
 from support.progress import showing
 from support.streams import steadily
-from support.usage import UsageError, complain
+from support.usage import UsageError, complain, read_integer
 
 EXIT_BAD_USAGE = 2
 EXIT_INTERRUPTED = 130
@@ -191,6 +191,17 @@ def option(
     if default is not None:
         settings["default"] = default
     return click.option(*filter(None, (name, dest)), cls=Option, **settings)
+
+
+def count_option(name: str, default: int, meaning: str) -> Callable[[_Declared], _Declared]:
+    """Return an option that takes how many of something a page has at most, 0 to 10⁶."""
+    return option(
+        name,
+        "N",
+        f"{meaning} (default: {default})",
+        lambda text: read_integer(text, 0, 10**6),
+        default,
+    )
 
 
 argument = click.argument

@@ -98,16 +98,12 @@ class Pricing:
 
     def __init__(self, instance: Instance, classes: Classes, horizon: int, threads: int) -> None:
         self._memory, self._classes = instance.memory, classes
-        self._constant = exact_sum(instance.outputs) - exact_sum(instance.arrivals)
+        # Σ (o_i − a_i), the part of the TEL that no schedule can change (rounds).
+        self.constant = exact_sum(instance.outputs) - exact_sum(instance.arrivals)
         busy = threads if len(classes) * horizon >= SHARE_FROM else 1
         self._edges = np.linspace(0, len(classes), 8 * busy + 1).astype(int).tolist()
         self._pool = ThreadPoolExecutor(busy) if busy > 1 else None
         self._grid = _growing(horizon)
-
-    @property
-    def constant(self) -> int:
-        """Σ (o_i − a_i), the part of the TEL that no schedule can change (rounds)."""
-        return self._constant
 
     def __call__(
         self, prices: Floats, rows: Rows | None = None, payments: Floats | None = None
@@ -149,7 +145,7 @@ class Pricing:
             price(0, len(classes))
         else:
             list(self._pool.map(price, self._edges[:-1], self._edges[1:]))
-        value = float(costs @ classes.sizes) + self._constant - self._memory * float(prices.sum())
+        value = float(costs @ classes.sizes) + self.constant - self._memory * float(prices.sum())
         return value - worth, starts, costs
 
     def near_cheapest(self, prices: Floats, count: int) -> list[Ints]:

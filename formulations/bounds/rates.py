@@ -32,10 +32,7 @@ from formulations.lagrangian.rates import (
     evaluate_rates,
     read_rate_certificate,
 )
-from formulations.valid.loads import (
-    PICOSECONDS,
-    least_decode_load,
-)
+from formulations.valid.loads import PICOSECONDS, least_decode_load
 from instances import Instance, Request
 from instances.batch_time import BatchTime, parse_batch_time
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from formulations.cp import cpsat
 from formulations.cp._windows import StartRounds
 from formulations.cp.constraint_program import ConstraintProgram
-from formulations.valid.differences import forbidden_differences
 from formulations.valid.groups import window_groups
+from formulations.valid.separation import forbidden_differences
 from formulations.valid.windows import start_windows
 from instances import Instance
 
@@ -62,8 +62,9 @@ def build_model(
     if options.differences:
         _add_differences(model, instance, starts)
     if options.equal:
-        for i, j in _neighbours(instance):
-            model.add(starts[i] <= starts[j])
+        for each in _classes(instance):
+            for i, j in pairwise(each):
+                model.add(starts[i] <= starts[j])
     return model, starts
 
 
@@ -99,10 +100,6 @@ def _classes(instance: Instance) -> list[list[int]]:
         key = (int(request.arrival), request.prompt, request.output)
         classes.setdefault(key, []).append(i)
     return list(classes.values())
-
-
-def _neighbours(instance: Instance) -> list[tuple[int, int]]:
-    return [pair for each in _classes(instance) for pair in pairwise(each)]
 
 
 def _ordered(instance: Instance, starts: Sequence[int]) -> list[int]:

@@ -11,13 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.lagrangian.backward_levels import Step
-from formulations.lagrangian.backward_tables import (
-    FAR,
-    BackwardError,
-    Ints,
-    Network,
-    refuse_large,
-)
+from formulations.lagrangian.backward_tables import FAR, BackwardError, Ints, Network, refuse_large
 from formulations.lagrangian.budget import Budget
 
 #: Steps for a path that is counted, and for each kind of it; numbers held for a path.

@@ -199,15 +199,6 @@ def list_ways(b, label, number, found, able, to, ways, entered, first):
 
 
 @part()
-def power_of_two(least):
-    """Return a power of two that is no less."""
-    power = 1
-    while power < least:
-        power *= 2
-    return power
-
-
-@part()
 def held_and_paid(base, states, pay, runs):
     """Return tokens held and prices paid by a base; ``runs`` gets how many of each kind run."""
     _, tokens, kinds = states
@@ -273,7 +264,10 @@ def step_back(level, states, pay, worth, able, gain, scale, limits, keep):
         ends, least = room_for(ends, count + 1, number), room_for(least, count, number)
         hashes, to = room_for(hashes, count, number), room_for(to, 0, number)
         if 4 * (count + number) > len(slots):
-            slots = filled(hashes, count, power_of_two(8 * (count + number)))
+            size = len(slots)
+            while size < 8 * (count + number):
+                size *= 2
+            slots = filled(hashes, count, size)
         bases = (members, ends, least, hashes)
         count = merge(base, number, found, able, ages, bases, slots, count, to)
         if keep:

@@ -252,15 +252,15 @@ def parts_certificate(
         schedule of it where the certificate assumes one.
     """
     bounds = tuple(
-        PartBound(tuple(positions), certificate, _assumed(certificate, starts))
+        PartBound(
+            tuple(positions),
+            certificate,
+            () if certificate.get("upper_bound") is None else tuple(starts),
+        )
         for positions, certificate, starts in parts
     )
     value = sum(int(each.certificate["value"]) for each in bounds)
     return certificate_document(Certificate("parts", value, parts=bounds))
-
-
-def _assumed(certificate: dict[str, Any], starts: Sequence[int]) -> tuple[int, ...]:
-    return tuple(starts) if certificate.get("upper_bound") is not None else ()
 
 
 def _listed(table: PriceTable) -> PricedStates:

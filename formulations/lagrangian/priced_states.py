@@ -35,11 +35,6 @@ class PricedStates:
     table: Counts
 
 
-def times_at_once(entries: int) -> int:
-    """Return for how many times a table with so many entries for each is filled at a time."""
-    return max(1, ENTRIES // entries)
-
-
 def interpolated(
     table: NDArray[Any], states: PricedStates, held: int, rounds: int
 ) -> NDArray[np.int64]:
@@ -66,7 +61,7 @@ def worths(
     most = memory // min(held for held, _ in order)
     # Far below 0 stands for what cannot be.
     never = -(most + 1) * (max(int(prices.max()) for prices in priced.values()) + 1)
-    at_once = times_at_once((most + 1) * (memory + 1))
+    at_once = max(1, ENTRIES // ((most + 1) * (memory + 1)))
     found: list[int] = []
     for first in range(0, times, at_once):
         part = slice(first, min(first + at_once, times))

@@ -23,12 +23,7 @@ from pydantic.dataclasses import dataclass
 from formulations.lagrangian.budget import Budget, CertificateError, Counts
 from formulations.lagrangian.certificate_file import first_complaint, refuse_wide
 from formulations.lagrangian.exact import SAFE
-from formulations.valid.loads import (
-    PICOSECONDS,
-    alone_bound,
-    least_decode_load,
-    work_bound,
-)
+from formulations.valid.loads import PICOSECONDS, alone_bound, least_decode_load, work_bound
 from formulations.valid.parts import chosen_of
 from instances import Instance
 from instances.batch_time import BatchTime, BatchTimeError, parse_batch_time

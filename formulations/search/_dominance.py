@@ -189,7 +189,7 @@ def dropped(
             start = first
             while trees and trees[-1][1] <= made - start:
                 start = trees.pop()[0]
-            depth = kernels.grow_tree(points, corners, start, made - start, bits, high)
+            depth, _ = kernels.grow_tree(points, corners, start, made - start, bits, high)
             trees.append((start, made - start, depth))
             first = made
     return found

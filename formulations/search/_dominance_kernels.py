@@ -39,7 +39,7 @@ def measure(level, low, high, owed, profiles, totals, own, sums, vectors):
 
 
 @filling_part()
-def _below(a, i, b, j, high):
+def below(a, i, b, j, high):
     """Tell whether all lanes of row i are at most those of row j."""
     for w in range(a.shape[1]):  # noqa: SIM110, which numba compiles slowly
         if ((b[j, w] | high) - a[i, w]) & high != high:
@@ -58,7 +58,7 @@ def _recent(vectors, x, points, signs, first, made, high):
             some |= (mine - signs[z]) & high == high
         if some:
             for z in range(begin, end):
-                if (mine - signs[z]) & high == high and _below(points, z, vectors, x, high):
+                if (mine - signs[z]) & high == high and below(points, z, vectors, x, high):
                     return z
     return -1
 
@@ -72,7 +72,7 @@ def _in_tree(vectors, x, points, corners, tree, high):
     start, length, depth = tree[0], tree[1], tree[2]
     offset, leaves, node = start // 2, 1 << depth, 1
     while node > 0:
-        if _below(corners, offset + node, vectors, x, high):
+        if below(corners, offset + node, vectors, x, high):
             if node < leaves:
                 node *= 2
                 continue
@@ -80,7 +80,7 @@ def _in_tree(vectors, x, points, corners, tree, high):
             for z in range(
                 start + ((length * leaf) >> depth), start + ((length * (leaf + 1)) >> depth)
             ):
-                if _below(points, z, vectors, x, high):
+                if below(points, z, vectors, x, high):
                     return z
         while node & 1:
             node >>= 1
@@ -100,7 +100,7 @@ def against_older(vectors, low, high_end, dropped, points, signs, corners, trees
     for x in range(low, high_end):
         found = -1
         for k in range(known):
-            if _below(points, hot[k], vectors, x, high):
+            if below(points, hot[k], vectors, x, high):
                 found = hot[k]
                 hot[k], hot[0] = hot[0], found
                 break
@@ -183,8 +183,11 @@ def _halve(points, order, low, middle, high_end, lane, bits):
 
 
 @njit()
-def tree_order(points, start, length, bits):
-    """Return the depth of a tree of some points, and their rows in the order of its leaves."""
+def grow_tree(points, corners, start, length, bits, high):
+    """Order some points as the leaves of a tree, and fill the least corner of each node.
+
+    Returned are its depth, and the rows that the points had.
+    """
     depth = 0
     while length >> (depth + 1) >= _LEAF:
         depth += 1
@@ -197,13 +200,14 @@ def tree_order(points, start, length, bits):
             middle = (length * (2 * k + 1)) >> (level + 1)
             lane = _widest(points, order, low, end, bits)
             _halve(points, order, low, middle, end, lane, bits)
-    return depth, order
-
-
-@njit()
-def fill_corners(points, start, length, depth, corners, offset, bits, high):
-    """Fill the least corner of each node of a tree of points that are in order."""
-    words, shift, leaves = points.shape[1], np.uint64(bits - 1), 1 << depth
+    words, shift, leaves, offset = points.shape[1], np.uint64(bits - 1), 1 << depth, start // 2
+    moved = np.empty((length, words), np.uint64)
+    for k in range(length):
+        for w in range(words):
+            moved[k, w] = points[order[k], w]
+    for k in range(length):
+        for w in range(words):
+            points[start + k, w] = moved[k, w]
     for leaf in range(leaves):
         first = start + ((length * leaf) >> depth)
         for w in range(words):
@@ -216,22 +220,7 @@ def fill_corners(points, start, length, depth, corners, offset, bits, high):
             corners[offset + node, w] = _least(
                 corners[offset + 2 * node, w], corners[offset + 2 * node + 1, w], high, shift
             )
-
-
-@njit()
-def grow_tree(points, corners, start, length, bits, high):
-    """Order some points as the leaves of a tree, with their corners; return its depth."""
-    depth, order = tree_order(points, start, length, bits)
-    words = points.shape[1]
-    moved = np.empty((length, words), np.uint64)
-    for k in range(length):
-        for w in range(words):
-            moved[k, w] = points[order[k], w]
-    for k in range(length):
-        for w in range(words):
-            points[start + k, w] = moved[k, w]
-    fill_corners(points, start, length, depth, corners, start // 2, bits, high)
-    return depth
+    return depth, order
 
 
 @filling_part()

@@ -6,6 +6,7 @@ import numpy as np
 
 from formulations.lagrangian.array_kernels import ordered
 from formulations.lagrangian.kernels import start_cost
+from formulations.search._dominance_kernels import below
 from support.compiling import filling_part, njit, part
 
 _ONE = np.uint64(1)
@@ -53,15 +54,6 @@ def _pattern_bound(t, mask, starts, data, tables):
 
 
 @filling_part()
-def _below(a, i, held, high):
-    """Tell whether all lanes of row i are at most those held."""
-    for w in range(len(held)):  # noqa: SIM110, which numba compiles slowly
-        if ((held[w] | high) - a[i, w]) & high != high:
-            return False
-    return True
-
-
-@filling_part()
 def _least_below(u, known, limit, held, stack):
     """Return the least sigma, at most a limit, of the bases at u that hold no more than ``held``.
 
@@ -74,7 +66,7 @@ def _least_below(u, known, limit, held, stack):
         top -= 1
         node = stack[top]
         row = nodes[u] + node
-        if least[row] >= best or not _below(corners, row, held, high):
+        if least[row] >= best or not below(corners, row, held, 0, high):
             continue
         if node < leaves:
             # The child that may have the least one is looked at first.
@@ -86,7 +78,7 @@ def _least_below(u, known, limit, held, stack):
         for k in range(
             begin[u] + length * leaf // leaves, begin[u] + length * (leaf + 1) // leaves
         ):
-            if sigma[k] < best and _below(vectors, k, held, high):
+            if sigma[k] < best and below(vectors, k, held, 0, high):
                 best = sigma[k]
     return best
 
@@ -98,14 +90,14 @@ def completion_bound(u, mask, starts, data, known, most, work):
     Proof: docs/proofs/completion.md (P15).
 
     ``mask`` and ``starts`` are those of the requests started before round u; ``known`` are
-    ``_tables.CompletionBounds``; ``work``, shapes (words,) and (64,), is written.
+    ``_tables.CompletionBounds``; ``work``, shapes (1, words) and (64,), is written.
     """
     arrival, _, output = data
     bases, profiles, first, extra, worth, unit = known
     held, stack = work
     value, limit = worth[min(u, len(worth) - 1)], most * unit
-    for w in range(len(held)):
-        held[w] = 0
+    for w in range(held.shape[1]):
+        held[0, w] = 0
     running = False
     for i in range(len(arrival)):
         if not (mask >> np.uint64(i)) & _ONE:
@@ -115,8 +107,8 @@ def completion_bound(u, mask, starts, data, known, most, work):
             continue
         running = True
         state = first[i] + u - starts[i] - 1
-        for w in range(len(held)):
-            held[w] += profiles[state, w]
+        for w in range(held.shape[1]):
+            held[0, w] += profiles[state, w]
     if u >= len(bases[0]) - 1:
         # Nothing that completes within the window runs there.
         return most + 1 if running else np.int64(0)
@@ -361,7 +353,7 @@ def advance(
         np.zeros(n + 1, np.int64),
         _twins(data[0], data[1], data[2], rules.equal),
         np.zeros((1, n), best_starts.dtype),
-        (np.zeros(completion[1].shape[1], np.uint64), np.zeros(64, np.int64)),
+        (np.zeros((1, completion[1].shape[1]), np.uint64), np.zeros(64, np.int64)),
     )
     state = begin
     while state < count and (state == begin or made < pause):

@@ -44,8 +44,8 @@ def descend(t, level, rules, by, beam, keep):
             held[x], labels[x] = rows[x, 0], rows[x, 1]
         places = np.empty(len(code), np.int32)
         chosen, least = merge((left, held, labels, code), zero, one, places)
-        level = (np.empty((len(chosen), left.shape[1]), np.uint16), held[: len(chosen)], least)
-        _take(left, rows, chosen, level)
+        bases, numbers, _ = _some((left, held, labels), chosen)
+        level = (bases, numbers, least)
         kept = _followed(t - 1, level, by, beam)
         new = nowhere(len(chosen))
         for k in range(len(kept)):
@@ -75,15 +75,6 @@ def descend(t, level, rules, by, beam, keep):
         lists[2][:listed],
     )  # fmt: skip
     return t, (members, number, slack), found, ends[:done], sizes[:done], total
-
-
-@part()
-def _take(left, rows, chosen, level):
-    """Fill members and number of the bases chosen."""
-    for k in range(len(chosen)):
-        level[1][k] = rows[chosen[k], 0]
-        for y in range(left.shape[1]):
-            level[0][k, y] = left[chosen[k], y]
 
 
 @part()

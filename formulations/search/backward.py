@@ -19,15 +19,8 @@ from typing import Annotated
 
 import numpy as np
 
-from formulations.search._backward_levels import Limits, Swept, sweep
-from formulations.search._backward_paths import (
-    Paths,
-    entries,
-    improved,
-    priced,
-    split,
-    starts_of,
-)
+from formulations.search._backward_levels import Limits, sweep
+from formulations.search._backward_paths import Paths, entries, improved, priced, split, starts_of
 from formulations.search._backward_tables import Ints, Kinds, Network, kinds_of, rules
 from formulations.search.exact_search import ExactSearch
 from formulations.valid.windows import Windows
@@ -192,12 +185,7 @@ def _window(network: Network, target: int, limits: Limits, options: Options) -> 
     window = network.window(target)
     if window < 0:
         return Step(target, target + 1, None, 0, None)
-    swept: Swept = sweep(
-        rules(network, window),
-        _width(network),
-        limits,
-        keep=options.exact,
-    )
+    swept = sweep(rules(network, window), _width(network), limits, keep=options.exact)
     if swept.closed:
         return Step(target, target + 1, None, swept.nodes, None)
     if swept.paths is None:

@@ -72,16 +72,15 @@ class _Tree(NamedTuple):
 def _tree(sigma: Ints, vectors: Words, rule: Dominance) -> _Tree:
     from formulations.search import _dominance_kernels as kernels  # loads the compiler
 
-    depth, order = kernels.tree_order(vectors, 0, len(vectors), rule.bits)
-    sigma, vectors, leaves = sigma[order], vectors[order], 1 << depth
-    corners = np.zeros((2 * leaves, vectors.shape[1]), dtype=np.uint64)
-    kernels.fill_corners(vectors, 0, len(vectors), depth, corners, 0, rule.bits, rule.high)
+    corners = np.zeros((len(vectors) // 2 + 2, vectors.shape[1]), dtype=np.uint64)
+    depth, order = kernels.grow_tree(vectors, corners, 0, len(vectors), rule.bits, rule.high)
+    sigma, leaves = sigma[order], 1 << depth
     least = np.zeros(2 * leaves, dtype=np.int64)
     least[leaves:] = np.minimum.reduceat(sigma, len(sigma) * np.arange(leaves) >> depth)
     for level in range(depth - 1, -1, -1):
         below = least[2 << level : 4 << level]
         least[1 << level : 2 << level] = np.minimum(below[::2], below[1::2])
-    return _Tree(sigma, vectors, corners, least)
+    return _Tree(sigma, vectors, corners[: 2 * leaves], least)
 
 
 def _joined(trees: list[_Tree], high: np.uint64) -> Bases:

@@ -175,7 +175,7 @@ def _written(table: pd.DataFrame, runs: pd.DataFrame, title: str, options: Optio
         return table.replace(math.inf, math.nan).to_json(orient="records", indent=1) + "\n"
 
     def draw() -> Drawing:
-        from reports.figures.pareto import pareto_figure  # loads seaborn: seconds
+        from reports.figures.sweeps import pareto_figure  # loads seaborn: seconds
 
         return pareto_figure(runs, title)
 

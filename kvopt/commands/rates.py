@@ -160,7 +160,7 @@ def _cell(value: float, name: str) -> str:
 
 def _written(table: pd.DataFrame, title: str, options: Options) -> bool:
     def draw() -> Drawing:
-        from reports.figures.rates import rates_figure  # loads seaborn: seconds
+        from reports.figures.sweeps import rates_figure  # loads seaborn: seconds
 
         return rates_figure(of_methods(table), options.slo, title)
 

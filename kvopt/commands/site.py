@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from kvopt.best_known import RegistryError, known_values, read_registry
-from reports.options import MOST_PICTURES, count_option
+from reports.library import MOST_PICTURES
 from support.checkout import ROOT, require_checkout
-from support.command import QUIET_OPTION, Command, Options, argument
+from support.command import QUIET_OPTION, Command, Options, argument, count_option
 from support.jsonfile import write_text
 from support.outputs import OutputError
 from support.usage import UsageError, complain

@@ -268,12 +268,7 @@ def _factor(pairs: pd.DataFrame, column: str) -> str:
     """Return the geometric mean of the ratios of a column over the one of the same instance."""
     if pairs.empty:
         return "–"
-    return f"{_mean(pairs[column] / pairs[f'{column}_as_it_is']):.2f}"
-
-
-def _mean(ratios: pd.Series) -> float:
-    """Return the geometric mean."""
-    return float(np.exp(np.log(ratios.to_numpy()).mean()))
+    return f"{shifted_geometric_mean(pairs[column] / pairs[f'{column}_as_it_is'], 0):.2f}"
 
 
 def _number(values: pd.Series, take: str = "median", digits: int = 0) -> str:
@@ -377,7 +372,7 @@ def _factors(axes: Axes, title: str, in_group: pd.DataFrame) -> None:
                 label=label if height == 0 else None,
             )
         axes.plot(
-            [_mean(ratios)],
+            [shifted_geometric_mean(ratios, 0)],
             [height],
             "|",
             color=orange,

@@ -5,15 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from reports.figures import style
 from reports.figures.spots import step_places
-from reports.figures.style import (
-    MOST_CURVES,
-    Drawing,
-    add_legend,
-    draw_curves,
-    drawing,
-    percent_axis,
-)
 from reports.interval import shares
 
 _POINTS = 200
@@ -28,7 +21,7 @@ _PANELS = (
 )
 
 
-def ecdf_figure(runs: pd.DataFrame) -> Drawing | None:
+def ecdf_figure(runs: pd.DataFrame) -> style.Drawing | None:
     """Return the share of runs with at most a gap, per policy; runs without schedule never count.
 
     In a panel are the policies that were run on half of its instances at least.  Coloured are those
@@ -52,15 +45,15 @@ def ecdf_figure(runs: pd.DataFrame) -> Drawing | None:
     shown, others = _shown(panels, [part["id"].nunique() for _, _, part in chosen])
     names = dict(zip(runs["id"], runs["instance"], strict=True))
     # One below the other, as wide as the page, so that ten lines can be told apart.
-    with drawing(8.6, 0.3 + 3.7 * len(panels), slim=True) as made:
+    with style.drawing(8.6, 0.3 + 3.7 * len(panels), slim=True) as made:
         all_axes = np.atleast_1d(made.figure.subplots(len(panels), 1, sharey=True))
         for axes, (column, title, part), (_, curves) in zip(all_axes, chosen, panels, strict=True):
-            draw_curves(axes, grid, curves, shown)
+            style.draw_curves(axes, grid, curves, shown)
             axes.set_xscale("symlog", linthresh=0.01, linscale=0.5)
             axes.set_xlim(0, grid[-1])
             axes.set_xticks([t for t in (0, 0.01, 0.03, 0.1, 0.3, 1) if t <= grid[-1]])
             axes.minorticks_off()
-            percent_axis(axes.xaxis)
+            style.percent_axis(axes.xaxis)
             axes.set_title(title, loc="left")
             axes.set_xlabel("gap")
             axes.set_ylabel("share of runs")
@@ -69,9 +62,9 @@ def ecdf_figure(runs: pd.DataFrame) -> Drawing | None:
                 for x, y, caption in step_places(gaps, names, len(group), str(label), _gap):
                     made.tell(axes, x, y, caption)
         all_axes[0].set_ylim(-0.02, 1.02)
-        percent_axis(all_axes[0].yaxis)
+        style.percent_axis(all_axes[0].yaxis)
         fullest = max(all_axes, key=lambda axes: len(axes.get_legend_handles_labels()[0]))
-        add_legend(made.figure, [fullest], others)
+        style.add_legend(made.figure, [fullest], others)
     return made
 
 
@@ -90,7 +83,7 @@ def _shown(panels: _Panels, weights: list[int]) -> tuple[list[str], int]:
         for name, curve in curves.items():
             score[name] += weight * float(curve.mean())
     order = sorted(names, key=lambda name: (-score[name], name))
-    shown = order[:MOST_CURVES]
+    shown = order[: style.MOST_CURVES]
     return shown, len(order) - len(shown)
 
 

@@ -10,10 +10,10 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.colors import PowerNorm
 
-from reports.adversarial import is_adversarial
 from reports.figures.spots import Caption
 from reports.figures.style import INK, Drawing, drawing, one_row, short_name
 from reports.interval import shares
+from reports.units import is_adversarial
 from support.text import counted, cut_middle
 
 #: Lines and columns of the overview; more are in the table.

@@ -5,14 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from reports.figures.style import (
-    MOST_CURVES,
-    Drawing,
-    add_legend,
-    draw_curves,
-    drawing,
-    percent_axis,
-)
+from reports.figures import style
 from reports.metrics import mean_gap_over_time
 from reports.traces import Timed
 
@@ -20,7 +13,7 @@ _POINTS = 160
 _FIRST_SECOND = 0.05
 
 
-def over_time_figure(given: Timed) -> Drawing | None:
+def over_time_figure(given: Timed) -> style.Drawing | None:
     """Return the mean gap of each engine at time t, to the best known TEL and to its own bound.
 
     Before its first incumbent a run counts with a gap of 100 %.  Coloured are the engines with the
@@ -40,20 +33,20 @@ def over_time_figure(given: Timed) -> Drawing | None:
     panels = {title: _curves(each, engines, times) for title, each in steps.items()}
     last = list(panels.values())[-1]
     order = sorted(last, key=lambda name: (float(last[name].mean()), name))
-    shown = order[:MOST_CURVES]
-    with drawing(9.8, 3.9, slim=True) as made:
+    shown = order[: style.MOST_CURVES]
+    with style.drawing(9.8, 3.9, slim=True) as made:
         all_axes = made.figure.subplots(1, 2, sharex=True)
         for axes, (title, curves) in zip(all_axes, panels.items(), strict=True):
-            draw_curves(axes, times, curves, shown)
+            style.draw_curves(axes, times, curves, shown)
             axes.set_xscale("log")
             axes.set_xlim(times[0], end)
             axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
             axes.set_ylim(bottom=0)
-            percent_axis(axes.yaxis)
+            style.percent_axis(axes.yaxis)
             axes.set_title(title, loc="left")
             axes.set_xlabel("seconds")
         all_axes[0].set_ylabel("mean gap")
-        add_legend(made.figure, all_axes[1:], len(order) - len(shown))
+        style.add_legend(made.figure, all_axes[1:], len(order) - len(shown))
     return made
 
 

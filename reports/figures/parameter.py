@@ -7,15 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from reports.figures import style
 from reports.figures.spots import Caption
-from reports.figures.style import (
-    MOST_CURVES,
-    Drawing,
-    draw_points,
-    drawing,
-    one_row,
-    percent_axis,
-)
 from reports.interval import shares
 from reports.swept import Curve, by_family, curves
 from support.text import cut_middle
@@ -23,7 +16,7 @@ from support.text import cut_middle
 MOST_PANELS = 6
 
 
-def parameter_figure(runs: pd.DataFrame) -> Drawing | None:
+def parameter_figure(runs: pd.DataFrame) -> style.Drawing | None:
     """Return the curves of :func:`reports.swept.curves`: of one method a line a family.
 
     Where several methods have the parameter, a line is a method.
@@ -36,7 +29,7 @@ def parameter_figure(runs: pd.DataFrame) -> Drawing | None:
     if not panels:
         return None
     chosen = list(panels.items())[:MOST_PANELS]
-    with drawing(8.6, 0.2 + 3.5 * len(chosen), slim=True) as made:
+    with style.drawing(8.6, 0.2 + 3.5 * len(chosen), slim=True) as made:
         all_axes = np.atleast_1d(made.figure.subplots(len(chosen), 1))
         for axes, (parameter, drawn) in zip(all_axes, chosen, strict=True):
             alone = drawn[0].method if len(drawn) == 1 else ""
@@ -45,10 +38,12 @@ def parameter_figure(runs: pd.DataFrame) -> Drawing | None:
     return made
 
 
-def _panel(made: Drawing, axes: Any, parameter: str, alone: str, lines: dict[str, Curve]) -> None:
-    shown = list(lines)[:MOST_CURVES]
+def _panel(
+    made: style.Drawing, axes: Any, parameter: str, alone: str, lines: dict[str, Curve]
+) -> None:
+    shown = list(lines)[: style.MOST_CURVES]
     points = {name: curve.points for name, curve in lines.items()}
-    draw_points(
+    style.draw_points(
         axes,
         {name: (each["value"], each["gap"]) for name, each in points.items()},
         shown,
@@ -60,9 +55,9 @@ def _panel(made: Drawing, axes: Any, parameter: str, alone: str, lines: dict[str
             method, where = (alone, name) if alone else (name, "")
             made.tell(axes, value, gap, Caption(method, told, "", "", where))
     axes.set_ylim(0, 1.08 * axes.get_ylim()[1])
-    percent_axis(axes.yaxis)
+    style.percent_axis(axes.yaxis)
     axes.set_xlabel(parameter)
     axes.set_ylabel("mean gap")
-    axes.set_title(cut_middle(one_row(alone or "by method"), 80), loc="left")
+    axes.set_title(cut_middle(style.one_row(alone or "by method"), 80), loc="left")
     more = f"{len(lines) - len(shown)} more, grey" if len(lines) > len(shown) else None
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=2.6, title=more)

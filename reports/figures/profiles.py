@@ -6,15 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from reports.figures import style
 from reports.figures.spots import step_places
-from reports.figures.style import (
-    MOST_CURVES,
-    Drawing,
-    add_legend,
-    draw_curves,
-    drawing,
-    percent_axis,
-)
 from reports.metrics import profile
 from reports.tables.profiles import Common
 
@@ -23,7 +16,7 @@ _POINTS = 160
 
 def profile_figure(
     common: Common, names: Mapping[str, str], quantity: str, least_range: float = 1.5
-) -> Drawing | None:
+) -> style.Drawing | None:
     """Return the profiles over a logarithmic axis of τ, None without anything to compare.
 
     Coloured are the methods with the largest area under their curve, at most ten.
@@ -46,10 +39,10 @@ def profile_figure(
     values = profile(ratios, list(taus))
     areas = values.mean()
     order = sorted(values.columns, key=lambda name: (-areas[name], name))
-    shown = order[:MOST_CURVES]
-    with drawing(8.6, 4.2, slim=True) as made:
+    shown = order[: style.MOST_CURVES]
+    with style.drawing(8.6, 4.2, slim=True) as made:
         axes = made.figure.subplots()
-        draw_curves(axes, taus, {name: values[name].to_numpy() for name in order}, shown)
+        style.draw_curves(axes, taus, {name: values[name].to_numpy() for name in order}, shown)
         axes.set_xscale("log")
         axes.set_xlim(1.0, end)
         ticks: list[float] = []
@@ -60,10 +53,10 @@ def profile_figure(
         axes.minorticks_off()
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.set_ylim(-0.02, 1.02)
-        percent_axis(axes.yaxis)
+        style.percent_axis(axes.yaxis)
         axes.set_xlabel(f"τ: {quantity} at most τ times the best")
         axes.set_ylabel("share of instances")
-        add_legend(made.figure, [axes], len(order) - len(shown))
+        style.add_legend(made.figure, [axes], len(order) - len(shown))
         for label in shown:
             reached = ratios[label].where(np.isfinite(ratios[label]))
             for x, y, caption in step_places(reached, names, len(reached), str(label), _factor):

@@ -17,13 +17,13 @@ from kvopt.store.export import ExportError, documents, read_rows
 from kvopt.store.location import store_files
 from reports.folder import check_place, write_files
 from reports.freshness import to_be_stated
+from reports.library import MOST_PICTURES
 from reports.library.sentence import proofs, runs, stale_of, state
 from reports.markdown import code, column_table, table_text
-from reports.options import MOST_PICTURES, count_option
 from reports.readme import sentence_text
 from reports.table import Cell
 from reports.tables.library import family_table, library_table
-from support.command import CHECK_OPTION, QUIET_OPTION, Command, Options, option
+from support.command import CHECK_OPTION, QUIET_OPTION, Command, Options, count_option, option
 from support.committed import regenerate
 from support.outputs import OutputError
 from support.text import counted

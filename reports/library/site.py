@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,11 +19,9 @@ from reports.folder import Kind
 from reports.library.sentence import runs, stale_of, state
 from reports.pages.instance import InstancePage
 from reports.pages.picture import Documents
-from reports.pages.report_pages import report_pages
+from reports.pages.report_pages import report_pages, slugs
 from reports.parts import Links, Report
-from reports.references import Contradiction
 from reports.results import Results
-from reports.slugs import slugs
 from reports.table import Column, Table
 from reports.tables.library import library_table
 from support.progress import telling
@@ -80,11 +78,11 @@ def library_pages(
     rows = results.rows
     wrong = tuple(each for each in results.contradictions if each.sha in slug_of)
     # The library's own name counts, whatever the runs call the instance.
-    listed = rows[_is_listed(rows)]
-    own = dict(zip(listed["sha"], listed["id"], strict=True))
-    mine = rows[~_is_listed(rows) & rows["sha"].isin(list(own))]
+    ran = rows["method"].ne("")
+    own = dict(zip(rows.loc[~ran, "sha"], rows.loc[~ran, "id"], strict=True))
+    mine = rows[ran & rows["sha"].isin(list(own))]
     mine = mine.assign(id=mine["sha"].map(own))
-    pages = report_pages(
+    made = report_pages(
         {own[sha]: slug for sha, slug in slug_of.items()},
         results,
         mine,
@@ -92,31 +90,21 @@ def library_pages(
         pictures,
         command="reports.library",
     )
-    shown = [_linked(page, files) for page in pages]
+    shown = [_linked(page, files) for page in made]
     site = tuple((word, f"../{address}") for word, address in above)
     beside = site or (("The library", "../index.html"),)
     links = {sha: f"instances/{slug}.html" for sha, slug in slug_of.items()}
     table = replace(table, frame=table.frame.assign(page=table.frame["sha"].map(links)))
-    texts = {"index.html": html.index_page(_report(registry, table, wrong, shown, above))} | files
+    verdict = (state(table), stale_of(registry, len(stale_proofs(registry))))
+    origin, pages = runs(registry), tuple(shown)
+    report = Report(
+        TITLE, "", wrong, verdict, (table,), pages, words="", origin=origin, above=above
+    )
+    texts = {"index.html": html.index_page(report)} | files
     for page in telling(shown, "pages of instances written as HTML"):
         texts[f"instances/{page.slug}.html"] = html.instance_page(page, beside)
         texts |= page.drawings("instances/")
     return texts
-
-
-def _report(
-    registry: Registry,
-    table: Table,
-    wrong: tuple[Contradiction, ...],
-    shown: Sequence[InstancePage],
-    above: Links,
-) -> Report:
-    """Return the page of all instances: what the values rest on, their state, the table."""
-    verdict = (state(table), stale_of(registry, len(stale_proofs(registry))))
-    of_runs = runs(registry)
-    return Report(
-        TITLE, "", wrong, verdict, (table,), tuple(shown), words="", origin=of_runs, above=above
-    )
 
 
 class _Documents:
@@ -151,10 +139,6 @@ def _listed(registry: Registry, library: Mapping[str, LibraryInstance]) -> pd.Da
             for entry in registry.instances
         ]
     )
-
-
-def _is_listed(rows: pd.DataFrame) -> pd.Series:
-    return rows["method"].eq("")
 
 
 def _with_files(

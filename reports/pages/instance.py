@@ -15,7 +15,7 @@ from reports.references import CERTIFIED, Contradiction
 from reports.rows import MARK_NOTE
 from reports.spread import spread_note
 from reports.table import KINDS, Cell, Column, Table, written
-from reports.tables.runs import run_columns
+from reports.tables.listed import run_columns
 from schedules.evidence import CONSTRUCTION, STANDINGS
 
 #: Runs on one page.

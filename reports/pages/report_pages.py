@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import partial
 
@@ -15,7 +18,6 @@ from reports.pages.lines import PageLines
 from reports.pages.picture import Documents, Losing, Picture, draw_pictures, no_picture
 from reports.parts import Figure
 from reports.results import Results
-from reports.slugs import slugs
 from reports.table import WORST_ON, Table
 from reports.verdict import Sentence
 from schedules.gap import gaps
@@ -23,6 +25,11 @@ from support.progress import telling
 
 #: Policies of one page whose schedules are drawn below the best one.
 MOST_LOSING = 6
+_LONGEST = 60
+#: What a file name is made of without change; no dot, so no ``..`` and no second suffix.
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
+#: Names of devices on some systems, whatever the suffix.
+_RESERVED = re.compile(r"con|prn|aux|nul|com\d|lpt\d|index|readme")
 
 
 def named_instances(
@@ -51,6 +58,26 @@ def page_names(reference: pd.DataFrame, most: int, named: Sequence[str] = ()) ->
     names = dict(zip(ordered.index, slugs(pairs), strict=True))
     first = {identity: names[identity] for identity in named if identity in names}
     return dict(list((first | names).items())[:most])
+
+
+def slugs(names: Sequence[tuple[str, str]]) -> list[str]:
+    """Return one file name (without suffix) for each different pair of name and identity.
+
+    Names may hold anything; file names are safe on every system, and different for each.  A plain
+    name stays as it is.  Every other one, and every one that two identities share, gets a part of
+    the hash of both, so that no two pairs share a file, nor do they where case is ignored.
+    """
+    shared = Counter(name for name, _ in names)
+    return [_slug(name, identity, alone=shared[name] == 1) for name, identity in names]
+
+
+def _slug(name: str, identity: str, *, alone: bool) -> str:
+    if alone and _PLAIN.fullmatch(name) and not _RESERVED.fullmatch(name):
+        return name
+    stem = re.sub(r"[^a-z0-9_]+", "-", name.lower())[:_LONGEST].strip("-_") or "instance"
+    mark = hashlib.sha256(f"{name}\0{identity}".encode("utf-8", "replace")).hexdigest()[:12]
+    # Two hyphens: a plain name that looks like this one would need the same hash.
+    return f"{stem}--{mark}"
 
 
 def report_pages(

@@ -44,8 +44,8 @@ COLUMNS = (
 )
 
 
-def library_frame(registry: Registry) -> pd.DataFrame:
-    """Return one line an instance with the columns of ``COLUMNS`` and its files.
+def library_table(registry: Registry) -> Table:
+    """Return the library as a table, one line an instance with its files.
 
     Columns file, schedule and certificate are paths below ``instances/``; the certificate is that
     of the bound in the column ``certified``.  ``sha`` is the instance's hash.
@@ -60,12 +60,8 @@ def library_frame(registry: Registry) -> pd.DataFrame:
     frame["class"] = list(map(difficulty, frame["gap"], frame["lower_seconds"], frame["kind"]))
     frame["bar"] = [bar(share) for share in frame["gap"]]
     order = ["gap", "n", "instance"]
-    return frame.sort_values(order, ascending=[False, True, True], ignore_index=True)
-
-
-def library_table(registry: Registry) -> Table:
-    """Return the library as a table."""
-    return Table("library", "The library", _NOTE, COLUMNS, library_frame(registry))
+    frame = frame.sort_values(order, ascending=[False, True, True], ignore_index=True)
+    return Table("library", "The library", _NOTE, COLUMNS, frame)
 
 
 def family_table(table: Table) -> Table:

@@ -82,27 +82,6 @@ def common_costs(frame: pd.DataFrame, cost: str) -> Common:
     return Common(costs, tuple(sorted(left_out)))
 
 
-def tel_costs(averaged: pd.DataFrame) -> Common:
-    """Return the TEL of the policies on shared instances, seeds averaged.
-
-    Engines are left out: they begin with the policies' schedules, and with them among the best no
-    policy would be seen.
-    """
-    return common_costs(averaged[~averaged["engine"]], "tel")
-
-
-def time_costs(runs: pd.DataFrame) -> Common:
-    """Return the seconds of engines on shared instances, missing where not solved.
-
-    Several seeds are averaged; one that is not solved makes the instance a failure.
-    """
-    engines = runs[runs["engine"]]
-    seconds = engines["seconds"].clip(lower=LEAST_SECONDS).where(engines["solved"])
-    groups = engines.assign(cost=seconds).groupby(["id", "label"], sort=True)["cost"]
-    frame = groups.mean().where(groups.count().eq(groups.size())).reset_index()
-    return common_costs(frame, "cost")
-
-
 def tel_profile(common: Common) -> Table:
     """Return ρ(τ) of the TEL."""
     title = "Performance profile of the policies' TEL"

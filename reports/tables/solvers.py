@@ -16,8 +16,6 @@ _NOTE = (
     "the same for the gap between the run's own incumbent and bound. Lines are comparable only "
     "where they cover the same instances."
 )
-
-
 _NOTE_ITSELF = (
     " Beside a solver without a formulation others work; what it had itself, of its own schedules "
     "and bounds: the runs in which it began and those that it closed, and the mean of its own gaps "

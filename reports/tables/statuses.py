@@ -1,8 +1,10 @@
-"""How the runs ended: counts per method and status, and the runs that someone should look at."""
+"""How the runs ended, which of them someone should look at, and what they were made with."""
 
 from __future__ import annotations
 
-from typing import get_args
+import json
+import re
+from typing import Any, get_args
 
 import pandas as pd
 
@@ -14,6 +16,10 @@ _NOTE = "All stored runs that no later run of the same instance, method, seed an
 _NOTE_BAD = (
     "Runs that crashed, hit the memory limit, were refused by the checker or ended in an error, "
     "with what is known of the reason."
+)
+_NOTE_MACHINES = (
+    "Seconds of different lines are not comparable. Results with a time limit depend on the "
+    "machine and on what else it did."
 )
 #: Lines of the list of failures.
 MOST_FAILURES = 200
@@ -52,3 +58,48 @@ def failures(runs: pd.DataFrame) -> Table:
     )
     shown = bad.iloc[:MOST_FAILURES]
     return Table("failures", "Failures", _NOTE_BAD, columns, shown, left_out=len(bad) - len(shown))
+
+
+def machines(runs: pd.DataFrame) -> Table:
+    """Return the number of runs per machine, Python, versions and commit."""
+    keys = ["cpu", "cores", "ram_gb", "platform", "python", "libraries", "git_commit"]
+    told = runs.assign(
+        platform=runs["platform"].map(_system),
+        libraries=_libraries(runs["versions"]),
+        git_commit=runs["git_commit"].str[:12],
+    )
+    frame = told.groupby(keys, dropna=False, sort=True).size().rename("runs").reset_index()
+    columns = (
+        Column("runs", "runs", "count"),
+        Column("cpu", "CPU", "name"),
+        Column("cores", "cores", "count"),
+        Column("ram_gb", "RAM, GB", "seconds"),
+        Column("platform", "platform", "name"),
+        Column("python", "Python", "name"),
+        Column("libraries", "libraries", "name"),
+        Column("git_commit", "commit", "name"),
+    )
+    return Table("machines", "Machines and versions", _NOTE_MACHINES, columns, frame)
+
+
+def _system(platform: str) -> str:
+    """Leave out the release of the kernel, which tells more of a machine than of its results."""
+    parts = re.fullmatch(r"(\w+)-.+-(\w+)-with-(.+)", platform)
+    return " ".join(parts.groups()) if parts else platform
+
+
+def _libraries(versions: pd.Series) -> pd.Series:
+    """Write each version once, however many runs have it."""
+    told = versions.map(lambda v: v if isinstance(v, str) else json.dumps(v, default=str))
+    return told.map({each: _text(each) for each in told.unique()})
+
+
+def _text(versions: Any) -> str:
+    if isinstance(versions, str):
+        try:
+            versions = json.loads(versions)
+        except ValueError:
+            return str(versions)
+    if not isinstance(versions, dict):
+        return ""
+    return ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))

@@ -49,7 +49,7 @@ def _told(
     """Return what the bounds say of the requests of a schedule that have started before u."""
     mask = np.uint64(sum(1 << i for i, start in enumerate(starts) if start < u))
     data = (instance.arrivals, instance.prompts, instance.outputs)
-    held = np.zeros(bounds.profiles.shape[1], dtype=np.uint64)
+    held = np.zeros((1, bounds.profiles.shape[1]), dtype=np.uint64)
     stack = np.zeros(64, dtype=np.int64)
     work = (held, stack)
     compute = from_python(completion_bound)

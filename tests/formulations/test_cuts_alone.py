@@ -18,9 +18,8 @@ from formulations.cp import _windows as plain
 from formulations.lagrangian.starts import start_costs
 from formulations.registry import RELAXED, formulations
 from formulations.search.layers import Options, search
-from formulations.valid.differences import forbidden_differences
 from formulations.valid.groups import exclusive_groups, window_groups
-from formulations.valid.separation import separation
+from formulations.valid.separation import forbidden_differences, separation
 from formulations.valid.volumes import completion_bounds
 from formulations.valid.windows import Windows, start_windows
 from instances import Instance, Request, read_instance

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.lagrangian.starts import start_costs
-from formulations.valid.differences import forbidden_differences
 from formulations.valid.groups import exclusive_groups, window_groups
+from formulations.valid.separation import forbidden_differences
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from schedules import check_schedule, make_schedule

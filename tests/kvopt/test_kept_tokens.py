@@ -20,13 +20,12 @@ from kvopt.runs.state import RunState
 from kvopt.runs.task import Finished
 from kvopt.store import Store
 from kvopt.sweeps.contradictions import alarms, run_summaries
-from reports.measured import measured
 from reports.per_instance import per_instance
 from reports.references import cases, references
 from reports.results import Results
 from reports.rows import prepare
 from reports.tables.gaps import gaps_to_optimum
-from reports.tables.known import known_optima
+from reports.tables.ratios import known_optima
 from schedules import Schedule, check_schedule, read_schedule, write_schedule
 from schedules.model import KEEPS_TOKENS_NOTE, any_kept, better
 from tests.kvopt.conftest import Command
@@ -227,7 +226,7 @@ def test_one_run_that_keeps_marks_the_method(two_seeds: pd.DataFrame) -> None:
 
 def test_a_tel_that_happens_to_be_opt_is_not_optimal(two_seeds: pd.DataFrame) -> None:
     """Such a run has no gap to OPT; tables count no optimum where tokens were kept."""
-    runs = measured(two_seeds, references(two_seeds, cases(two_seeds)))
+    runs = Results(two_seeds).runs
     assert pd.isna(runs["gap_opt"].tolist()[0])
     table = gaps_to_optimum(runs).frame
     assert table["optimal"].tolist() == [0.0]

@@ -23,7 +23,7 @@ from kvopt.commands.rates import table_text
 from kvopt.methods.grammar import read_method
 from kvopt.sweeps.inputs import Wishes
 from kvopt.sweeps.rates import RatesError, rate_sweep, read_rates
-from reports.figures.rates import rates_figure
+from reports.figures.sweeps import rates_figure
 from schedules.real_time.slo import read_slo
 from tests.instances.traces.cases import BY_NAME
 from tests.kvopt.conftest import Refused

@@ -14,8 +14,8 @@ from markdown_it import MarkdownIt
 
 from reports.build import build_report, make_report, texts
 from reports.markdown import code, table_text
+from reports.pages.report_pages import slugs
 from reports.results import Results
-from reports.slugs import slugs
 from reports.table import Column, Table
 from tests.reports.hostile import NAMES, hostile_records
 from tests.reports.synthetic import frame, record

@@ -10,15 +10,15 @@ import pytest
 
 from reports.figures.bounds import bounds_figure
 from reports.figures.heat import heat_figure
-from reports.figures.pareto import pareto_figure
 from reports.figures.profiles import profile_figure
 from reports.figures.slim import slimmed
 from reports.figures.spots import Caption, step_places
 from reports.figures.style import drawing, log_axis, with_base
+from reports.figures.sweeps import pareto_figure
 from reports.per_instance import per_instance
 from reports.pictures.__main__ import main as pictures
 from reports.rows import prepare
-from reports.tables.profiles import tel_costs
+from reports.tables.profiles import common_costs
 from tests.pins import as_pinned
 from tests.reports.synthetic import frame, measured_of, record
 
@@ -156,7 +156,7 @@ def test_profiles_tell_their_instances() -> None:
     ]
     averaged = per_instance(measured_of(*runs))
     names = dict(zip(averaged["id"], averaged["instance"], strict=True))
-    drawn = profile_figure(tel_costs(averaged), names, "TEL", least_range=2)
+    drawn = profile_figure(common_costs(averaged, "tel"), names, "TEL", least_range=2)
     assert drawn is not None
     told = [spot.caption for spot in drawn.spots if spot.caption.method == "svf"]
     assert [(each.instance, each.value) for each in told] == [

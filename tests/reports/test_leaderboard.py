@@ -8,12 +8,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from reports.adversarial import is_adversarial
 from reports.build import make_report
 from reports.first import ranking_text, terminal_text
 from reports.parts import Report
 from reports.results import Results
 from reports.table import Table
+from reports.units import is_adversarial
 from tests.reports.synthetic import frame, record
 
 pytestmark = pytest.mark.usefixtures("no_figures")

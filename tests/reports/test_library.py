@@ -20,7 +20,6 @@ from reports.tables.library import (
     bar,
     difficulty,
     family_table,
-    library_frame,
     library_table,
 )
 from tests.docs.followed import broken
@@ -60,7 +59,7 @@ def test_the_page_tells_of_what_runs_it_is(registry: Registry) -> None:
 
 def test_every_instance_is_there_the_open_ones_first(registry: Registry) -> None:
     """By gap; closed ones last; each of the registry once."""
-    frame = library_frame(registry)
+    frame = library_table(registry).frame
     assert sorted(frame["sha"]) == sorted(entry.sha256 for entry in registry.instances)
     assert frame["gap"].is_monotonic_decreasing
     line = frame.iloc[0]
@@ -118,7 +117,7 @@ def test_the_class_is_by_the_run_that_proved(
 
 def test_the_classes_are_counted_on_the_page(registry: Registry) -> None:
     """Each closed instance once, in the first sentence."""
-    counts = dict(library_frame(registry)["class"].value_counts())
+    counts = dict(library_table(registry).frame["class"].value_counts())
     told = re.findall(r"(\d+) (easy|medium|hard)", page_text(registry, 0).split("\n")[6])
     assert {name: int(count) for count, name in told} == {
         name: counts.get(name, 0) for name in CLASSES[:-1]

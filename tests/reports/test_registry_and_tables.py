@@ -29,7 +29,7 @@ from reports.nightly.rows import read_rows
 from reports.references import cases, references
 from reports.results import Results
 from reports.rows import prepare
-from reports.tables.instances import instance_table
+from reports.tables.listed import instance_table
 from schedules import make_schedule
 from schedules.evidence import CONTRADICTED, MISSTATED, VOLUMES
 from schedules.model import KEEPS_TOKENS_NOTE

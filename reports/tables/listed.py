@@ -1,4 +1,4 @@
-"""The instances with their best-known values."""
+"""The tables with a line an instance, with its best known values, or a line a run."""
 
 from __future__ import annotations
 
@@ -21,6 +21,14 @@ _IN_SECONDS = (
     "Instances in seconds, each with its batch time. UB: the total latency of the best checked "
     "schedule, LB: the best bound that is believed, both in seconds. Gap = (UB − LB) / UB: no "
     "schedule saves a larger share."
+)
+#: What the slugs of the tables of runs begin with.
+RUNS = "runs"
+#: Lines of the page's table of runs.
+MOST_RUNS = 1000
+_FIRST_RUNS = (
+    "The first runs by family, size, instance and method. The store holds all of them: "
+    "evaluate.py --export writes them as Parquet or CSV."
 )
 _NOTES = {ROUNDS: _IN_ROUNDS, SECONDS: _IN_SECONDS}
 
@@ -49,3 +57,28 @@ def instance_table(reference: pd.DataFrame, runs: pd.DataFrame, unit: TimeUnit) 
         Column("runs", "runs", "count"),
     )
     return Table("instances", "Instances", _NOTES[unit], columns, frame)
+
+
+def run_table(runs: pd.DataFrame, unit: TimeUnit) -> Table:
+    """Return the first runs of a unit of time."""
+    shown = runs.iloc[:MOST_RUNS]
+    left_out = len(runs) - len(shown)
+    return Table(RUNS, "Runs", _FIRST_RUNS, run_columns(unit), shown, left_out=left_out)
+
+
+def run_columns(unit: TimeUnit) -> tuple[Column, ...]:
+    """Return the columns of runs."""
+    columns = (
+        Column("instance", "instance", "name"),
+        Column("batch_time", "batch time", "name"),
+        Column("label", "method", "name"),
+        Column("seed", "seed", "count"),
+        Column("status", "status", "name"),
+        time_column("tel", "TEL", unit),
+        time_column("lower_bound", "LB", unit),
+        Column("gap_opt", "gap to OPT", "share"),
+        Column("seconds", "seconds", "seconds"),
+        Column("peak_memory", "peak memory, MB", "megabytes"),
+        Column("nodes", "nodes", "count"),
+    )
+    return tuple(each for each in columns if each.key != "batch_time" or unit is not ROUNDS)

@@ -1,4 +1,4 @@
-"""Latency and goodput against the rate of arrivals, above what no schedule can be better than."""
+"""Policies over the rates of arrivals: latency and goodput, and latency against throughput."""
 
 from __future__ import annotations
 
@@ -7,21 +7,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reports.figures.style import (
-    INK,
-    Drawing,
-    add_legend,
-    add_title,
-    draw_points,
-    drawing,
-    log_axis,
-    with_base,
-)
+from reports.figures import style
 from schedules.real_time.slo import Slo
 
+#: What is drawn, with what it is called.
+_PANELS = {"p99_ttft_ms": "p99 TTFT (s)", "p99_tpot_ms": "p99 TPOT (s)"}
 
-def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> Drawing:
+
+def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> style.Drawing:
     """Return the mean latency over the rate, and beside it goodput or else TTFT.
+
+    Both are drawn with what no schedule can be better than.
 
     Parameters
     ----------
@@ -40,14 +36,14 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> Drawing:
         for each in (groups.mean(numeric_only=True), groups.std(numeric_only=True))
     )
     order = means.groupby("method")["ael_s"].mean().sort_values().index.tolist()
-    of_method, shown_names = dict(tuple(means.groupby("method"))), with_base(order)
+    of_method, shown_names = dict(tuple(means.groupby("method"))), style.with_base(order)
 
     def spread_of(column: str) -> dict[str, pd.Series]:
         return {str(name): each[column] for name, each in spreads.groupby("method")}
 
-    with drawing(10.2, 4.2) as made:
+    with style.drawing(10.2, 4.2) as made:
         left, right = panels = made.figure.subplots(1, 2)
-        add_title(made.figure, title)
+        style.add_title(made.figure, title)
         _bound(left, means)
         told, column = "mean TTFT (s)", "mean_ttft_s"
         if "goodput" in means:
@@ -56,20 +52,22 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> Drawing:
             _most(right, means)
         for axes, shown in ((left, "ael_s"), (right, column)):
             curves = {str(name): (each["rate"], each[shown]) for name, each in of_method.items()}
-            draw_points(axes, curves, shown_names, spread_of(shown))
+            style.draw_points(axes, curves, shown_names, spread_of(shown))
             axes.set_xlabel("rate (requests/s)")
             axes.set_xlim(left=0)
-        log_axis(left)
+        style.log_axis(left)
         left.set_title("mean end-to-end latency (s)", loc="left")
         right.set_title(told, loc="left")
         right.set_ylim(0, 1.04 * right.get_ylim()[1])
-        add_legend(made.figure, panels, len(order) - len(shown_names))
+        style.add_legend(made.figure, panels, len(order) - len(shown_names))
     return made
 
 
 def _offered(axes: Any, means: pd.DataFrame) -> None:
     rates = sorted(means["rate"].unique())
-    axes.plot(rates, rates, color=INK, alpha=0.45, dashes=(1, 1), linewidth=1.2, label="offered")
+    axes.plot(
+        rates, rates, color=style.INK, alpha=0.45, dashes=(1, 1), linewidth=1.2, label="offered"
+    )
 
 
 def _bound(axes: Any, means: pd.DataFrame) -> None:
@@ -96,6 +94,47 @@ def _excluded(axes: Any, bound: pd.Series, end: float) -> None:
     """Draw a bound over the rates, and shade what lies between it and an end."""
     x, y = bound.index.to_numpy(dtype=float), bound.to_numpy(dtype=float)
     axes.plot(
-        x, y, color=INK, marker="s", markersize=3, linewidth=1.4, label="no schedule is beyond"
+        x,
+        y,
+        color=style.INK,
+        marker="s",
+        markersize=3,
+        linewidth=1.4,
+        label="no schedule is beyond",
     )
-    axes.fill_between(x, np.full(len(y), end), y, color=INK, alpha=0.1, linewidth=0)
+    axes.fill_between(x, np.full(len(y), end), y, color=style.INK, alpha=0.1, linewidth=0)
+
+
+def pareto_figure(runs: pd.DataFrame, title: str) -> style.Drawing:
+    """Return p99 TTFT and p99 TPOT over the output tokens a second.
+
+    Further right and lower is better; a rate is a point.
+
+    Parameters
+    ----------
+    runs
+        Of ``kvopt.sweeps.capacity.capacity``: columns ``method``, ``rate``, ``output_throughput``,
+        ``p99_ttft_ms`` and ``p99_tpot_ms``.
+    title
+        The trace, the model and its GPUs.
+    """
+    names = list(dict.fromkeys(runs["method"]))
+    shown = style.with_base(names)
+    runs = runs.sort_values("rate")
+    with style.drawing(10.2, 4.0) as made:
+        panels = made.figure.subplots(1, len(_PANELS))
+        style.add_title(made.figure, title)
+        for axes, (column, told) in zip(panels, _PANELS.items(), strict=True):
+            seconds = runs[column].astype(float) / 1000
+            here = {name: runs["method"].eq(name) for name in names}
+            curves = {
+                name: (runs.loc[those, "output_throughput"], seconds[those])
+                for name, those in here.items()
+            }
+            style.draw_points(axes, curves, shown)
+            style.log_axis(axes)
+            axes.set_title(told, loc="left")
+            axes.set_xlabel("output tokens a second")
+            axes.set_xlim(left=0)
+        style.add_legend(made.figure, panels[:1], len(names) - len(shown))
+    return made
