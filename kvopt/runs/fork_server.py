@@ -91,7 +91,8 @@ class _Server:
             given = [one.fileno(), other.fileno(), written]
             with self._lock:
                 if here:
-                    _fork_here(given)
+                    kept = [channel.fileno(), control.fileno(), printed]
+                    _fork_here(given, kept if self.link is None else [*kept, self.link.fileno()])
                 else:
                     self._ask(request, given)
             ours.pop_all()
@@ -224,12 +225,17 @@ def _serve(link: socket.socket, why_not: str = "") -> NoReturn:
             os.close(descriptor)
 
 
-def _fork_here(given: list[int]) -> None:
-    """Fork as the server does; what is between ends at once, so that no zombie is left."""
+def _fork_here(given: list[int], kept: list[int]) -> None:
+    """Fork as the server does; what is between ends at once, so that no zombie is left.
+
+    What the caller keeps is closed in the fork: else it would never see that the caller has gone.
+    """
     between = os.fork()
     if between == 0:
         try:
             if os.fork() == 0:
+                for descriptor in kept:
+                    os.close(descriptor)
                 _fork_run(*given)
         finally:
             os._exit(0)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import resource
+import select
 import shutil
 import subprocess
 import sys
@@ -265,6 +266,20 @@ def test_the_engine_ends_with_its_parent(hard: Path) -> None:
     process.kill()
     process.communicate(timeout=20)
     engine.wait(timeout=10)
+
+
+def test_what_reads_the_input_ends_with_the_command() -> None:
+    """SIGKILL of the command while it reads a pipe leaves nobody who holds the pipe open."""
+    there, here = os.pipe()
+    process = subprocess.Popen([sys.executable, ROOT / "solve.py", "/dev/stdin"], stdin=there)
+    os.close(there)
+    os.write(here, b" " * (1 << 17))  # more than a pipe holds: it is being read
+    process.kill()
+    process.wait()
+    left = select.poll()
+    left.register(here, 0)
+    assert [found for _, found in left.poll(10_000)] == [select.POLLERR]
+    os.close(here)
 
 
 def test_memory_limit(hard: Path, solve_afresh: Command) -> None:
