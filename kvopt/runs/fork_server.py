@@ -201,8 +201,7 @@ def _main() -> NoReturn:
 
 def _serve(link: socket.socket, why_not: str = "") -> NoReturn:
     """Fork a process for every request, until the caller has gone, or tell why not."""
-    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
-        signal.signal(each, signal.SIG_IGN)  # ignored children leave no zombies
+    _ignore_signals()
     # Garbage collection would write to pages that forks share.
     gc.collect()
     gc.freeze()
@@ -225,6 +224,12 @@ def _serve(link: socket.socket, why_not: str = "") -> NoReturn:
             os.close(descriptor)
 
 
+def _ignore_signals() -> None:
+    """Go on when all processes of a command are told to stop; the command itself ends them."""
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+        signal.signal(each, signal.SIG_IGN)  # ignored children leave no zombies
+
+
 def _fork_here(given: list[int], kept: list[int]) -> None:
     """Fork as the server does; what is between ends at once, so that no zombie is left.
 
@@ -234,6 +239,7 @@ def _fork_here(given: list[int], kept: list[int]) -> None:
     if between == 0:
         try:
             if os.fork() == 0:
+                _ignore_signals()
                 for descriptor in kept:
                     os.close(descriptor)
                 _fork_run(*given)

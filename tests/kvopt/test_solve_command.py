@@ -8,6 +8,7 @@ import re
 import resource
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -268,14 +269,21 @@ def test_the_engine_ends_with_its_parent(hard: Path) -> None:
     engine.wait(timeout=10)
 
 
-def test_what_reads_the_input_ends_with_the_command() -> None:
-    """SIGKILL of the command while it reads a pipe leaves nobody who holds the pipe open."""
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_what_reads_the_input_ends_with_the_command(tmp_path: Path, number: signal.Signals) -> None:
+    """SIGKILL of the command leaves nobody who reads; SIGTERM of all is one line."""
     there, here = os.pipe()
-    process = subprocess.Popen([sys.executable, ROOT / "solve.py", "/dev/stdin"], stdin=there)
+    line = [sys.executable, str(ROOT / "solve.py"), "/dev/stdin", "--out", str(tmp_path / "out")]
+    process = subprocess.Popen(line, stdin=there, stderr=subprocess.PIPE, text=True)
     os.close(there)
     os.write(here, b" " * (1 << 17))  # more than a pipe holds: it is being read
-    process.kill()
-    process.wait()
+    forks = [each for each in psutil.process_iter(["cmdline"]) if each.info["cmdline"] == line]
+    assert len(forks) == 3
+    for each in [process] if number == signal.SIGKILL else forks:
+        each.send_signal(number)
+    _, errors = process.communicate(timeout=20)
+    told = "" if number == signal.SIGKILL else "solve.py: interrupted before there was a schedule\n"
+    assert errors == told
     left = select.poll()
     left.register(here, 0)
     assert [found for _, found in left.poll(10_000)] == [select.POLLERR]
