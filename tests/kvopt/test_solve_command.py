@@ -22,6 +22,7 @@ import pytest
 from instances import Instance, Request, read_instance, write_instance
 from instances.families import chat_lognormal
 from kvopt.commands.solve import main
+from kvopt.result import Result
 from schedules import check_schedule, read_schedule
 from schedules.picture import add_titles
 from tests.kvopt.conftest import Command, Refused
@@ -267,6 +268,21 @@ def test_the_engine_ends_with_its_parent(hard: Path) -> None:
     process.kill()
     process.communicate(timeout=20)
     engine.wait(timeout=10)
+
+
+def test_an_interrupt_while_it_writes(
+    small: Path, tmp_path: Path, solve: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while a picture is drawn: exit 130, and the schedule is told and written."""
+    monkeypatch.setattr(Result, "plot", mock.Mock(side_effect=KeyboardInterrupt))
+    out = tmp_path / "out.json"
+    result = solve(small, "--policy", "svf", "--out", out, "--plot", tmp_path / "plot.svg")
+    assert (result.returncode, result.stderr) == (
+        130,
+        "solve.py: interrupted before all was written\n",
+    )
+    assert summary_of(result.stdout)["checker"] == "valid"
+    assert check_schedule(read_instance(small), read_schedule(out)).valid
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
