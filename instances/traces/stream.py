@@ -81,12 +81,13 @@ class TraceStream(io.RawIOBase):
             raise TraceError(f"{printable(self.label)}: expected a trace, found a folder")
         try:
             file: Any = open_input(path, LARGEST_TRACE, buffering=HEAD)
+            start = file.peek(1)[:1]
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise TraceError(f"{printable(self.label)}: cannot be read: {reason}") from None
         self._opened = self._file = file
         # No text begins with the first byte of gzip.
-        if file.peek(1)[:1] == GZIP[:1]:
+        if start == GZIP[:1]:
             self._file = io.BufferedReader(gzip.GzipFile(fileobj=file), HEAD)
         self._start = self._read(HEAD)
         encoding = encoding_of(self._start)

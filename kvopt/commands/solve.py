@@ -264,12 +264,16 @@ def _write_results(result: Result, options: Options) -> int:
         "requests": lambda path: write_requests(result.requests, path),
     }
     paths = {option: getattr(options, option) for option in writers}
-    written = write_outputs(
-        options.program,
-        {
-            f"--{option} {path}": partial(writers[option], path)
-            for option, path in paths.items()
-            if path is not None
-        },
-    )
+    try:
+        written = write_outputs(
+            options.program,
+            {
+                f"--{option} {path}": partial(writers[option], path)
+                for option, path in paths.items()
+                if path is not None
+            },
+        )
+    except KeyboardInterrupt:  # the schedule is there to be told
+        complain(options.program, "interrupted before all was written")
+        return EXIT_INTERRUPTED
     return EXIT_OK if written else EXIT_BAD_INPUT

@@ -10,9 +10,6 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
-from kvopt.runs.fork_server import start_server
-from kvopt.runs.linux import occupy_streams
-
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
@@ -52,7 +49,6 @@ def script(program: str, name: str) -> int:
 
 def _start(program: str, run: Callable[[float], int], name: str) -> int:
     """Run a command, which gets the moment from which its time limit counts."""
-    occupy_streams()
     # Nothing here needs more, and where there are no threads left OpenBLAS interrupts its process.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Importing is part of the time limit.  How old the process is does not tell: a shell that runs
@@ -61,6 +57,11 @@ def _start(program: str, run: Callable[[float], int], name: str) -> int:
     solves = name == "solve"
     try:
         interrupt_once()
+        # Not before Ctrl-C is heeded: they import others.
+        from kvopt.runs.fork_server import start_server
+        from kvopt.runs.linux import occupy_streams
+
+        occupy_streams()
         if solves and not _TELLING & set(sys.argv):
             start_server()
         return run(started)

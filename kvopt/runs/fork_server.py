@@ -91,7 +91,8 @@ class _Server:
             given = [one.fileno(), other.fileno(), written]
             with self._lock:
                 if here:
-                    _fork_here(given)
+                    kept = [channel.fileno(), control.fileno(), printed]
+                    _fork_here(given, kept if self.link is None else [*kept, self.link.fileno()])
                 else:
                     self._ask(request, given)
             ours.pop_all()
@@ -200,12 +201,23 @@ def _main() -> NoReturn:
 
 def _serve(link: socket.socket, why_not: str = "") -> NoReturn:
     """Fork a process for every request, until the caller has gone, or tell why not."""
-    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
-        signal.signal(each, signal.SIG_IGN)  # ignored children leave no zombies
+    _ignore_signals()
+    adopt_orphans()
+    wake = _wake_at_ends()
+    keepers: set[int] = set()
     # Garbage collection would write to pages that forks share.
     gc.collect()
     gc.freeze()
+    poll = select.poll()
+    for each in (link, wake):
+        poll.register(each, select.POLLIN)
     while True:
+        found = [descriptor for descriptor, _ in poll.poll()]
+        if wake.fileno() in found:
+            wake.recv(4096)
+            _kill_orphans(keepers)
+        if link.fileno() not in found:
+            continue
         request, descriptors, *_ = socket.recv_fds(link, _REQUEST_BYTES, 3)
         if not request:
             os._exit(0)
@@ -215,21 +227,48 @@ def _serve(link: socket.socket, why_not: str = "") -> NoReturn:
             elif len(descriptors) == 3:
                 if name := request.decode().strip():
                     importlib.import_module(name)
-                if os.fork() == 0:
-                    os.close(link.fileno())
+                if (keeper := os.fork()) == 0:
+                    for each in (link, wake):
+                        os.close(each.fileno())
                     _fork_run(*descriptors)
+                keepers.add(keeper)
         except (OSError, ImportError, MemoryError) as error:
             _fail(descriptors[0], f"{LACKS}{lacking(error) or error}")
         for descriptor in descriptors:
             os.close(descriptor)
 
 
-def _fork_here(given: list[int]) -> None:
-    """Fork as the server does; what is between ends at once, so that no zombie is left."""
+def _kill_orphans(keepers: set[int]) -> None:
+    """Kill what a killed keeper has left behind; each that is killed has this called again."""
+    ended = _reap()
+    keepers.difference_update(ended)
+    if any(ended.values()):
+        import psutil  # the server has it already
+
+        for each in psutil.Process().children():
+            if each.pid not in keepers:
+                with contextlib.suppress(psutil.Error):
+                    each.kill()
+
+
+def _ignore_signals() -> None:
+    """Go on when all processes of a command are told to stop; the command itself ends them."""
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+        signal.signal(each, signal.SIG_IGN)  # ignored children leave no zombies
+
+
+def _fork_here(given: list[int], kept: list[int]) -> None:
+    """Fork as the server does; what is between ends at once, so that no zombie is left.
+
+    What the caller keeps is closed in the fork: else it would never see that the caller has gone.
+    """
     between = os.fork()
     if between == 0:
         try:
             if os.fork() == 0:
+                _ignore_signals()
+                for descriptor in kept:
+                    os.close(descriptor)
                 _fork_run(*given)
         finally:
             os._exit(0)
@@ -257,10 +296,7 @@ def _keep(channel: socket.socket, control: socket.socket, printed: int) -> NoRet
     """Fork the run, wait for its end, and kill what it leaves behind."""
     os.setsid()
     adopt_orphans()
-    wake, woken = socket.socketpair()
-    woken.setblocking(False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(woken.fileno(), warn_on_full_buffer=False)
+    wake = _wake_at_ends()
     keeper = os.getpid()
     try:
         child = os.fork()
@@ -268,8 +304,8 @@ def _keep(channel: socket.socket, control: socket.socket, printed: int) -> NoRet
         _fail(channel.fileno(), f"{LACKS}{lacking(error)}")
         os._exit(1)
     if child == 0:
-        signal.set_wakeup_fd(-1)
-        for each in (control, wake, woken):
+        os.close(signal.set_wakeup_fd(-1))
+        for each in (control, wake):
             each.close()
         _run(channel, printed, keeper)
     # Channel and print-out of the run must end when the run does.
@@ -283,6 +319,17 @@ def _keep(channel: socket.socket, control: socket.socket, printed: int) -> NoRet
         with contextlib.suppress(OSError):
             control.sendall(f"{status}\n".encode())
     os._exit(0)
+
+
+def _wake_at_ends() -> socket.socket:
+    """Return what can be read whenever a child has ended."""
+    wake, woken = socket.socketpair()
+    woken.setblocking(False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    old = signal.set_wakeup_fd(woken.detach(), warn_on_full_buffer=False)
+    if old != -1:  # of the server that this is a fork of
+        os.close(old)
+    return wake
 
 
 def _wait(child: int, control: socket.socket, wake: socket.socket) -> int | None:

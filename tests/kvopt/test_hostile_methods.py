@@ -72,6 +72,15 @@ def test_a_hidden_process_ends_with_its_run(tmp_path: Path) -> None:
     assert _row(tmp_path)["tel"] == 6
 
 
+def test_a_hidden_process_ends_without_the_keeper(tmp_path: Path) -> None:
+    """Where a method kills its keeper, the server kills what is hidden."""
+    killed = "time.sleep(0.2)\nos.kill(os.getppid(), 9)\ntime.sleep(60)"
+    command = _sweep(tmp_path, _HIDE.format(what="pass") + killed)
+    command.start().communicate(timeout=60)
+    assert command.alive() == []
+    assert _row(tmp_path)["status"] == "crashed"
+
+
 @pytest.mark.slow("waits")
 def test_a_hidden_process_counts_as_memory(tmp_path: Path) -> None:
     """What it holds is held by the run."""

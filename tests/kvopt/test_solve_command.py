@@ -6,7 +6,9 @@ import json
 import os
 import re
 import resource
+import select
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -20,6 +22,7 @@ import pytest
 from instances import Instance, Request, read_instance, write_instance
 from instances.families import chat_lognormal
 from kvopt.commands.solve import main
+from kvopt.result import Result
 from schedules import check_schedule, read_schedule
 from schedules.picture import add_titles
 from tests.kvopt.conftest import Command, Refused
@@ -265,6 +268,42 @@ def test_the_engine_ends_with_its_parent(hard: Path) -> None:
     process.kill()
     process.communicate(timeout=20)
     engine.wait(timeout=10)
+
+
+def test_an_interrupt_while_it_writes(
+    small: Path, tmp_path: Path, solve: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while a picture is drawn: exit 130, and the schedule is told and written."""
+    monkeypatch.setattr(Result, "plot", mock.Mock(side_effect=KeyboardInterrupt))
+    out = tmp_path / "out.json"
+    result = solve(small, "--policy", "svf", "--out", out, "--plot", tmp_path / "plot.svg")
+    assert (result.returncode, result.stderr) == (
+        130,
+        "solve.py: interrupted before all was written\n",
+    )
+    assert summary_of(result.stdout)["checker"] == "valid"
+    assert check_schedule(read_instance(small), read_schedule(out)).valid
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_what_reads_the_input_ends_with_the_command(tmp_path: Path, number: signal.Signals) -> None:
+    """SIGKILL of the command leaves nobody who reads; SIGTERM of all is one line."""
+    there, here = os.pipe()
+    line = [sys.executable, str(ROOT / "solve.py"), "/dev/stdin", "--out", str(tmp_path / "out")]
+    process = subprocess.Popen(line, stdin=there, stderr=subprocess.PIPE, text=True)
+    os.close(there)
+    os.write(here, b" " * (1 << 17))  # more than a pipe holds: it is being read
+    forks = [each for each in psutil.process_iter(["cmdline"]) if each.info["cmdline"] == line]
+    assert len(forks) == 3
+    for each in [process] if number == signal.SIGKILL else forks:
+        each.send_signal(number)
+    _, errors = process.communicate(timeout=20)
+    told = "" if number == signal.SIGKILL else "solve.py: interrupted before there was a schedule\n"
+    assert errors == told
+    left = select.poll()
+    left.register(here, 0)
+    assert [found for _, found in left.poll(10_000)] == [select.POLLERR]
+    os.close(here)
 
 
 def test_memory_limit(hard: Path, solve_afresh: Command) -> None:

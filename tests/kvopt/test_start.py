@@ -10,6 +10,7 @@ import pytest
 
 import kvopt.commands.main
 import kvopt.commands.start
+from kvopt.runs import fork_server
 from tests.kvopt.sweep_tools import ROOT, in_python
 
 #: Waits, and then runs the rest of its arguments in its own place.
@@ -58,7 +59,7 @@ def test_a_command_that_solves_starts_the_server_first(
 
     monkeypatch.setattr(sys, "argv", ["kvopt", *arguments])
     monkeypatch.setattr(kvopt.commands.start, "interrupt_once", lambda: None)
-    monkeypatch.setattr(kvopt.commands.start, "start_server", lambda: order.append("ahead"))
+    monkeypatch.setattr(fork_server, "start_server", lambda: order.append("ahead"))
     monkeypatch.setattr(kvopt.commands.main, "main", main)
     assert kvopt.commands.start.kvopt() == 7
     assert order == ["ahead"] * ahead + [f"kvopt {arguments[0]}"]

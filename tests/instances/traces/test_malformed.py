@@ -6,6 +6,7 @@ import csv
 import gzip
 import os
 import random
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -215,6 +216,8 @@ def test_a_folder(tmp_path: Path) -> None:
     """Is no trace, and neither is what is not there, or no file can be called."""
     assert "expected a trace, found a folder" in refusal(tmp_path)
     assert "cannot be read: No such file" in refusal(tmp_path / "none.csv")
+    if sys.platform == "linux":
+        assert "cannot be read: Input/output error" in refusal(Path("/proc/self/mem"))
     assert "cannot be read: File name too long" in refusal(tmp_path / ("x" * 300 + ".csv"))
 
 
