@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 
 _ERRNOS = {
     getattr(errno, name, None)
@@ -22,6 +23,9 @@ def lacking(error: BaseException) -> str:
         return str(error)
     if isinstance(error, OSError) and error.errno in _ERRNOS:
         return error.strerror or str(error)
+    # The dynamic loader has no number for it.
+    if isinstance(error, ImportError) and "failed to map segment" in str(error):
+        return os.strerror(errno.ENOMEM)
     # Python has no error of its own for threads.
     if isinstance(error, RuntimeError) and str(error).startswith("can't start new thread"):
         return str(error)

@@ -74,6 +74,8 @@ def test_what_the_process_of_a_run_lacks_it_says() -> None:
     with kvopt.runs.worker.telling_failures(Report(told.append)):
         raise NO_THREADS
     with kvopt.runs.worker.telling_failures(Report(told.append)):
+        raise ImportError("libx.so: failed to map segment from shared object")
+    with kvopt.runs.worker.telling_failures(Report(told.append)):
         raise FileNotFoundError(errno.ENOENT, "No such file")
     lacks = [each.text.startswith(LACKS) for each in told if isinstance(each, Failure)]
-    assert lacks == [True, False]
+    assert lacks == [True, True, False]
