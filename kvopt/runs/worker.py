@@ -43,7 +43,8 @@ def run(lines: Iterator[str], channel: socket.socket) -> NoReturn:
         task = Task.from_line(next(lines))
         if task.method.kind == "auto" or task.method.joined:
             _begin_team(task, channel)
-        BESIDE.listen(lines)
+        if task.method.kind != "file":  # which may close the channel, and nobody else shall hold it
+            BESIDE.listen(lines)
         CLOCK.listen = report.compiling
         begin = prepare(task, report)
         CLOCK.stop()

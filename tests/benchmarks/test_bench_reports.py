@@ -12,6 +12,7 @@ from kvopt.best_known import known_values
 from reports.build import build_report
 from reports.nightly.__main__ import FOLDER, ROWS
 from reports.nightly.rows import read_rows
+from reports.results import Results
 from tests.reports.synthetic import many
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -22,7 +23,7 @@ def test_report_over_many_rows(benchmark: Any, tmp_path: Path) -> None:
     """40 methods on 2,500 instances, with traces; 200 pages.  CPU seconds ignore other load."""
     rows = many(2500 if benchmark.enabled else 50, 40)
     begun = time.process_time()
-    written = benchmark.pedantic(build_report, (rows, tmp_path), rounds=1)
+    written = benchmark.pedantic(build_report, (Results(rows), tmp_path), rounds=1)
     seconds = time.process_time() - begun
     benchmark.extra_info["rows"] = len(rows)
     benchmark.extra_info["CPU seconds"] = seconds
@@ -36,8 +37,8 @@ def test_the_page_of_the_nightly_suite(benchmark: Any, tmp_path: Path) -> None:
     """About 3,500 runs: below 3 MB, and sortable within 2 s of the browser's main thread."""
     rows = read_rows(FOLDER / ROWS)
     rows = rows.assign(key=[str(k) for k in range(len(rows))])
-    arguments = {"best_known": known_values(), "pictures": 0}
-    benchmark.pedantic(build_report, (rows, tmp_path), arguments, rounds=1)
+    results = Results(rows, known_values())
+    benchmark.pedantic(build_report, (results, tmp_path), {"pictures": 0}, rounds=1)
     page = tmp_path / "index.html"
     benchmark.extra_info["page, MB"] = page.stat().st_size / 1e6
     assert len(rows) > 3_000

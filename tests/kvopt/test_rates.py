@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from instances.traces.reading import read_trace
 from kvopt.commands.rates import main as rates
 from kvopt.commands.rates import table_text
 from kvopt.methods.grammar import read_method
+from kvopt.store import Store
 from kvopt.sweeps.inputs import Wishes
 from kvopt.sweeps.rates import RatesError, rate_sweep, read_rates
 from reports.figures.sweeps import rates_figure
@@ -73,7 +75,9 @@ def test_a_sweep_is_resumed_and_agrees_with_the_library(
     named += ["--slo", "e2el:0.4s", "--store", str(tmp_path / "runs.sqlite"), "--time-limit", "2"]
     assert rates([*named, "--export", str(table), "--plot", str(figure)]) == 0
     first = capsys.readouterr().out
-    assert "6/6" in first
+    with closing(Store(tmp_path / "runs.sqlite")) as store:
+        stored = store.rows()["finished_utc"].tolist()
+    assert len(stored) == 6
     rows = pd.read_csv(table)
     assert rows["method"].tolist() == ["svf", "fcfs", "bound"] * 2
     assert (rows["bound_ael_s"] <= rows["ael_s"] + 1e-12).all()
@@ -90,6 +94,8 @@ def test_a_sweep_is_resumed_and_agrees_with_the_library(
 
     assert rates([*named, "--quiet"]) == 0
     again = capsys.readouterr().out
+    with closing(Store(tmp_path / "runs.sqlite")) as store:
+        assert store.rows()["finished_utc"].tolist() == stored
     # Below it stand the sources of two bounds and what they cover.
     assert again.splitlines() == first.splitlines()[-8:-3]
     assert again.split()[:3] == ["rate", "method", "AEL"]

@@ -18,7 +18,7 @@ from tests.kvopt.conftest import DISK_BYTES
 from tests.kvopt.sweep_tools import Evaluate, wait_until, write_small
 
 KILLS = 20
-INSTANCES = 8
+INSTANCES = 40
 #: What is left on the disk for a sweep, bytes: a few rows.
 LEFT = 160_000
 #: Policies only: their results do not depend on how busy the machine is.
@@ -68,11 +68,8 @@ def test_killed_at_twenty_random_moments(tmp_path: Path) -> None:
     levels = set()
     for kill in range(KILLS):
         process = command.start()
-        assert process.stdout is not None
-        # Some while it starts, some where runs begin, some once another one is stored.
+        # Some while it starts, some once another run is stored.
         if kill % 4:
-            process.stdout.readline()
-        if kill % 2:
             _wait_for_more(killed, len(finished), process)
         time.sleep(moments.uniform(0, 0.3))
         process.kill()

@@ -89,6 +89,7 @@ def test_same_rows_same_bytes(rows: pd.DataFrame, files: dict[str, str]) -> None
     assert texts(make_report(Results(shuffled), pages=3)) == files
     script = (
         "import hashlib, json; from reports.build import make_report, texts;"
+        "from reports.results import Results;"
         "from tests.reports.synthetic import many;"
         "files = texts(make_report(Results(many(18, 12)), pages=3));"
         "print(hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest())"
