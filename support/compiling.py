@@ -253,3 +253,11 @@ def _keeper() -> Callable[[Any], Any]:
 
     _join_parts()
     return Keeper
+
+
+def load_compiler() -> None:
+    """Load numba and all that it knows, in half a second, so that forks have it."""
+    from numba.core.registry import cpu_target
+
+    cpu_target.typing_context.refresh()
+    cpu_target.target_context.refresh()

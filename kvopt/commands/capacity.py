@@ -15,10 +15,10 @@ from formulations.valid.loads import not_covered
 from instances import InfeasibleInstanceError, InstanceFileError
 from instances.batch_time import DEFAULT, read_batch_time
 from kvopt.commands.in_seconds import deploy
+from kvopt.commands.plain_table import plain_table
 from kvopt.commands.workload import (
     RESUMES,
     deployment,
-    plain_table,
     prepared,
     store_of,
     tell_unread,

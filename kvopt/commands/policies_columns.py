@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from instances import Instance
 from instances.time_unit import ROUNDS
 from kvopt.best_bound import left, percent_left
-from kvopt.commands.workload import plain_table
+from kvopt.commands.plain_table import plain_table
 from kvopt.methods.knowledge import MARK, knowledge, policy_name, token_keeping_policies
 from kvopt.registered import registered
 from kvopt.runs.record import Record

@@ -11,10 +11,10 @@ import click
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from kvopt.best_bound import coverage, percent_left
 from kvopt.commands.in_seconds import deploy
+from kvopt.commands.plain_table import plain_table
 from kvopt.commands.workload import (
     RESUMES,
     deployment,
-    plain_table,
     prepared,
     store_of,
     tell_unread,

@@ -30,8 +30,6 @@ from support.usage import UsageError, complain
 if TYPE_CHECKING:
     from reports.figures.style import Drawing
 
-#: Columns of names.
-_NAMES = ("method", "policy", "class")
 #: The line after Ctrl-C of a command whose runs are stored.
 RESUMES = "interrupted; what was finished is stored, the same command resumes"
 
@@ -122,17 +120,6 @@ def store_of(options: Options, *, readonly: bool = False) -> str:
     except OSError as error:
         raise StoreError(f"{DEFAULT_STORE.parent}: {error.strerror}") from None
     return str(DEFAULT_STORE)
-
-
-def plain_table(headers: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """Return an aligned table, names to the left and figures to the right."""
-    from tabulate import tabulate
-
-    sides = ["left" if header in _NAMES else "right" for header in headers]
-    # As a row: tabulate makes columns two characters wider than a header.
-    rows = [headers, *lines]
-    text: str = tabulate(rows, tablefmt="plain", disable_numparse=True, colalign=sides)
-    return text
 
 
 def deployment(instance: Instance, wishes: Wishes) -> str:

@@ -33,12 +33,11 @@ from typing import NoReturn
 from kvopt.places import python_path
 from kvopt.runs.linux import adopt_orphans, end_with
 from support.checkout import CHECKOUT, ROOT
+from support.compiling import load_compiler
 from support.machine import LACKS, lacking
 
 #: What the server imports before the first run; the last one is rehearsed.
 _PRELOADED = ("numpy.random", "psutil", "kvopt.runs.worker")
-#: Bytes of a request to the server: the name of a library to import first, if any, and blanks.
-_REQUEST_BYTES = 16
 #: Seconds after which processes that cannot be killed (of another user, say) are left behind.
 _KILL_SECONDS = 5.0
 
@@ -76,8 +75,8 @@ class _Server:
         with self._lock:
             self._connect()
 
-    def fork(self, preload: str, here: bool) -> Ends:
-        request = preload.ljust(_REQUEST_BYTES).encode()
+    def fork(self, compiler: bool, here: bool) -> Ends:
+        request = b"1" if compiler else b"0"
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
             (channel, one), (control, other) = socket.socketpair(), socket.socketpair()
             printed, written = os.pipe()
@@ -125,13 +124,13 @@ def start_server() -> None:
         _server.start()
 
 
-def fork_process(preload: str = "", *, here: bool = False) -> Ends:
+def fork_process(compiler: bool = False, *, here: bool = False) -> Ends:
     """Fork a process from the server; it waits for a line that says what to call.
 
     Parameters
     ----------
-    preload
-        A library that this run and the next ones need; the server imports it before it forks.
+    compiler
+        Whether this run and the next ones need numba, which the server loads before it forks.
     here
         Whether it is a fork of this process, which has no threads yet, and has its open files.
 
@@ -140,7 +139,7 @@ def fork_process(preload: str = "", *, here: bool = False) -> Ends:
     OSError
         If the machine has no process, file or memory left.
     """
-    return _server.fork(preload, here)
+    return _server.fork(compiler, here)
 
 
 def serve_below(channel: socket.socket) -> None:
@@ -218,15 +217,15 @@ def _serve(link: socket.socket, why_not: str = "") -> NoReturn:
             _kill_orphans(keepers)
         if link.fileno() not in found:
             continue
-        request, descriptors, *_ = socket.recv_fds(link, _REQUEST_BYTES, 3)
+        request, descriptors, *_ = socket.recv_fds(link, 1, 3)
         if not request:
             os._exit(0)
         try:
             if why_not:
                 _fail(descriptors[0], why_not)
             elif len(descriptors) == 3:
-                if name := request.decode().strip():
-                    importlib.import_module(name)
+                if request == b"1":
+                    load_compiler()
                 if (keeper := os.fork()) == 0:
                     for each in (link, wake):
                         os.close(each.fileno())

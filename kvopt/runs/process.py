@@ -70,7 +70,7 @@ class Process:
         Gigabytes of resident memory of the process and all that it starts; None for no limit.
     longest
         Bytes of the longest honest event; longer ones are dropped.
-    preload, here
+    compiler, here
         As in :func:`kvopt.runs.fork_server.fork_process`.
 
     Attributes
@@ -90,12 +90,12 @@ class Process:
         lines: str,
         memory_limit: float | None = None,
         longest: int = 1 << 20,
-        preload: str = "",
+        compiler: bool = False,
         *,
         here: bool = False,
     ) -> None:
         self._started = time.monotonic()
-        ends = fork_process(preload, here=here)
+        ends = fork_process(compiler, here=here)
         self._channel, self._control = ends.channel, ends.control
         #: What takes each chunk that comes, by the descriptor on which it comes, as long as it may.
         self._sources = {

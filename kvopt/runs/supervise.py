@@ -101,14 +101,16 @@ def process_of(task: Task) -> Process:
     """Start the process of a task."""
     assert task.instance is not None
     longest = _LONGEST_LINE + _BYTES_A_REQUEST * len(task.instance)
-    return Process(WORKER, task.to_line(), task.memory_limit, longest, _preloaded(task))
+    return Process(WORKER, task.to_line(), task.memory_limit, longest, _compiles(task))
 
 
-def _preloaded(task: Task) -> str:
-    """Return what this run of a sweep needs, and those after it as well."""
+def _compiles(task: Task) -> bool:
+    """Tell whether this run needs the compiler, and others after it may as well."""
     assert task.instance is not None
-    compiles = task.method.kind == "engine" and task.method.solves in ("bound", "search")
-    return "numba" if task.code and (compiles or pays(len(task.instance))) else ""
+    method, stored = task.method, bool(task.code)
+    kernels = method.call is not None and (method.advised or method.call.policy.warm_up is not None)
+    compiles = method.kind == "engine" and method.solves in ("bound", "search")
+    return kernels or (stored and (compiles or pays(len(task.instance))))
 
 
 class _Run:

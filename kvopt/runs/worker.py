@@ -6,7 +6,6 @@ schedules (``kvopt.runs.beside``).
 
 from __future__ import annotations
 
-import importlib
 import os
 import signal
 import socket
@@ -31,7 +30,7 @@ from kvopt.runs.events import Event, Report, event_line
 from kvopt.runs.fork_server import serve_below
 from kvopt.runs.preparing import prepare
 from kvopt.runs.task import Task
-from support.compiling import CLOCK
+from support.compiling import CLOCK, load_compiler
 from support.machine import LACKS, lacking
 from support.text import one_line
 
@@ -66,7 +65,7 @@ def _begin_team(task: Task, channel: socket.socket) -> None:
     """Fork the server of the processes that will work beside this one, if any."""
     assert task.instance is not None
     if not task.batch_time and not ends_at_once(task.instance):
-        importlib.import_module("numba")  # which each of them needs
+        load_compiler()  # which each of them needs
         serve_below(channel)
 
 

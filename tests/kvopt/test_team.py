@@ -20,6 +20,7 @@ from kvopt.engines import auto
 from kvopt.engines.job import Job, tel_of
 from kvopt.methods.grammar import read_method
 from kvopt.runs.events import BoundProved, Done, Event, Ready, Report, ScheduleFound
+from kvopt.runs.fork_server import start_server
 from kvopt.runs.task import Task
 from kvopt.runs.team import Order, StepBack, Tell, run_team
 from tests.kvopt.sweep_tools import PAIR, task_of
@@ -129,6 +130,7 @@ def test_one_goes_behind_the_others() -> None:
     """Its processes get a lower priority, and the others keep theirs."""
     instance = am1.generate(seed=0)
     own = os.nice(0)
+    start_server()
     others = {child.pid for child in psutil.Process().children(recursive=True)}
     begun: set[str] = set()
     orders: list[Order] = [StepBack(read_method("improve"))]
