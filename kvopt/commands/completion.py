@@ -6,6 +6,7 @@ Files are listed, not imported: a shell waits for the answer.
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Iterable
 from itertools import chain
 
 import heuristics.policies
@@ -15,7 +16,6 @@ from instances.batch_time import batch_times
 from instances.ladder import ladder
 from instances.named import library_files
 from kvopt.methods.engines import named_engines
-from kvopt.suites import suites
 from support.command import Names
 
 
@@ -25,8 +25,14 @@ def policy_names() -> list[str]:
     return sorted(module.name.replace("_", "-") for module in modules)
 
 
+def _suites() -> Iterable[str]:
+    from kvopt.suites import suites  # what only a shell asks for
+
+    return suites()
+
+
 instances = Names(lambda: chain(library_files(), ladder()), or_files=True)
-inputs = Names(lambda: chain(suites(), library_files(), ladder()), or_files=True)
+inputs = Names(lambda: chain(_suites(), library_files(), ladder()), or_files=True)
 policies = Names(lambda: ["all", *policy_names()])
 solvers = Names(named_engines)
 formulation_names = Names(formulations)

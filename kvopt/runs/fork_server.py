@@ -33,7 +33,6 @@ from typing import NoReturn
 from kvopt.places import python_path
 from kvopt.runs.linux import adopt_orphans, end_with
 from support.checkout import CHECKOUT, ROOT
-from support.compiling import load_compiler
 from support.machine import LACKS, lacking
 
 #: What the server imports before the first run; the last one is rehearsed.
@@ -225,6 +224,8 @@ def _serve(link: socket.socket, why_not: str = "") -> NoReturn:
                 _fail(descriptors[0], why_not)
             elif len(descriptors) == 3:
                 if request == b"1":
+                    from support.compiling import load_compiler  # what few commands need
+
                     load_compiler()
                 if (keeper := os.fork()) == 0:
                     for each in (link, wake):
