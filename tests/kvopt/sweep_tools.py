@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import subprocess
@@ -175,24 +176,23 @@ class Evaluate:
 
     def living(self) -> list[str]:
         """Return the command lines of the processes that are there now."""
-        return [" ".join(each.cmdline()) for each in self._processes()]
+        return [" ".join(line) for line in self._processes().values()]
 
-    def _processes(self) -> list[psutil.Process]:
-        found = []
+    def _processes(self) -> dict[psutil.Process, list[str]]:
+        found = {}
         for process in psutil.process_iter():
             try:
                 if process.environ().get(_MARK) == self.mark and process.status() != "zombie":
-                    found.append(process)
+                    found[process] = process.cmdline()
             except psutil.Error:
                 continue
         return found
 
     def workers(self) -> int:
         """Return how many processes of runs are there now: below a keeper, below the server."""
-        forked = {
-            each.pid: each
-            for each in self._processes()
-            if "kvopt.runs.fork_server" in each.cmdline()
-        }
-        above = [forked.get(each.ppid()) for each in forked.values()]
-        return sum(each is not None and each.ppid() in forked for each in above)
+        lines = self._processes().items()
+        forked = {each.pid: each for each, line in lines if "kvopt.runs.fork_server" in line}
+        with contextlib.suppress(psutil.Error):
+            above = [forked.get(each.ppid()) for each in forked.values()]
+            return sum(each is not None and each.ppid() in forked for each in above)
+        return 0
