@@ -11,7 +11,7 @@ import pytest
 
 from tests.tiers import unknown_kinds
 
-# As in the processes of runs (``kvopt.runs.process``), before any linear algebra is loaded.
+# As in the processes of runs (``kvopt.runs.fork_server``), before any linear algebra is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Tests start thousands of processes; each would compile all sources anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

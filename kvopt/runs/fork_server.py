@@ -193,7 +193,7 @@ def _main() -> NoReturn:
         loaded = [importlib.import_module(name) for name in _PRELOADED]
         loaded[-1].rehearse()
     except Exception as error:  # every run says so
-        why = f"{LACKS}{lacking(error) or error or type(error).__name__}"
+        why = lacking(error) or str(error) or type(error).__name__
     _serve(link, why)
 
 
@@ -219,10 +219,11 @@ def _serve(link: socket.socket, why_not: str = "") -> NoReturn:
         request, descriptors, *_ = socket.recv_fds(link, 1, 3)
         if not request:
             os._exit(0)
-        try:
-            if why_not:
-                _fail(descriptors[0], why_not)
-            elif len(descriptors) == 3:
+        # Without room for three descriptors some are lost, and the caller sees the others closed.
+        if len(descriptors) == 3:
+            try:
+                if why_not:
+                    raise OSError(why_not)
                 if request == b"1":
                     from support.compiling import load_compiler  # what few commands need
 
@@ -232,8 +233,8 @@ def _serve(link: socket.socket, why_not: str = "") -> NoReturn:
                         os.close(each.fileno())
                     _fork_run(*descriptors)
                 keepers.add(keeper)
-        except (OSError, ImportError, MemoryError) as error:
-            _fail(descriptors[0], f"{LACKS}{lacking(error) or error}")
+            except (OSError, ImportError, MemoryError) as error:
+                _fail(descriptors[0], f"{LACKS}{lacking(error) or error}")
         for descriptor in descriptors:
             os.close(descriptor)
 

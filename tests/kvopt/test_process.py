@@ -28,7 +28,7 @@ def _run(memory_limit: float | None = None, limit: float = 30.0) -> Supervised:
     return supervise(task, limit)
 
 
-def test_one_process_below_its_reaper() -> None:
+def test_one_process_below_its_keeper() -> None:
     """A run of HiGHS is ready, has a model, and is done; its bound meets the optimum 2 + 4."""
     run = _run()
     state = run.state
