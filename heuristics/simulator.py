@@ -151,7 +151,7 @@ def _one_order(
     """
     if isinstance(policy, ListPolicy):
         known = _known(policy, instance, arrivals, setting)
-        return _by_rank(known, policy.rank(known)), known.upper, policy.first_fit
+        return by_rank(known, policy.rank(known)), known.upper, policy.first_fit
     planned = isinstance(policy, PlanPolicy) and (policy.offline or not arrivals.any())
     if planned or isinstance(policy, AdvisedPolicy):
         return _whole_order(policy, instance, arrivals, setting), instance.outputs, False
@@ -182,7 +182,7 @@ def _known(policy: Policy, instance: Instance, arrivals: Ints, setting: Setting)
     return Known(*known, setting.batch_time or UNIT_ROUND)
 
 
-def _by_rank(known: Known, keys: Sequence[NDArray[np.generic]]) -> Ints:
+def by_rank(known: Known, keys: Sequence[NDArray[np.generic]]) -> Ints:
     """Return positions by rank: by keys, then arrival, then position."""
     if isinstance(keys, np.ndarray):
         raise RankError(
