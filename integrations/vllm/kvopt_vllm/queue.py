@@ -51,24 +51,25 @@ def _tokens(value: object, most: int) -> int:
 class LookAhead:
     """Whether all that run and one more can run to their believed ends in the blocks.
 
-    A step that ends with j tokens made leaves s + j - 1 in the blocks, as in the engine.
+    A step that ends with j tokens made leaves s + j - 1 in the blocks, as in the engine; steps that
+    are planned ahead find the blocks of a request taken so many steps after its last.
     """
 
-    def __init__(self, blocks: int, block: int) -> None:
-        self._blocks, self._block = blocks, block
+    def __init__(self, blocks: int, block: int, planned_ahead: int) -> None:
+        self._blocks, self._block, self._lag = blocks, block, planned_ahead
 
     def beside(self, running: Sequence[Request]) -> Callable[[Request], bool]:
         """Return what tells whether a request can start beside those; alone it always can."""
         if not running:
             return lambda _: True
-        active = np.array([_row(each) for each in running], dtype=np.int64)
-        # Blocks in use only grow until a request ends.
-        ends = np.unique(active[:, 2])
+        active = self._rows(running)
+        # Blocks in use only grow until those of a request are free.
+        ends = np.unique(active[:, 3])
         used = self._used(active, ends)
 
         def allows(request: Request) -> bool:
-            row = np.array([_row(request)], dtype=np.int64)
-            last = row[:, 2]
+            row = self._rows([request])
+            last = row[:, 3]
             before = ends < last
             return bool(
                 (used[before] + self._used(row, ends[before]) <= self._blocks).all()
@@ -77,20 +78,23 @@ class LookAhead:
 
         return allows
 
+    def _rows(self, requests: Sequence[Request]) -> Ints:
+        """Return prompt, tokens made, all tokens to be made, and steps until the blocks are free.
+
+        Tokens in flight are made; whoever outlives a prediction is believed to make one more.
+        """
+        rows = []
+        for each in requests:
+            made = each.num_output_tokens + each.num_output_placeholders
+            output = min(max(predicted(each)[1], made + 1), each.max_tokens)
+            rows.append((each.num_prompt_tokens, made, output, output - made + self._lag))
+        return np.array(rows, dtype=np.int64)
+
     def _used(self, rows: Ints, steps: Ints) -> Ints:
         """Return the blocks that requests hold so many steps from now, shape of ``steps``."""
-        prompts, made, left = (column[:, None] for column in rows.T)
-        blocks: Ints = -(-(prompts + made + steps - 1) // self._block)
+        prompts, made, outputs, left = (column[:, None] for column in rows.T)
+        blocks: Ints = -(-(prompts + np.minimum(made + steps, outputs) - 1) // self._block)
         return np.where(steps <= left, blocks, 0).sum(axis=0)
-
-
-def _row(request: Request) -> tuple[int, int, int]:
-    """Return prompt, tokens made, those in flight included, and steps until the blocks are free."""
-    made = request.num_output_tokens + request.num_output_placeholders
-    if made >= request.max_tokens:
-        # Its last token is in flight: it makes no more and holds what it has for this step.
-        return request.num_prompt_tokens, made - 1, 1
-    return request.num_prompt_tokens, made, max(1, predicted(request)[1] - made)
 
 
 class PolicyQueue:
@@ -167,14 +171,18 @@ class PolicyQueue:
         self._stale, self._head = True, 0
 
     def _sorted(self) -> list[Any]:
-        if self._stale:
+        if self._stale and self._line:
             self._line = [self._line[place] for place in self._rank(self._line)]
             self._stale = False
         return self._line
 
 
 def make_queue(
-    settings: Mapping[str, Any], blocks: int, block: int, running: Callable[[], Sequence[Any]]
+    settings: Mapping[str, Any],
+    blocks: int,
+    block: int,
+    planned_ahead: int,
+    running: Callable[[], Sequence[Any]],
 ) -> PolicyQueue:
     """Return the queue that ``additional_config["kvopt"]`` asks for.
 
@@ -185,6 +193,8 @@ def make_queue(
         ``look-ahead`` or ``engine`` (vLLM's own, which preempts).
     blocks, block
         Blocks that hold tokens, and tokens of a block.
+    planned_ahead
+        Steps that are planned before the last one has ended: 1 if asynchronous, else 0.
     running
         Returns the requests that hold blocks.
     """
@@ -195,7 +205,7 @@ def make_queue(
             'kvopt_vllm: expected additional_config {"kvopt": {"policy": NAME or "file:PATH", '
             f'"values": {{}}, "admission": {" or ".join(_ADMISSIONS)}}}}}, found {dict(settings)}'
         )
-    policy = _read_policy(settings["policy"])
+    policy = read_policy(settings["policy"])
     values = {each.name: each.default for each in policy.parameters}
     if set(settings.get("values", {})) - set(values):
         raise SettingsError(f"kvopt_vllm: {policy.name} has the parameters {sorted(values)}")
@@ -215,13 +225,13 @@ def make_queue(
         )
         return map(int, by_rank(known, policy.rank(known)))
 
-    ahead = LookAhead(blocks, block)
+    ahead = LookAhead(blocks, block, planned_ahead)
     if admission == "engine":
         return PolicyQueue(rank, lambda: lambda _: True, False)
     return PolicyQueue(rank, lambda: ahead.beside(running()), policy.first_fit)
 
 
-def _read_policy(text: str) -> ListPolicy:
+def read_policy(text: str) -> ListPolicy:
     if text.startswith("file:"):
         policy: object = load_own(Path(text.removeprefix("file:")))
     else:

@@ -17,8 +17,8 @@ class _Ordered(scheduler.Scheduler):
             raise ValueError("kvopt_vllm: expected a model whose layers share one table of blocks")
         settings = self.vllm_config.additional_config.get("kvopt", {})
         # The first block is a placeholder, which holds no tokens.
-        blocks = cache.num_blocks - 1
-        self.waiting = make_queue(settings, blocks, self.block_size, lambda: self.running)
+        blocks, ahead = cache.num_blocks - 1, int(self.scheduler_config.async_scheduling)
+        self.waiting = make_queue(settings, blocks, self.block_size, ahead, lambda: self.running)
 
 
 class _OrderedAsync(_Ordered, async_scheduler.AsyncScheduler):

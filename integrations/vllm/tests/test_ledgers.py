@@ -1,0 +1,164 @@
+"""What the engine did with a policy's queue, as recorded, against kvopt's simulation and the queue."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from heuristics.policy import Keys, Known
+from heuristics.simulator import run_policy
+from instances import Instance
+from instances.model import Request
+from integrations.vllm.tests.conftest import LEDGERS
+from kvopt_vllm.queue import make_queue, read_policy
+
+Ledger = dict[str, Any]
+
+
+def ledgers(pattern: str) -> list[Ledger]:
+    """Return the ledgers of the files of such names."""
+    files = sorted(LEDGERS.glob(f"{pattern}.jsonl"))
+    assert files
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("name", ["svf", "mine", "svf-first-fit"])
+def test_the_engine_makes_the_schedule_that_is_simulated(name: str, own_policies: Path) -> None:
+    """With blocks of one token, every start and completion is that of the policy's simulation."""
+    del own_policies
+    for ledger in ledgers(name):
+        engine, given = ledger["engine"], ledger["instance"]["requests"]
+        policy = read_policy(engine["kvopt"]["policy"])
+
+        def rank(known: Known, of: Any = policy.rank) -> Keys:
+            return of(replace(known, prompts=known.prompts + 1))
+
+        assert engine["block_size"] == 1
+        # The engine on (s, o) is the problem's model on (s - 1, o) with one block less.
+        shifted = [Request(r["id"], r["arrival"], r["prompt"] - 1, r["output"]) for r in given]
+        instance = Instance("shifted", engine["num_blocks"] - 1, tuple(shifted))
+        starts = run_policy(replace(policy, rank=rank), instance).starts
+        begins = [step[0] for step in ledger["scheduled"]]
+        assert [begins[row[1]] for row in ledger["requests"]] == list(starts)
+        ends = [start + request.output for start, request in zip(starts, shifted, strict=True)]
+        assert [row[4] for row in ledger["requests"]] == ends
+        assert {row[5] for row in ledger["requests"]} == {0}
+        assert any(s > r.arrival for s, r in zip(starts, shifted, strict=True))
+
+
+@pytest.mark.parametrize("ledger", ledgers("*"), ids=lambda each: each["instance"]["name"])
+def test_the_queue_admits_whom_the_engine_admitted(ledger: Ledger, own_policies: Path) -> None:
+    """Asked when the engine planned a step, the queue names just the requests that it admitted."""
+    del own_policies
+    engine = ledger["engine"]
+    ahead = engine["kvopt"].get("admission") != "engine"
+    replay = Replay(ledger)
+    for begin, *batch in ledger["scheduled"]:
+        new = [position for position, _ in batch if position not in replay.runs]
+        assert replay.plan(begin, len(new), dict(batch)) == new
+        full = len(replay.runs) == engine["max_num_seqs"]
+        spent = sum(tokens for _, tokens in batch) == engine["max_num_batched_tokens"]
+        assert not ahead or full or spent or not replay.queue
+        replay.run(begin, batch)
+    assert not replay.requests and not replay.queue and len(replay.queue) == 0
+    assert not ahead or {row[5] for row in ledger["requests"]} == {0}
+
+
+@dataclass
+class Seen:
+    """A request as the queue reads it, and how much of its run is computed."""
+
+    position: int
+    arrival_time: float
+    num_prompt_tokens: int
+    max_tokens: int
+    sampling_params: SimpleNamespace
+    num_output_tokens: int = 0
+    num_output_placeholders: int = 0
+    computed: int = 0
+
+    @property
+    def over(self) -> bool:
+        """Whether its last token is made, or in flight."""
+        return self.num_output_tokens == self.max_tokens
+
+
+@dataclass
+class Replay:
+    """What the engine knew when it planned each step of a ledger."""
+
+    ledger: Ledger
+    runs: dict[int, Seen] = field(default_factory=dict)
+    begin: int = -1
+    end: int = -1
+
+    def __post_init__(self) -> None:
+        engine = self.ledger["engine"]
+        self.queue = make_queue(
+            engine["kvopt"],
+            engine["num_blocks"] - 1,
+            engine["block_size"],
+            int(self.ledger["asynchronous"]),
+            lambda: list(self.runs.values()),
+        )
+        seconds = self.ledger["instance"].get("time_unit") == "second"
+        self.unit = 10**9 if seconds else 1
+        rows = enumerate(self.ledger["instance"]["requests"])
+        self.requests = [
+            Seen(
+                *(place, row["arrival"] * self.unit, row["prompt"], row["output"]),
+                SimpleNamespace(extra_args=row),
+            )
+            for place, row in rows
+        ]
+        self.requests.sort(key=lambda each: each.arrival_time)
+
+    def plan(self, begin: int, count: int, batch: dict[int, int]) -> list[int]:
+        """Return the next so many requests that the queue lets into a step."""
+        planned_early = self.ledger["asynchronous"] and begin == self.end
+        if planned_early:
+            self.arrive(self.begin)
+            if any(not each.over for each in self.runs.values()) or self.queue:
+                return list(self.admit(count))
+        # Nothing was in the plan: it is made again when the step before has ended.
+        self.runs = {place: each for place, each in self.runs.items() if not each.over}
+        self.arrive(begin)
+        if self.ledger["engine"]["kvopt"].get("admission") == "engine":
+            for place in [each for each in self.runs if each not in batch]:
+                gone = self.runs.pop(place)
+                gone.computed = 0
+                self.queue.prepend_request(gone)
+        return list(self.admit(count))
+
+    def arrive(self, until: int) -> None:
+        """Add all that have arrived to the queue."""
+        while self.requests and self.requests[0].arrival_time <= until:
+            self.queue.add_request(self.requests.pop(0))
+
+    def admit(self, count: int) -> Iterator[int]:
+        """Take requests out of the queue as the engine does."""
+        for _ in range(count):
+            if not self.queue:
+                return
+            head = self.queue.peek_request()
+            assert self.queue.pop_request() is head
+            self.runs[head.position] = head
+            yield head.position
+
+    def run(self, begin: int, batch: list[list[int]]) -> None:
+        """Let a step pass: what had ended before it holds nothing when the next is planned."""
+        scheduled = dict(batch)
+        self.runs = {p: each for p, each in self.runs.items() if p in scheduled or not each.over}
+        for position, tokens in batch:
+            each = self.runs[position]
+            each.computed += tokens
+            each.num_output_tokens += (
+                each.computed == each.num_prompt_tokens + each.num_output_tokens
+            )
+        self.begin, self.end = begin, begin + self.unit
