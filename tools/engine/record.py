@@ -33,8 +33,6 @@ from vllm.v1.outputs import ModelRunnerOutput
 from vllm.v1.request import Request
 from vllm.v1.structured_output import StructuredOutputManager
 
-ABOUT = "made-up outputs: one token a step from the step that completes the prompt, ignore_eos"
-COLUMNS = ["id", "start step", "first-token step", "completion step", "completion time"]
 LIMITS = {
     "num_blocks": 1024,
     "block_size": 16,
@@ -45,21 +43,22 @@ LIMITS = {
     "long_prefill_token_threshold": 0,
     "prefix_caching": False,
     "policy": "fcfs",
+    "stop_tokens": False,
     "asynchronous": False,
 }
-#: llama2-70b-2xa100 of kvopt, picoseconds, and rounds of one second each.
+#: Of kvopt's batch time llama2-70b-2xa100, and of rounds of one second, picoseconds.
 SECONDS, WHOLE = [54260000000, 311900000, 16300, 196300000, 144000], [10**12, 0, 0, 0, 0]
+#: A token of an output, and one that ends it.
+TOKEN, STOP = 5, 9
+MODEL = str(Path(__file__).parent / "tiny_llama")
 CONFIG = EngineArgs(
-    model=str(Path(__file__).parent / "tiny_llama"),
-    skip_tokenizer_init=True,
-    load_format="dummy",
-    enforce_eager=True,
+    model=MODEL, skip_tokenizer_init=True, load_format="dummy", enforce_eager=True
 ).create_engine_config()
 
 
 @dataclass
 class Outcome:
-    """What a step will give: a future, whose result is there when the clock is at its end."""
+    """What a step gives: a future whose result moves the clock to the end of the step."""
 
     run: Run
     step: int
@@ -76,46 +75,45 @@ class Run:
     """One run of the engine's loop, with itself as the executor of the steps."""
 
     def __init__(self, instance: dict[str, Any], limits: dict[str, Any]) -> None:
-        timed = instance.get("time_unit") == "second"
+        seconds = instance.get("time_unit") == "second"
         self.instance, self.rows, self.limits = instance, instance["requests"], dict(limits)
-        self.batch_time = self.limits.pop("batch_time", SECONDS if timed else None)
+        self.batch_time = self.limits.pop("batch_time", SECONDS if seconds else None)
+        self.asynchronous = self.limits.pop("asynchronous")
         instance["memory"] = limits["num_blocks"] * limits["block_size"]
-        unit = 10**9 if timed else 1
-        self.arrivals = [round(each["arrival"] * unit) for each in self.rows]
-        by_arrival = sorted(range(len(self.rows)), key=self.arrivals.__getitem__)
-        self.to_come = deque(by_arrival)
+        self.arrivals = [round(row["arrival"] * (10**9 if seconds else 1)) for row in self.rows]
+        self.to_come = deque(sorted(range(len(self.rows)), key=self.arrivals.__getitem__))
         self.time = self.free = self.returned = 0
         self.steps: list[list[Any]] = []
         self.requests: dict[str, Request] = {}
-        #: Preemptions of each request when its prompt was complete.
+        #: Tokens made, preemptions when the prompt was complete, and what the ledger tells of each.
+        self.made: dict[str, int] = {}
         self.decodes: dict[str, int] = {}
         self.start: dict[str, int] = {}
         self.first: dict[str, int] = {}
         self.done: dict[str, tuple[int, int]] = {}
-        self.hasher = None
-        if limits["prefix_caching"]:
-            init_none_hash(sha256)
-            self.hasher = get_request_block_hasher(limits["block_size"], sha256)
         self.engine = self.make_engine()
 
     def make_engine(self) -> EngineCore:
         """Return the engine's core around its scheduler, without a model."""
         limits, block = self.limits, self.limits["block_size"]
-        scheduling = CONFIG.scheduler_config
-        for name in LIMITS.keys() & vars(scheduling).keys():
-            setattr(scheduling, name, limits[name])
-        scheduling.async_scheduling = limits["asynchronous"]
+        for name in limits.keys() & vars(CONFIG.scheduler_config).keys():
+            setattr(CONFIG.scheduler_config, name, limits[name])
+        CONFIG.scheduler_config.async_scheduling = self.asynchronous
         CONFIG.model_config.max_model_len = 1 << 20
         CONFIG.cache_config.num_gpu_blocks = limits["num_blocks"]
         CONFIG.cache_config.enable_prefix_caching = limits["prefix_caching"]
+        CONFIG.additional_config = {"kvopt": limits.get("kvopt")}
+        self.hasher = None
+        if limits["prefix_caching"]:
+            init_none_hash(sha256)
+            self.hasher = get_request_block_hasher(block, sha256)
         spec = FullAttentionSpec(block_size=block, num_kv_heads=1, head_size=1, dtype=torch.float32)
-        groups = [KVCacheGroupSpec(["layer"], spec)]
-        made = AsyncScheduler if limits["asynchronous"] else Scheduler
+        made = AsyncScheduler if self.asynchronous else Scheduler
         if "kvopt" in limits:
-            CONFIG.additional_config = {"kvopt": limits["kvopt"]}
             made = resolve_obj_by_qualname("kvopt_vllm.Scheduler")
         core = object.__new__(EngineCore)
         core.vllm_config, core.model_executor, core.log_stats = CONFIG, self, False
+        groups = [KVCacheGroupSpec(["layer"], spec)]
         core.scheduler = made(
             vllm_config=CONFIG,
             kv_cache_config=KVCacheConfig(limits["num_blocks"], [], groups),
@@ -135,14 +133,17 @@ class Run:
         for name, tokens in planned.num_scheduled_tokens.items():
             request = self.requests[name]
             before = request.num_computed_tokens - tokens
-            # The prompt of a run is prefilled, and a preemption begins another run.
+            # A run begins with a prefill, and a preemption begins another run.
             if self.decodes.get(name) == request.num_preemptions:
                 took += decode + read * (before + 1)
             else:
                 took += prefill * tokens + square * tokens * (2 * before + tokens)
-            sampled[name] = [] if request.is_prefill_chunk else [5]
-            if sampled[name]:
+            sampled[name] = []
+            if not request.is_prefill_chunk:
                 self.decodes[name] = request.num_preemptions
+                self.made[name] = self.made.get(name, 0) + 1
+                last = self.made[name] == self.rows[int(name)]["output"]
+                sampled[name] = [STOP if last else TOKEN]
             self.start.setdefault(name, len(self.steps))
         self.outcome = Outcome(self, len(self.steps), self.time, sampled)
         if sampled:
@@ -158,16 +159,19 @@ class Run:
 
     def add_arrivals(self) -> None:
         while self.to_come and self.arrivals[self.to_come[0]] <= self.time:
-            position = self.to_come.popleft()
-            row, name = self.rows[position], str(position)
-            given = {key: row[key] for key in ("output_lower", "output_upper") if key in row}
+            place = self.to_come.popleft()
+            row, name = self.rows[place], str(place)
+            stops = self.limits["stop_tokens"]
             params = SamplingParams(
-                max_tokens=row["output"], ignore_eos=True, extra_args=given | {"position": position}
+                max_tokens=row["output_upper"] if stops else row["output"],
+                stop_token_ids=[STOP] if stops else [],
+                ignore_eos=True,
+                extra_args={key: row[key] for key in row.keys() & {"output_lower", "output_upper"}},
             )
+            # Prompts differ, so that nobody finds another's blocks.
             self.requests[name] = Request(
-                # Different prompts, so that nobody finds another's blocks.
-                *(name, [1000 * position + 7] * row["prompt"], params, None),
-                arrival_time=float(self.arrivals[position]),
+                *(name, [1000 * place + 7] * row["prompt"], params, None),
+                arrival_time=float(row["arrival"]),
                 priority=row.get("output_upper", 0),
                 block_hasher=self.hasher,
             )
@@ -176,7 +180,7 @@ class Run:
     def drive(self) -> bool:
         """Run all requests; return whether the engine is stuck."""
         core, idle = self.engine, 0
-        step = core.step_with_batch_queue if self.limits["asynchronous"] else core.step
+        step = core.step_with_batch_queue if self.asynchronous else core.step
         while len(self.done) < len(self.rows):
             self.add_arrivals()
             if idle > 4 or not (core.scheduler.has_requests() or core.batch_queue):
@@ -197,24 +201,24 @@ class Run:
     def ledger(self) -> dict[str, Any]:
         """Return the ledger of the run (format ``vllm-ledger/1``)."""
         stuck = self.drive()
-        rows = []
-        for name in map(str, range(len(self.rows))):
-            ends = self.done.get(name, (None, None))
-            request = self.requests.get(name)
-            preempted = request.num_preemptions if request else 0
-            rows.append([int(name), self.start.get(name), self.first.get(name), *ends, preempted])
+        found = [
+            (self.start.get(x), self.first.get(x), *self.done.get(x, (None, None)))
+            for x in map(str, range(len(self.rows)))
+        ]
+        gone = [
+            self.requests[str(x)].num_preemptions if str(x) in self.requests else 0
+            for x in range(len(self.rows))
+        ]
         kind = type(self.engine.scheduler)
         return {
             "format": "vllm-ledger/1",
             "vllm": f"{vllm.__version__}, {kind.__module__}.{kind.__qualname__}",
-            "about": ABOUT,
-            "asynchronous": self.limits["asynchronous"],
-            "engine": {key: each for key, each in self.limits.items() if key != "asynchronous"},
+            "asynchronous": self.asynchronous,
+            "engine": self.limits,
             "batch_time_picoseconds": self.batch_time or "rounds: every step takes 1",
-            "columns": [*COLUMNS, "preemptions"],
             "steps": len(self.steps),
-            **({"stuck": True} if stuck else {}),
-            "requests": rows,
+            "stuck": stuck,
+            "requests": [[x, *row, gone[x]] for x, row in enumerate(found)],
             "scheduled": self.steps,
             "instance": self.instance,
         }
@@ -224,7 +228,7 @@ def draw(group: str, number: int, seed: int) -> tuple[dict[str, Any], dict[str, 
     """Draw an instance and the limits of a group, which is a string of letters (README)."""
     rng = random.Random(f"{group} {number} {seed}")
     block, blocks = rng.choice([1, 16]), rng.randint(4, 80)
-    peak, memory = (blocks - 1) * block, blocks * block
+    peak = (blocks - 1) * block
     longest_prompt, longest_output = rng.randint(1, peak), rng.randint(1, min(peak, 60))
     rows: list[dict[str, Any]] = []
     arrival, gap = 0, rng.choice([0, 0, 1, 2, 4, 8])
@@ -233,9 +237,9 @@ def draw(group: str, number: int, seed: int) -> tuple[dict[str, Any], dict[str, 
         output = rng.randint(1, min(longest_output, peak - prompt + 1))
         times = {"arrival": arrival / 1000 if "t" in group else arrival}
         rows.append({"id": position, **times, "prompt": prompt, "output": output})
-        if "y" in group:
-            upper = min(rng.randint(output, 2 * output), memory - prompt)
-            rows[-1] |= {"output_lower": 1, "output_upper": upper}
+        if set("ye") & set(group):
+            upper = min(rng.randint(output, 2 * output), peak - prompt + 1)
+            rows[-1] |= {"output_lower": rng.randint(1, output), "output_upper": upper}
         arrival += rng.randint(0, gap) * (rng.randint(20, 100) if "t" in group else 1)
     most = max(row["prompt"] + row["output"] for row in rows)
     chosen: dict[str, dict[str, Any]] = {
@@ -249,13 +253,14 @@ def draw(group: str, number: int, seed: int) -> tuple[dict[str, Any], dict[str, 
         },
         "k": {"prefix_caching": True},
         "y": {"policy": "priority"},
+        "e": {"stop_tokens": True},
         "a": {"asynchronous": True},
     }
     limits = {"num_blocks": blocks, "block_size": block, "max_num_batched_tokens": 1 << 20}
     for letter in group:
         limits |= chosen.get(letter, {})
-    instance: dict[str, Any] = {"schema": "kvopt.instance/1", "name": f"{group}_{number}_{seed}"}
-    instance |= {"memory": memory, "requests": rows}
+    name = f"{group}_{number}_{seed}"
+    instance: dict[str, Any] = {"schema": "kvopt.instance/1", "name": name, "requests": rows}
     if set(group) & set("ctnl"):  # kvopt cuts prompts in seconds only
         instance["time_unit"] = "second"
         limits |= {} if "t" in group else {"batch_time": WHOLE}
