@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from heuristics.policy import Ints, Known, ListPolicy
+from heuristics.policy import Ints, Known, ListPolicy, Values
 from heuristics.registry import policies
 from heuristics.simulator import by_rank
+from kvopt.methods.options import read_values
 from kvopt.methods.own import load_own
+from kvopt.methods.syntax import parse_method
 from support.text import find_name
 
+#: Places of requests in their order, and what tells at a time whether one may start.
+Rank = Callable[[Sequence[Any]], Iterable[int]]
+Admission = Callable[[], Callable[[Any], bool]]
 _ADMISSIONS = ("look-ahead", "engine")
 _NANOSECONDS = 10**9
 
@@ -98,60 +105,47 @@ class LookAhead:
 
 
 class PolicyQueue:
-    """A queue as vLLM's ``RequestQueue``, in the order of a policy.
+    """The methods of vLLM's ``RequestQueue``, in the order of a policy.
 
-    It says that it is empty while its head must wait, so that the engine admits nobody.  A
-    preempted request takes its place by rank.
+    It says that it is empty while its head must wait, so that the engine admits nobody.  Ties go by
+    arrival, then by who was added first; a preempted request takes its place by rank.
     """
 
-    def __init__(
-        self,
-        rank: Callable[[Sequence[Any]], Iterable[int]],
-        admission: Callable[[], Callable[[Any], bool]],
-        first_fit: bool,
-    ) -> None:
+    def __init__(self, rank: Rank, admission: Admission, first_fit: bool) -> None:
         self._rank, self._admission, self._first_fit = rank, admission, first_fit
         self._line: list[Any] = []
-        #: The place of the request that was found to fit.
-        self._head = 0
-        self._stale = False
+        self._numbers, self._number_of = count(), WeakKeyDictionary[Any, int]()
+        #: The place of the request that was found to fit, and whether the line is unsorted.
+        self._head, self._stale = 0, False
 
     def add_request(self, request: Any) -> None:
-        """Take a request that arrives."""
+        self._number_of.setdefault(request, next(self._numbers))
         self._line.append(request)
-        self._changed()
+        self._head, self._stale = 0, True
 
-    def prepend_request(self, request: Any) -> None:
-        """Take a request that was preempted."""
-        self.add_request(request)
+    prepend_request = add_request
 
     def prepend_requests(self, requests: Iterable[Any]) -> None:
-        """Take requests that the engine passed over."""
-        self._line.extend(requests)
-        self._changed()
+        for each in requests:
+            self.add_request(each)
 
     def peek_request(self) -> Any:
-        """Return the request to be admitted next."""
         return self._sorted()[self._head]
 
     def pop_request(self) -> Any:
-        """Remove and return the request to be admitted next."""
         request = self._sorted().pop(self._head)
         self._head = 0
         return request
 
     def remove_request(self, request: Any) -> None:
-        """Remove a request that was aborted."""
         self.remove_requests([request])
 
     def remove_requests(self, requests: Iterable[Any]) -> None:
-        """Remove requests that were aborted, or completed while they were preempted."""
-        gone = set(map(id, requests))
-        self._line = [each for each in self._line if id(each) not in gone]
+        gone = set(requests)
+        self._line = [each for each in self._line if each not in gone]
         self._head = 0
 
     def __bool__(self) -> bool:
-        """Tell whether a request may be admitted now, and find it."""
         line = self._sorted()
         tried = range(len(line) if self._first_fit else min(1, len(line)))
         allows = self._admission()
@@ -160,25 +154,21 @@ class PolicyQueue:
         return found is not None
 
     def __len__(self) -> int:
-        """Return how many wait, whether or not one may be admitted."""
         return len(self._line)
 
     def __iter__(self) -> Iterator[Any]:
-        """Yield all that wait in the order of the policy."""
         return iter(self._sorted())
-
-    def _changed(self) -> None:
-        self._stale, self._head = True, 0
 
     def _sorted(self) -> list[Any]:
         if self._stale and self._line:
+            self._line.sort(key=self._number_of.__getitem__)
             self._line = [self._line[place] for place in self._rank(self._line)]
             self._stale = False
         return self._line
 
 
 def make_queue(
-    settings: Mapping[str, Any],
+    settings: Any,
     blocks: int,
     block: int,
     planned_ahead: int,
@@ -189,7 +179,7 @@ def make_queue(
     Parameters
     ----------
     settings
-        ``policy``, a name of kvopt or ``file:PATH``; ``values`` of its parameters; ``admission``,
+        ``policy``, as on kvopt's command line: ``svf``, ``file:mine.py(beta=2)``; ``admission``,
         ``look-ahead`` or ``engine`` (vLLM's own, which preempts).
     blocks, block
         Blocks that hold tokens, and tokens of a block.
@@ -198,18 +188,13 @@ def make_queue(
     running
         Returns the requests that hold blocks.
     """
-    unknown = set(settings) - {"policy", "values", "admission"}
-    admission = settings.get("admission", _ADMISSIONS[0])
-    if unknown or "policy" not in settings or admission not in _ADMISSIONS:
+    given = {"admission": "look-ahead"} | (settings if type(settings) is dict else {})
+    if given.keys() != {"policy", "admission"} or given["admission"] not in _ADMISSIONS:
         raise SettingsError(
             'kvopt_vllm: expected additional_config {"kvopt": {"policy": NAME or "file:PATH", '
-            f'"values": {{}}, "admission": {" or ".join(_ADMISSIONS)}}}}}, found {dict(settings)}'
+            f'"admission": {" or ".join(_ADMISSIONS)}}}}}, found {settings!r}'
         )
-    policy = read_policy(settings["policy"])
-    values = {each.name: each.default for each in policy.parameters}
-    if set(settings.get("values", {})) - set(values):
-        raise SettingsError(f"kvopt_vllm: {policy.name} has the parameters {sorted(values)}")
-    values |= settings.get("values", {})
+    policy, values = read_policy(str(given["policy"]))
 
     def rank(requests: Sequence[Request]) -> Iterable[int]:
         lower, upper = np.array([predicted(each) for each in requests], dtype=np.int64).T
@@ -225,20 +210,30 @@ def make_queue(
         )
         return map(int, by_rank(known, policy.rank(known)))
 
-    ahead = LookAhead(blocks, block, planned_ahead)
-    if admission == "engine":
+    if given["admission"] == "engine":
         return PolicyQueue(rank, lambda: lambda _: True, False)
+    ahead = LookAhead(blocks, block, planned_ahead)
     return PolicyQueue(rank, lambda: ahead.beside(running()), policy.first_fit)
 
 
-def read_policy(text: str) -> ListPolicy:
-    if text.startswith("file:"):
-        policy: object = load_own(Path(text.removeprefix("file:")))
+def read_policy(text: str) -> tuple[ListPolicy, Values]:
+    """Return a policy of kvopt or of a file, and the values of its parameters.
+
+    Raises
+    ------
+    SettingsError
+        If there is none, or it does not rank requests as they arrive.
+    """
+    parsed = parse_method(text)
+    if parsed.path:
+        policy: object = load_own(Path(parsed.path))
     else:
-        policy = policies().get(find_name(text, policies()) or text)
+        policy = policies().get(find_name(parsed.name, policies()) or "")
     if not isinstance(policy, ListPolicy) or policy.offline or policy.randomised:
         raise SettingsError(
             f"kvopt_vllm: {text} ranks no requests one by one as they arrive: expected a "
             "ListPolicy that is neither offline nor randomised"
         )
-    return policy
+    if parsed.prediction is not None or parsed.formulation is not None:
+        raise SettingsError(f"kvopt_vllm: {text}: predictions come with the requests")
+    return policy, read_values(policy.name, parsed.arguments, policy.parameters)

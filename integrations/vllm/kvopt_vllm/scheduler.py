@@ -15,7 +15,7 @@ class _Ordered(scheduler.Scheduler):
         cache = self.kv_cache_config
         if len(cache.kv_cache_groups) != 1:
             raise ValueError("kvopt_vllm: expected a model whose layers share one table of blocks")
-        settings = self.vllm_config.additional_config.get("kvopt", {})
+        settings = self.vllm_config.additional_config.get("kvopt")
         # The first block is a placeholder, which holds no tokens.
         blocks, ahead = cache.num_blocks - 1, int(self.scheduler_config.async_scheduling)
         self.waiting = make_queue(settings, blocks, self.block_size, ahead, lambda: self.running)

@@ -1,4 +1,4 @@
-"""What the engine did with a policy's queue, as recorded, against kvopt's simulation and the queue."""
+"""Ledgers of the engine with a policy's queue, against the simulation and against the queue."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from kvopt_vllm.queue import make_queue, read_policy
 
 from heuristics.policy import Keys, Known
 from heuristics.simulator import run_policy
 from instances import Instance
 from instances.model import Request
 from integrations.vllm.tests.conftest import LEDGERS
-from kvopt_vllm.queue import make_queue, read_policy
 
 Ledger = dict[str, Any]
 
@@ -28,20 +28,20 @@ def ledgers(pattern: str) -> list[Ledger]:
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
 
-@pytest.mark.parametrize("name", ["svf", "mine", "svf-first-fit"])
+@pytest.mark.parametrize("name", ["svf", "mine", "svf-first-fit", "predicted"])
 def test_the_engine_makes_the_schedule_that_is_simulated(name: str, own_policies: Path) -> None:
     """With blocks of one token, every start and completion is that of the policy's simulation."""
     del own_policies
     for ledger in ledgers(name):
         engine, given = ledger["engine"], ledger["instance"]["requests"]
-        policy = read_policy(engine["kvopt"]["policy"])
+        policy, _ = read_policy(engine["kvopt"]["policy"])
 
         def rank(known: Known, of: Any = policy.rank) -> Keys:
             return of(replace(known, prompts=known.prompts + 1))
 
         assert engine["block_size"] == 1
         # The engine on (s, o) is the problem's model on (s - 1, o) with one block less.
-        shifted = [Request(r["id"], r["arrival"], r["prompt"] - 1, r["output"]) for r in given]
+        shifted = [Request(**row | {"prompt": row["prompt"] - 1}) for row in given]
         instance = Instance("shifted", engine["num_blocks"] - 1, tuple(shifted))
         starts = run_policy(replace(policy, rank=rank), instance).starts
         begins = [step[0] for step in ledger["scheduled"]]
@@ -60,17 +60,20 @@ def test_the_queue_admits_whom_the_engine_admitted(ledger: Ledger, own_policies:
     ahead = engine["kvopt"].get("admission") != "engine"
     replay = Replay(ledger)
     for begin, *batch in ledger["scheduled"]:
+        if not ahead:
+            replay.preempt(dict(batch))
         new = [position for position, _ in batch if position not in replay.runs]
-        assert replay.plan(begin, len(new), dict(batch)) == new
+        assert replay.plan(begin, len(new)) == new
         full = len(replay.runs) == engine["max_num_seqs"]
         spent = sum(tokens for _, tokens in batch) == engine["max_num_batched_tokens"]
         assert not ahead or full or spent or not replay.queue
         replay.run(begin, batch)
-    assert not replay.requests and not replay.queue and len(replay.queue) == 0
+    assert not replay.requests
+    assert len(replay.queue) == 0
     assert not ahead or {row[5] for row in ledger["requests"]} == {0}
 
 
-@dataclass
+@dataclass(eq=False)
 class Seen:
     """A request as the queue reads it, and how much of its run is computed."""
 
@@ -79,6 +82,7 @@ class Seen:
     num_prompt_tokens: int
     max_tokens: int
     sampling_params: SimpleNamespace
+    output: int
     num_output_tokens: int = 0
     num_output_placeholders: int = 0
     computed: int = 0
@@ -86,7 +90,7 @@ class Seen:
     @property
     def over(self) -> bool:
         """Whether its last token is made, or in flight."""
-        return self.num_output_tokens == self.max_tokens
+        return self.num_output_tokens == self.output
 
 
 @dataclass
@@ -112,14 +116,24 @@ class Replay:
         rows = enumerate(self.ledger["instance"]["requests"])
         self.requests = [
             Seen(
-                *(place, row["arrival"] * self.unit, row["prompt"], row["output"]),
+                *(place, row["arrival"] * self.unit, row["prompt"]),
+                row["output_upper"] if engine["stop_tokens"] else row["output"],
                 SimpleNamespace(extra_args=row),
+                row["output"],
             )
             for place, row in rows
         ]
         self.requests.sort(key=lambda each: each.arrival_time)
 
-    def plan(self, begin: int, count: int, batch: dict[int, int]) -> list[int]:
+    def preempt(self, batch: dict[int, int]) -> None:
+        """Put back all that are not in a step, or are there with all their tokens again."""
+        for place, each in reversed(list(self.runs.items())):
+            if not each.over and batch.get(place) != 1:
+                del self.runs[place]
+                each.computed = 0
+                self.queue.prepend_request(each)
+
+    def plan(self, begin: int, count: int) -> list[int]:
         """Return the next so many requests that the queue lets into a step."""
         planned_early = self.ledger["asynchronous"] and begin == self.end
         if planned_early:
@@ -129,11 +143,6 @@ class Replay:
         # Nothing was in the plan: it is made again when the step before has ended.
         self.runs = {place: each for place, each in self.runs.items() if not each.over}
         self.arrive(begin)
-        if self.ledger["engine"]["kvopt"].get("admission") == "engine":
-            for place in [each for each in self.runs if each not in batch]:
-                gone = self.runs.pop(place)
-                gone.computed = 0
-                self.queue.prepend_request(gone)
         return list(self.admit(count))
 
     def arrive(self, until: int) -> None:
