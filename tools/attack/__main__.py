@@ -7,94 +7,80 @@ option drawn.  It is wrong if a bound exceeds the optimum, ``optimal`` is said o
 checker refuses a schedule, a certificate proves less than it says, a policy beats the optimum or
 differs from its transcription, or anything crashes or hangs.
 
-Raw rows go to a file as they come; the same command goes on where it was stopped, however.  The
-last line is the verdict.  Exit codes: 0 no fault, 1 faults, 2 bad usage.
+Raw rows go to a file as they come.  The last line is the verdict.  Exit codes: 0 no fault, 1
+faults, 2 bad usage.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import sys
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import click
 
 from support.command import Command, Options, option
 from tools.attack.attempt import ENGINE, Crew, attempt
 from tools.attack.choices import switches
-from tools.attack.rows import Rows, RowsError
 
-#: Seconds between two lines of progress.
-_EVERY = 30.0
+#: Instances between two lines of progress.
+_EVERY = 100
 
 
 def run(
-    rows: Rows,
+    path: Path,
     seed: int,
     instances: int,
     jobs: int,
     *,
-    minutes: float | None = None,
+    minutes: float = math.inf,
     commands: bool = True,
     engine: tuple[str, ...] = ENGINE,
-) -> None:
-    """Add the rows that are missing; a thread a job waits for its own processes."""
-    missing = iter([number for number in range(instances) if number not in rows.found])
-    lock, stop = threading.Lock(), threading.Event()
-    deadline = None if minutes is None else time.monotonic() + 60 * minutes
-    failures: list[BaseException] = []
+) -> list[dict[str, Any]]:
+    """Return a row for each instance, written as it comes; a thread a job has its own processes."""
+    numbers, lock, stop = iter(range(instances)), threading.Lock(), threading.Event()
+    deadline = time.monotonic() + 60 * minutes
+    rows: list[dict[str, Any]] = []
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as file, ThreadPoolExecutor(jobs) as pool:
 
-    def work() -> None:
-        crew = Crew(engine)
+        def work() -> None:
+            with closing(Crew(engine)) as crew:
+                for number in numbers:
+                    if stop.is_set() or time.monotonic() > deadline:
+                        return
+                    row = attempt(crew, seed, number, commands)
+                    with lock:
+                        rows.append(row)
+                        print(json.dumps(row), file=file, flush=True)
+                        if len(rows) % _EVERY == 0:
+                            faults = sum(len(each["faults"]) for each in rows)
+                            told = f"{len(rows):,} of {instances:,} instances, {faults} faults"
+                            print(told, flush=True)
+
         try:
-            while not stop.is_set() and (deadline is None or time.monotonic() < deadline):
-                with lock:
-                    number = next(missing, None)
-                if number is None:
-                    break
-                rows.add(attempt(crew, seed, number, commands))
-        except BaseException as error:
-            failures.append(error)
-            stop.set()
+            for each in [pool.submit(work) for _ in range(jobs)]:
+                each.result()
         finally:
-            crew.close()
-
-    threads = [threading.Thread(target=work) for _ in range(jobs)]
-    for thread in threads:
-        thread.start()
-    began, told = time.monotonic(), time.monotonic()
-    before = len(rows.found)
-    try:
-        while any(thread.is_alive() for thread in threads):
-            time.sleep(0.2)
-            if time.monotonic() - told > _EVERY:
-                told = time.monotonic()
-                pace = (len(rows.found) - before) / (told - began) * 3600
-                faults = sum(len(row["faults"]) for row in list(rows.found.values()))
-                print(
-                    f"{len(rows.found):,} of {instances:,} instances, "
-                    f"{pace:,.0f} an hour, {faults} faults",
-                    flush=True,
-                )
-    except KeyboardInterrupt:
-        print("stopped; the same command goes on", flush=True)
-    stop.set()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
+            stop.set()
+    return sorted(rows, key=lambda row: int(row["number"]))
 
 
-def report(rows: Rows, seed: int) -> int:
+def report(rows: list[dict[str, Any]], seed: int) -> int:
     """Print what was covered and every fault, then the verdict; return the exit code."""
     kinds: Counter[str] = Counter()
     proved: Counter[str] = Counter()
     covered: Counter[str] = Counter()
     faults = []
-    for number, row in sorted(rows.found.items()):
-        faults += [f"instance {number}: {fault}" for fault in row["faults"]]
+    for row in rows:
+        faults += [f"instance {row['number']}: {fault}" for fault in row["faults"]]
         for each in row["runs"]:
             solver = each.get("solver", "policy")
             kinds[solver] += 1
@@ -109,7 +95,7 @@ def report(rows: Rows, seed: int) -> int:
         print(f"{solver:{width}}  {times:6,} runs{optimal}")
     for fault in faults:
         print(fault)
-    solved = sum(row.get("optimum") is not None for row in list(rows.found.values()))
+    solved = sum(row.get("optimum") is not None for row in rows)
     verdict = f"{len(faults)} faults" if faults else "no fault"
     print(
         f"attack: seed {seed}, {solved:,} instances with their optimum, "
@@ -121,7 +107,6 @@ def report(rows: Rows, seed: int) -> int:
 @click.command(
     "python -m tools.attack",
     cls=Command,
-    fails={2: (RowsError,)},
     examples=("", "--instances 100 --minutes 5 --out results/attack.jsonl"),
     codes="0 no fault; 1 faults; 2 bad usage",
 )
@@ -129,12 +114,12 @@ def report(rows: Rows, seed: int) -> int:
 @option("--instances", "N", "how many (default: 10,000)", int, 10_000)
 @option("--seed", "K", "of the instances (default: 0)", int, 0)
 @option("--jobs", "N", "side by side (default: 2)", int, 2)
-@option("--minutes", "M", "stop after so long", float)
+@option("--minutes", "M", "stop after so long", float, math.inf)
 def main(options: Options) -> int:
     """Run methods on small adversarial instances and compare them with an oracle."""
-    rows = Rows(options.out, options.seed)
-    run(rows, options.seed, options.instances, options.jobs, minutes=options.minutes)
-    return report(rows, options.seed)
+    seed, minutes = options.seed, options.minutes
+    rows = run(options.out, seed, options.instances, options.jobs, minutes=minutes)
+    return report(rows, seed)
 
 
 if __name__ == "__main__":
