@@ -128,7 +128,8 @@ class Run:
     def execute_model(self, planned: Any, non_block: bool) -> Outcome:
         """Begin a step as soon as the one before has ended."""
         del non_block
-        begin, took, sampled = max(self.time, self.free), 0, {}
+        begin, took = max(self.time, self.free), 0
+        sampled: dict[str, list[int]] = {}
         base, prefill, square, decode, read = self.batch_time or (1000, 0, 0, 0, 0)
         for name, tokens in planned.num_scheduled_tokens.items():
             request = self.requests[name]
@@ -235,7 +236,7 @@ def draw(group: str, number: int, seed: int) -> tuple[dict[str, Any], dict[str, 
     for position in range(rng.randint(5, 30)):
         prompt = rng.randint(1, longest_prompt)
         output = rng.randint(1, min(longest_output, peak - prompt + 1))
-        times = {"arrival": arrival / 1000 if "t" in group else arrival}
+        times: dict[str, Any] = {"arrival": arrival / 1000 if "t" in group else arrival}
         rows.append({"id": position, **times, "prompt": prompt, "output": output})
         if set("ye") & set(group):
             upper = min(rng.randint(output, 2 * output), peak - prompt + 1)
@@ -256,14 +257,20 @@ def draw(group: str, number: int, seed: int) -> tuple[dict[str, Any], dict[str, 
         "e": {"stop_tokens": True},
         "a": {"asynchronous": True},
     }
-    limits = {"num_blocks": blocks, "block_size": block, "max_num_batched_tokens": 1 << 20}
+    limits: dict[str, Any] = {
+        "num_blocks": blocks,
+        "block_size": block,
+        "max_num_batched_tokens": 1 << 20,
+    }
     for letter in group:
         limits |= chosen.get(letter, {})
     name = f"{group}_{number}_{seed}"
     instance: dict[str, Any] = {"schema": "kvopt.instance/1", "name": name, "requests": rows}
-    if set(group) & set("ctnl"):  # kvopt cuts prompts in seconds only
+    if set(group) & set("ctnl"):
+        # kvopt cuts prompts in seconds only, so that a round is a second.
         instance["time_unit"] = "second"
-        limits |= {} if "t" in group else {"batch_time": WHOLE}
+        if "t" not in group:
+            limits["batch_time"] = WHOLE
     return instance, limits
 
 
@@ -277,9 +284,9 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.what.count(":") == 2:
         group, count, seed = asked.what.split(":")
-        drawn = (draw(group, number, int(seed)) for number in range(int(count)))
+        drawn = [draw(group, number, int(seed)) for number in range(int(count))]
     else:
-        drawn = iter([(json.loads(Path(asked.what).read_text()), {})])
+        drawn = [(json.loads(Path(asked.what).read_text()), {})]
     with asked.out.open("a") as file:
         for instance, limits in drawn:
             run = Run(instance, LIMITS | limits | asked.limits)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -36,7 +36,7 @@ def test_the_engine_makes_the_schedule_that_is_simulated(name: str, own_policies
         engine, given = ledger["engine"], ledger["instance"]["requests"]
         policy, _ = read_policy(engine["kvopt"]["policy"])
 
-        def rank(known: Known, of: Any = policy.rank) -> Keys:
+        def rank(known: Known, of: Callable[[Known], Keys] = policy.rank) -> Keys:
             return of(replace(known, prompts=known.prompts + 1))
 
         assert engine["block_size"] == 1
@@ -162,7 +162,7 @@ class Replay:
 
     def run(self, begin: int, batch: list[list[int]]) -> None:
         """Let a step pass: what had ended before it holds nothing when the next is planned."""
-        scheduled = dict(batch)
+        scheduled = [position for position, _ in batch]
         self.runs = {p: each for p, each in self.runs.items() if p in scheduled or not each.over}
         for position, tokens in batch:
             each = self.runs[position]

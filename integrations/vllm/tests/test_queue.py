@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,19 +16,22 @@ from kvopt.methods.own import OwnMethodError
 from kvopt.methods.syntax import MethodError
 
 
-def request(prompt: int, most: int, made: int = 0, arrival: float = 0.0, **given: Any) -> Any:
+@dataclass(eq=False)
+class Seen:
+    """A request as the queue reads it."""
+
+    num_prompt_tokens: int
+    max_tokens: int
+    sampling_params: SimpleNamespace
+    num_output_tokens: int
+    num_output_placeholders: int
+    arrival_time: float = 0.0
+
+
+def request(prompt: int, most: int, made: int = 0, **given: Any) -> Seen:
     """Return a request as the engine has it."""
-
-    class Request(SimpleNamespace):
-        __hash__ = object.__hash__
-
-    return Request(
-        num_prompt_tokens=prompt,
-        num_output_tokens=made // 2,
-        num_output_placeholders=made - made // 2,
-        max_tokens=most,
-        arrival_time=arrival,
-        sampling_params=SimpleNamespace(extra_args=given or None),
+    return Seen(
+        prompt, most, SimpleNamespace(extra_args=given or None), made // 2, made - made // 2
     )
 
 

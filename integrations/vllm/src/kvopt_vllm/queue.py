@@ -101,7 +101,8 @@ class LookAhead:
         """Return the blocks that requests hold so many steps from now, shape of ``steps``."""
         prompts, made, outputs, left = (column[:, None] for column in rows.T)
         blocks: Ints = -(-(prompts + np.minimum(made + steps, outputs) - 1) // self._block)
-        return np.where(steps <= left, blocks, 0).sum(axis=0)
+        used: Ints = np.where(steps <= left, blocks, 0).sum(axis=0)
+        return used
 
 
 class PolicyQueue:
