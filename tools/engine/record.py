@@ -169,7 +169,7 @@ class Run:
                 ignore_eos=True,
                 extra_args={key: row[key] for key in row.keys() & {"output_lower", "output_upper"}},
             )
-            # Prompts differ, so that nobody finds another's blocks.
+            # Prompts differ, so that no request finds another's blocks.
             self.requests[name] = Request(
                 *(name, [1000 * place + 7] * row["prompt"], params, None),
                 arrival_time=float(row["arrival"]),

@@ -108,7 +108,7 @@ class LookAhead:
 class PolicyQueue:
     """The methods of vLLM's ``RequestQueue``, in the order of a policy.
 
-    It says that it is empty while its head must wait, so that the engine admits nobody.  Ties go by
+    It says that it is empty while its head must wait, so that the engine admits no request.  Ties go by
     arrival, then by who was added first; a preempted request takes its place by rank.
     """
 
