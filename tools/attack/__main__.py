@@ -41,7 +41,6 @@ def run(
     jobs: int,
     *,
     minutes: float = math.inf,
-    commands: bool = True,
     engine: tuple[str, ...] = ENGINE,
 ) -> list[dict[str, Any]]:
     """Return a row for each instance, written as it comes; a thread a job has its own processes."""
@@ -56,7 +55,7 @@ def run(
                 for number in numbers:
                     if stop.is_set() or time.monotonic() > deadline:
                         return
-                    row = attempt(crew, seed, number, commands)
+                    row = attempt(crew, seed, number)
                     with lock:
                         rows.append(row)
                         print(json.dumps(row), file=file, flush=True)
@@ -78,21 +77,16 @@ def report(rows: list[dict[str, Any]], seed: int) -> int:
     kinds: Counter[str] = Counter()
     proved: Counter[str] = Counter()
     covered: Counter[str] = Counter()
-    faults = []
-    for row in rows:
-        faults += [f"instance {row['number']}: {fault}" for fault in row["faults"]]
-        for each in row["runs"]:
-            solver = each.get("solver", "policy")
-            kinds[solver] += 1
-            proved[solver] += each.get("status") == "optimal"
-            if solver != "command":
-                covered.update(switches(each["method"]))
-    width = max((len(name) for name in covered), default=0)
+    for each in (run for row in rows for run in row["runs"]):
+        solver = each.get("solver", "policy")
+        kinds[solver] += 1
+        proved[solver] += each.get("status") == "optimal"
+        covered.update(switches(each["method"]))
     for name, times in sorted(covered.items()):
-        print(f"{name:{width}}  {times:6,}")
+        print(f"{times:6,}  {name}")
     for solver, times in sorted(kinds.items()):
-        optimal = f", {proved[solver]:,} of them closed" if proved[solver] else ""
-        print(f"{solver:{width}}  {times:6,} runs{optimal}")
+        print(f"{times:6,}  runs of {solver}, {proved[solver]:,} of them closed")
+    faults = [f"instance {row['number']}: {fault}" for row in rows for fault in row["faults"]]
     for fault in faults:
         print(fault)
     solved = sum(row.get("optimum") is not None for row in rows)

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-import re
-import subprocess
-import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
 from instances import Instance
@@ -22,7 +17,6 @@ from tools.attack.choices import SOLVERS, draw_formulation, draw_policy
 from tools.attack.judge import judge
 from tools.attack.shapes import draw_instance
 
-_ROOT = Path(__file__).resolve().parents[2]
 #: Engine runs and policy runs of an instance.
 ENGINE_RUNS, POLICY_RUNS = 5, 6
 #: Seconds that a run may take by its own limit, bounds less since they go on while they improve,
@@ -30,8 +24,6 @@ ENGINE_RUNS, POLICY_RUNS = 5, 6
 SECONDS, BOUND_SECONDS, LATE = 15.0, 2.0, 45.0
 #: Seconds for the oracle and the policies together.
 PLAIN_SECONDS = 120.0
-#: One instance in so many is also given to solve.py, which takes seconds.
-COMMAND_EVERY = 150
 #: Draws after which a number is given up, since the oracle solves none of its instances.
 DRAWS = 20
 #: The process of each engine.
@@ -52,7 +44,7 @@ class Crew:
             child.close()
 
 
-def attempt(crew: Crew, seed: int, number: int, commands: bool = True) -> dict[str, Any]:
+def attempt(crew: Crew, seed: int, number: int) -> dict[str, Any]:
     """Return the row of the instance of this number: all that was run and all that was wrong."""
     draws = random.Random(f"{seed}:{number}")
     row: dict[str, Any] = {"number": number, "runs": [], "faults": []}
@@ -74,8 +66,6 @@ def attempt(crew: Crew, seed: int, number: int, commands: bool = True) -> dict[s
     starts: list[int] = plain["starts"]
     for _ in range(ENGINE_RUNS):
         row["runs"].append(_engine_run(crew, instance, row["optimum"], starts, draws))
-    if commands and number % COMMAND_EVERY == 0:
-        row["runs"].append(_command_run(instance, row["optimum"], draws))
     row["faults"] = [f"{run['method']}: {fault}" for run in row["runs"] for fault in run["faults"]]
     return row
 
@@ -96,48 +86,3 @@ def _engine_run(
     except ChildError as error:
         found = {"method": method, "status": "crashed", "faults": [str(error)]}
     return {"solver": solver} | found | {"seconds": round(time.monotonic() - began, 3)}
-
-
-def _command_run(instance: Instance, optimum: int, draws: random.Random) -> dict[str, Any]:
-    """Run ``solve.py`` as a user does, and read what it says."""
-    formulation = draw_formulation(draws)
-    kind = read_formulation(formulation)[0].kind
-    policy, prediction = draw_policy(draws, instance)
-    predicted = [] if prediction is None else ["--predict", prediction]
-    arguments = draws.choice(
-        (
-            [],
-            ["--solver", SOLVERS[kind], "--formulation", formulation],
-            ["--policy", policy, *predicted],
-        )
-    )
-    faults = []
-    with tempfile.TemporaryDirectory() as folder:
-        path, out = Path(folder, "instance.json"), Path(folder, "schedule.json")
-        path.write_text(json.dumps(instance_document(instance)), encoding="utf-8")
-        result = subprocess.run(
-            [sys.executable, "solve.py", path, "--time-limit", "10", "--out", out, *arguments],
-            cwd=_ROOT,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        schedule = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
-    said = dict(
-        re.findall(r"^(status|TEL|lower bound|checker) +(\w+)", result.stdout, re.MULTILINE)
-    )
-    # A policy may not be applicable, or may loop for ever: that is said and ends with 4.
-    if result.returncode not in ((0, 4) if "--policy" in arguments else (0,)):
-        faults.append(f"exit code {result.returncode}: {result.stderr.strip()[-300:]}")
-    if "Traceback" in result.stderr:
-        faults.append(f"a traceback: {result.stderr.strip()[-300:]}")
-    tel = int(said["TEL"]) if said.get("TEL", "").isdecimal() else None
-    if said.get("status") == "optimal" and tel != optimum:
-        faults.append(f"optimal with TEL {tel}, optimum {optimum}")
-    if (bound := said.get("lower bound", "0")).isdecimal() and int(bound) > optimum:
-        faults.append(f"lower bound {bound}, optimum {optimum}")
-    if tel is not None and tel < optimum and not schedule.get("kept"):
-        faults.append(f"TEL {tel} below the optimum {optimum}")
-    method = " ".join(["solve.py", *arguments])
-    return {"solver": "command", "method": method, "faults": faults} | said

@@ -78,7 +78,7 @@ def test_every_method_and_switch_is_drawn() -> None:
 def test_a_few_instances_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No fault in a handful, with every engine, and every row is in the file."""
     path = tmp_path / "rows.jsonl"
-    rows = run(path, 5, 6, 2, commands=False)
+    rows = run(path, 5, 6, 2)
     assert [row["number"] for row in rows] == list(range(6))
     assert len(path.read_text(encoding="utf-8").splitlines()) == 6
     assert report(rows, 5) == 0
@@ -87,7 +87,7 @@ def test_a_few_instances_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 def test_a_lying_engine_is_caught(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where every bound is one too high, the verdict says so and the exit code is 1."""
-    rows = run(tmp_path / "rows.jsonl", 5, 1, 1, commands=False, engine=("-c", LIAR))
+    rows = run(tmp_path / "rows.jsonl", 5, 1, 1, engine=("-c", LIAR))
     assert report(rows, 5) == 1
     said = capsys.readouterr().out
     assert "above the optimum" in said

@@ -108,8 +108,8 @@ class LookAhead:
 class PolicyQueue:
     """The methods of vLLM's ``RequestQueue``, in the order of a policy.
 
-    It says that it is empty while its head must wait, so that the engine admits no request.  Ties go by
-    arrival, then by who was added first; a preempted request takes its place by rank.
+    It says that it is empty while its head must wait, so that the engine admits no request.  Ties
+    go by arrival, then by who was added first; a preempted request takes its place by rank.
     """
 
     def __init__(self, rank: Rank, admission: Admission, first_fit: bool) -> None:

@@ -1,7 +1,7 @@
 """Record ledgers of the scheduler of an installed vLLM, which needs no model, no GPU and no kvopt.
 
 ``python record.py WHAT --limits JSON --out FILE`` appends a line for each ledger; WHAT is the file
-of an instance, or GROUP:COUNT:SEED for instances that are drawn (tools/engine/README.md).
+of an instance, or GROUP:COUNT:SEED for instances that are drawn (README.md).
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ class Outcome:
     sampled: dict[str, list[int]]
 
     def result(self) -> ModelRunnerOutput:
+        """Return what the engine is told of the step."""
         self.run.time, self.run.returned = max(self.run.time, self.end), self.step
         places = {name: place for place, name in enumerate(self.sampled)}
         return ModelRunnerOutput(list(places), places, list(self.sampled.values()))
@@ -159,6 +160,7 @@ class Run:
         return self.outcome
 
     def add_arrivals(self) -> None:
+        """Give the engine all requests that have arrived."""
         while self.to_come and self.arrivals[self.to_come[0]] <= self.time:
             place = self.to_come.popleft()
             row, name = self.rows[place], str(place)
@@ -275,6 +277,7 @@ def draw(group: str, number: int, seed: int) -> tuple[dict[str, Any], dict[str, 
 
 
 def main() -> None:
+    """Record what is asked for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("what", help="the file of an instance, or GROUP:COUNT:SEED")
     parser.add_argument("--limits", type=json.loads, default={}, help='as {"num_blocks": 1024}')
