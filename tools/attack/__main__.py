@@ -74,9 +74,7 @@ def run(
 
 def report(rows: list[dict[str, Any]], seed: int) -> int:
     """Print what was covered and every fault, then the verdict; return the exit code."""
-    kinds: Counter[str] = Counter()
-    proved: Counter[str] = Counter()
-    covered: Counter[str] = Counter()
+    kinds, proved, covered = Counter[str](), Counter[str](), Counter[str]()
     for each in (run for row in rows for run in row["runs"]):
         solver = each.get("solver", "policy")
         kinds[solver] += 1
