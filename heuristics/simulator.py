@@ -27,7 +27,7 @@ from heuristics.policy import (
 )
 from heuristics.predictions import Prediction, predict
 from heuristics.real_time import starts_in_time
-from heuristics.rounds import Segment, Trace, drive
+from heuristics.rounds import EngineAccounting, Segment, Trace, drive
 from instances import Instance
 from instances.batch_time import BatchTime
 from schedules import Clock, Schedule, make_schedule
@@ -89,8 +89,7 @@ def run_policy(
     arrivals = _times(instance, setting.batch_time)
     by_rank, beliefs, first_fit = _one_order(policy, instance, arrivals, setting)
     if by_rank is None:
-        trace = _run_on_clock(policy, instance, setting)
-        return _schedule_of(trace, instance, method or policy.name, setting.batch_time)
+        return _run_on_clock(policy, instance, setting, method or policy.name)
     requests = Requests(arrivals, instance.prompts, beliefs, instance.outputs)
     method = method or policy.name
     passes = len(instance) if first_fit else 0
@@ -110,11 +109,8 @@ def run_in_order(instance: Instance, order: Ints, method: str) -> Schedule:
     return make_schedule(instance, starts_in_order(requests, order, instance.memory), method)
 
 
-def _run_on_clock(policy: Policy, instance: Instance, setting: Setting) -> Trace:
-    """Return what a policy does round by round, in unit rounds or in real time.
-
-    The policy is the same object in both.
-    """
+def _run_on_clock(policy: Policy, instance: Instance, setting: Setting, method: str) -> Schedule:
+    """Return the schedule of a policy that decides round by round."""
     arrivals = _times(instance, setting.batch_time)
     known = _known(policy, instance, arrivals, setting)
     rules: Rules
@@ -123,16 +119,19 @@ def _run_on_clock(policy: Policy, instance: Instance, setting: Setting) -> Trace
     else:
         assert isinstance(policy, PlanPolicy)
         rules = _PlanRules(known, policy)
-    return drive(
+    late = isinstance(rules, EngineAccounting) and rules.engine_accounting
+    trace = drive(
         policy.name,
         rules,
         arrivals.tolist(),
         instance.prompts.tolist(),
         instance.outputs.tolist(),
-        instance.memory,
+        # The newest token of each request has no slot yet.
+        instance.memory + late * len(instance),
         batch_time=setting.batch_time,
         keeps_tokens=isinstance(policy, RoundPolicy) and policy.keeps_tokens,
     )
+    return _schedule_of(trace, instance, method, setting.batch_time, late)
 
 
 def _times(instance: Instance, batch_time: BatchTime | None) -> Ints:
@@ -220,7 +219,7 @@ def _whole_order(policy: Policy, instance: Instance, arrivals: Ints, setting: Se
 
 
 def _schedule_of(
-    trace: Trace, instance: Instance, method: str, batch_time: BatchTime | None
+    trace: Trace, instance: Instance, method: str, batch_time: BatchTime | None, late: bool
 ) -> Schedule:
     """Translate segments into starts, attempts and kept tokens (``schedules.model``)."""
     starts: list[int] = []
@@ -232,11 +231,24 @@ def _schedule_of(
         attempts.append([(each.start - (each.first - 1), each.last) for each in cancelled])
         kept.append([each.first - 1 for each in segments])
     if batch_time is None:
-        return make_schedule(instance, starts, method, attempts=attempts, kept=kept)
-    clock = Clock(batch_time.name, tuple(trace.gaps), _prefills(trace.segments))
-    tel = sum(trace.completions) - sum(instance.arrival_times.tolist())
+        clock = tel = None
+    else:
+        clock = Clock(
+            batch_time.name,
+            tuple(trace.gaps),
+            _prefills(trace.segments),
+            _cached(trace.segments),
+        )
+        tel = sum(trace.completions) - sum(instance.arrival_times.tolist())
     return make_schedule(
-        instance, starts, method, attempts=attempts, kept=kept, clock=clock, tel=tel
+        instance,
+        starts,
+        method,
+        attempts=attempts,
+        kept=kept,
+        clock=clock,
+        tel=tel,
+        engine_accounting=late,
     )
 
 
@@ -245,6 +257,12 @@ def _prefills(segments: list[list[Segment]]) -> tuple[tuple[tuple[int, ...], ...
     if not any(len(each.chunks) > 1 or each.last < each.first for of in segments for each in of):
         return None
     return tuple(tuple(each.chunks for each in of_request) for of_request in segments)
+
+
+def _cached(segments: list[list[Segment]]) -> tuple[tuple[int, ...], ...] | None:
+    """Return the tokens of every run that were not computed again, None if there are none."""
+    cached = tuple(tuple(each.cached for each in of_request) for of_request in segments)
+    return cached if any(map(any, cached)) else None
 
 
 class _PlanRules:

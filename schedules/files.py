@@ -56,8 +56,11 @@ def schedule_document(schedule: Schedule) -> dict[str, Any]:
     for key in ("attempts", "kept", "clock"):
         if document[key] is None:
             del document[key]
-    if schedule.clock is not None and schedule.clock.prefills is None:
-        del document["clock"]["prefills"]
+    if not schedule.engine_accounting:
+        del document["engine_accounting"]
+    for key in ("prefills", "cached"):
+        if schedule.clock is not None and document["clock"][key] is None:
+            del document["clock"][key]
     return document
 
 

@@ -114,12 +114,13 @@ class Timeline:
 
 @dataclass(frozen=True)
 class _Runs:
-    """All runs, attempts included: whose it is, its virtual start, tokens kept, its last token."""
+    """All runs: whose it is, its virtual start, tokens kept, its last token, tokens found."""
 
     owner: Ints
     start: Ints
     kept: Ints
     last: Ints
+    cached: Ints
 
     @property
     def begin(self) -> Ints:
@@ -163,7 +164,7 @@ def timeline(instance: Instance, schedule: Schedule) -> Timeline:
     count = int((runs.begin + np.maximum(runs.made, 1)).max())
     _check_count(schedule.method, count, int(runs.made.sum()) + len(chunks.run) + len(runs.owner))
     decoding = _covered(runs.begin + 1, runs.start + runs.last, count)
-    read = _held(instance, runs, runs.begin + 1, count)
+    read = _held(instance.prompts, runs, runs.begin + 1, count)
     prefilled = _sums(chunks.round, chunks.tokens, count)
     squares = _sums(chunks.round, chunks.tokens * (2 * chunks.before + chunks.tokens), count)
     model = parse_batch_time(schedule.clock.batch_time)
@@ -174,13 +175,14 @@ def timeline(instance: Instance, schedule: Schedule) -> Timeline:
     last = runs.start[:n] + outputs - 1
     running = decoding + _sums(chunks.round, np.ones_like(chunks.round), count)
     arrived = np.searchsorted(np.sort(arrivals), begins, side="right")
+    held = np.array([schedule.held_prompt(each.prompt) for each in instance.requests])
     complete = np.cumsum(_sums(last + 1, np.ones_like(last), count + 1))[:count]
     rounds = Rounds(
         begins=begins,
         durations=durations,
         running=running,
         waiting=arrived - complete - running,
-        tokens=_held(instance, runs, runs.begin, count, after=1)
+        tokens=_held(held, runs, runs.begin, count, after=1)
         + _sums(*_unfinished(runs, chunks), count),
         prefilled=prefilled,
         decoding=decoding,
@@ -216,25 +218,27 @@ def _check_count(method: str, count: int, batches: int) -> None:
 def _runs(instance: Instance, schedule: Schedule) -> _Runs:
     """Return the runs that count, in the instance's order, and after them the attempts."""
     kept = schedule.kept or ((0,),) * len(instance)
-    told: list[tuple[int, int, int, int]] = [
-        (position, start, keeps[-1], request.output)
-        for position, (start, keeps, request) in enumerate(
-            zip(schedule.starts, kept, instance.requests, strict=True)
+    found = (schedule.clock and schedule.clock.cached) or ((0,),) * len(instance)
+    told: list[tuple[int, int, int, int, int]] = [
+        (position, start, keeps[-1], request.output, cached[-1])
+        for position, (start, keeps, request, cached) in enumerate(
+            zip(schedule.starts, kept, instance.requests, found, strict=True)
         )
     ]
     for position, attempts in enumerate(schedule.attempts or ()):
         for number, (start, tokens) in enumerate(attempts):
             keeps = schedule.kept[position][number] if schedule.kept else 0
-            told.append((position, start, keeps, tokens))
+            cached = found[position][number] if len(found[position]) > 1 else 0
+            told.append((position, start, keeps, tokens, cached))
     return _Runs(*np.array(told, dtype=np.int64).T)
 
 
 def _chunks(instance: Instance, schedule: Schedule, runs: _Runs) -> _Chunks:
-    whole = instance.prompts[runs.owner] + runs.kept
+    whole = instance.prompts[runs.owner] + runs.kept - runs.cached
     assert schedule.clock is not None
     cut = schedule.clock.prefills
     if cut is None:
-        return _Chunks(np.arange(len(runs.owner)), runs.begin, np.zeros_like(whole), whole)
+        return _Chunks(np.arange(len(runs.owner)), runs.begin, runs.cached, whole)
     # In the order of the runs: those that count first.
     lists = [*(each[-1] for each in cut), *(run for each in cut for run in each[:-1])]
     lengths = np.fromiter(map(len, lists), np.int64, len(lists))
@@ -245,7 +249,7 @@ def _chunks(instance: Instance, schedule: Schedule, runs: _Runs) -> _Chunks:
     total = np.cumsum(tokens) - tokens
     before = total - total[np.repeat(ends - lengths, lengths)] if len(run) else total
     at = runs.begin[run] - lengths[run] + 1 + number
-    return _Chunks(run, at, before, tokens)
+    return _Chunks(run, at, before + runs.cached[run], tokens)
 
 
 def _first_rounds(runs: _Runs, chunks: _Chunks, n: int) -> Ints:
@@ -278,14 +282,14 @@ def _covered(first: Ints, end: Ints, count: int) -> Ints:
     return covered
 
 
-def _held(instance: Instance, runs: _Runs, first: Ints, count: int, after: int = 0) -> Ints:
+def _held(prompts: Ints, runs: _Runs, first: Ints, count: int, after: int = 0) -> Ints:
     """Return what runs hold in the rounds from ``first`` to their last, that make tokens.
 
     At the beginning of round r that is s + r − start for each; ``after`` = 1 asks for the end.
     """
     end = runs.start + runs.last
     some = (end > first) & (runs.made > 0)
-    held = (instance.prompts[runs.owner] - runs.start + after)[some]
+    held = (prompts[runs.owner] - runs.start + after)[some]
     constant = _sums(first[some], held, count + 1) - _sums(end[some], held, count + 1)
     slope = _covered(first[some], end[some], count)
     total: Ints = np.cumsum(constant)[:count] + slope * np.arange(count)
