@@ -150,7 +150,7 @@ def _one_order(
     """
     if isinstance(policy, ListPolicy):
         known = _known(policy, instance, arrivals, setting)
-        return by_rank(known, policy.rank(known)), known.upper, policy.first_fit
+        return order_by_keys(known, policy.rank(known)), known.upper, policy.first_fit
     planned = isinstance(policy, PlanPolicy) and (policy.offline or not arrivals.any())
     if planned or isinstance(policy, AdvisedPolicy):
         return _whole_order(policy, instance, arrivals, setting), instance.outputs, False
@@ -181,7 +181,7 @@ def _known(policy: Policy, instance: Instance, arrivals: Ints, setting: Setting)
     return Known(*known, setting.batch_time or UNIT_ROUND)
 
 
-def by_rank(known: Known, keys: Sequence[NDArray[np.generic]]) -> Ints:
+def order_by_keys(known: Known, keys: Sequence[NDArray[np.generic]]) -> Ints:
     """Return positions by rank: by keys, then arrival, then position."""
     if isinstance(keys, np.ndarray):
         raise RankError(

@@ -12,7 +12,7 @@ import numpy as np
 
 from heuristics.policy import Ints, Known, ListPolicy, Values
 from heuristics.registry import policies
-from heuristics.simulator import by_rank
+from heuristics.simulator import order_by_keys
 from kvopt.methods.options import read_values
 from kvopt.methods.own import load_own
 from kvopt.methods.syntax import parse_method
@@ -209,7 +209,7 @@ def make_queue(
             rng=np.random.default_rng(0),
             ticks=_NANOSECONDS,
         )
-        return map(int, by_rank(known, policy.rank(known)))
+        return map(int, order_by_keys(known, policy.rank(known)))
 
     if given["admission"] == "engine":
         return PolicyQueue(rank, lambda: lambda _: True, False)
