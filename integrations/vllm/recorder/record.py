@@ -66,7 +66,7 @@ class Outcome:
     sampled: dict[str, list[int]]
 
     def result(self) -> ModelRunnerOutput:
-        """Return what the engine is told of the step."""
+        """Return what the engine sees of the step."""
         self.run.time, self.run.returned = max(self.run.time, self.end), self.step
         places = {name: place for place, name in enumerate(self.sampled)}
         return ModelRunnerOutput(list(places), places, list(self.sampled.values()))

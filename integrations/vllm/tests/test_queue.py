@@ -89,7 +89,7 @@ def test_predictions_that_are_none_are_left_out(wrong: object) -> None:
 
 
 def test_a_removed_request_is_gone_and_a_preempted_one_has_its_rank() -> None:
-    """Whoever is aborted is not admitted; ties go by who was added first, preempted or not."""
+    """An aborted request is not admitted; ties go by who was added first, preempted or not."""
     queue = make_queue({"policy": "mc-sf", "admission": "engine"}, 100, 1, 0, list)
     long, early, late, short = (request(1, most) for most in (9, 5, 5, 2))
     for each in (long, early, late, short):
@@ -121,7 +121,7 @@ def test_values_of_parameters_reach_the_policy(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         (None, "expected additional_config"),
         ("svf", "expected additional_config"),
@@ -132,14 +132,14 @@ def test_values_of_parameters_reach_the_policy(tmp_path: Path) -> None:
         ({"policy": "h-sf with deciles"}, "predictions come with the requests"),
         ({"policy": 5}, "5 ranks no requests"),
         ({"policy": "svf("}, "expected"),
-        ({"policy": "nobody"}, "nobody ranks no requests"),
+        ({"policy": "nothing"}, "nothing ranks no requests"),
         ({"policy": "vllm-v1"}, "vllm-v1 ranks no requests"),
         ({"policy": "a-random"}, "a-random ranks no requests"),
         ({"policy": "file:nowhere.py"}, "nowhere.py"),
     ],
 )
-def test_wrong_settings_are_told_in_one_line(settings: object, told: str) -> None:
+def test_wrong_settings_end_in_one_line(settings: object, message: str) -> None:
     """The server ends when it starts, with one line, and not in the middle of a request."""
-    with pytest.raises((SettingsError, MethodError, OwnMethodError), match=told) as caught:
+    with pytest.raises((SettingsError, MethodError, OwnMethodError), match=message) as caught:
         make_queue(settings, 50, 1, 0, list)
     assert "\n" not in str(caught.value)
