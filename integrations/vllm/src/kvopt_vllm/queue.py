@@ -88,7 +88,7 @@ class LookAhead:
     def _rows(self, requests: Sequence[Request]) -> Ints:
         """Return prompt, tokens made, all tokens to be made, and steps until the blocks are free.
 
-        Tokens in flight are made; a request that outlives its prediction is believed to make one more.
+        Tokens in flight are made; a request beyond its prediction is believed to make one more.
         """
         rows = []
         for each in requests:
