@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from heuristics.policy import UNIT_ROUND, NotApplicableError, Rules, State
 from heuristics.stretches import pass_rounds
@@ -92,8 +92,7 @@ class PolicyError(Exception):
     """A policy decided something that cannot be done: a bug in the policy."""
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(NamedTuple):
     """A run without interruption: it makes tokens ``first``..``last`` of a request's output.
 
     The first of them is held one round after ``start``.  ``first`` is 1 unless the request kept
@@ -274,24 +273,27 @@ class _Run:
             self.state.now = self._ended = self.time
 
     def _complete(self) -> None:
-        state = self.state
-        while self._completions and self._completions[0][0] <= state.now:
-            _, request, start = heapq.heappop(self._completions)
+        state, completions = self.state, self._completions
+        while completions and completions[0][0] <= state.now:
+            _, request, start = heapq.heappop(completions)
             if state.starts.get(request) != start:
                 continue  # evicted since
-            state.tokens_next -= state.prompts[request] + self.outputs[request] + 1
-            self._end_run(request, start, self.outputs[request])
+            output = self.outputs[request]
+            state.tokens_next -= state.prompts[request] + output + 1
+            self._end_run(request, start, output)
             self.trace.completions[request] = self.time
             del state.starts[request]
             self.unfinished -= 1
             self._seen.clear()  # no earlier state can come back
-            self.rules.finish(request, self.outputs[request])
+            self.rules.finish(request, output)
 
     def _end_run(self, request: int, start: int, last: int) -> None:
-        chunks = tuple(self._chunks.pop(request, ()))
         first = self.state.kept(request) + 1
-        if last >= first or chunks:
-            cached = self._cached.pop(request, 0)
+        if self._cut is None:
+            if last >= first:
+                self.trace.segments[request].append(Segment(start, first, last))
+        elif chunks := tuple(self._chunks.pop(request)):
+            cached = self._cached.pop(request)
             self.trace.segments[request].append(Segment(start, first, last, chunks, cached))
 
     def _evict(self) -> None:

@@ -77,6 +77,7 @@ class _EngineRules:
         self._null = " (one more is the null block)" if engine_accounting else ""
         self._reserve = int(exact(watermark) * blocks)
         self._asynchronous, self._cut, self._caches = asynchronous, cut, caches
+        self._plain = block == 1 and not engine_accounting and not asynchronous
         #: Free blocks that still hold a full block of a request, the next to be taken first.
         self._free_blocks: dict[tuple[int, int], None] = {}
         #: Tokens that the requests admitted in this round find there.
@@ -102,6 +103,8 @@ class _EngineRules:
         self._ended.append((request, output))
 
     def next_eviction(self, state: State) -> int | None:
+        if self._plain and not state.prefilling:
+            return None  # the simulator counts the same
         self._settle(state)
         free = self._blocks - self._used
         if self._growth(state) > free:
@@ -117,6 +120,7 @@ class _EngineRules:
 
     def evict(self, state: State) -> list[int]:
         preempted = []
+        self._settle(state)
         while self._used + self._growth(state) > self._blocks:
             if self._used + self._begins[state.now % self._block] > self._blocks:
                 # Those that decode have taken every free block before.
@@ -131,6 +135,7 @@ class _EngineRules:
         return preempted
 
     def admit(self, state: State) -> list[int]:
+        self._settle(state)
         self._used += self._begins[state.now % self._block]
         self._chunks = []
         budget = self._budget - len(state.starts)
