@@ -58,23 +58,19 @@ class Stalling(Protocol):
 
 
 @runtime_checkable
-class CachedPrefill(Protocol):
-    """What rules add whose evicted requests may find tokens in free blocks; with chunks only.
+class BlockMemory(Protocol):
+    """What rules add that count blocks of memory as vLLM does.
 
     Attributes
     ----------
+    engine_accounting
+        Whether requests hold s + j − 1 tokens at the end of their j-th round.
     cached
-        Tokens that a request admitted in this round need not compute again, where there are some.
+        Tokens that a request admitted in this round, with chunks, need not compute again.
     """
 
-    cached: dict[int, int]
-
-
-@runtime_checkable
-class EngineAccounting(Protocol):
-    """What rules add whose requests may hold s + j − 1 tokens at the end of their j-th round."""
-
     engine_accounting: bool
+    cached: dict[int, int]
 
 
 class EndlessLoopError(Exception):
@@ -238,7 +234,7 @@ class _Run:
         #: Requests that make a token after their first in this round, and what they hold (tokens).
         self.decoding = self.read = 0
         self._chunks: dict[int, list[int]] = {}
-        self._found = rules.cached if isinstance(rules, CachedPrefill) else {}
+        self._found = rules.cached if isinstance(rules, BlockMemory) else {}
         self._cached: dict[int, int] = {}
         self._seen: set[object] = set()
 
