@@ -10,18 +10,13 @@ A step is planned so:
   ``running`` run, the step's token ``budget`` lasts, and the blocks for the prompt and what it kept
   are free.  Nothing is reserved for the output.  The first that does not fit ends the step.
 
-``accounting=engine`` counts memory as the engine does: the sampled token takes its slot in the next
-step, and one block is the null block.  ``tokens`` is the problem's own convention.  With
-``asynchronous=yes`` a step is planned when the one before begins: what has completed in that one
-still holds its blocks and its seat, and what has arrived since waits.  An empty plan is made again.
+With ``asynchronous=yes`` a step is planned when the one before begins: what completes in that one
+still holds its blocks and its seat, what arrives in it waits.  An empty plan is made again.
 
 It is not clairvoyant and uses no prediction.  ``docs/policies.md`` has its parameters and says what
 is compared with the engine.
 
-Guarantee: none is claimed.  It always ends.  A request may fit into M tokens and not into the
-blocks; then the policy says that it cannot serve the instance.
-
-Proof that it ends: docs/proofs/termination.md (P11).
+Guarantee: none is claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
 
 Reference: ``heuristics/reference/vllm_v1.py``.
 """
