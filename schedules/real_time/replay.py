@@ -226,12 +226,10 @@ def _changes(runs: Iterable[Run]) -> dict[int, _Changes]:
         return changes.setdefault(number, _Changes())
 
     for run in runs:
-        before = run.cached
-        for number, tokens in enumerate(run.chunks, run.first_chunk):
+        for number, before, tokens in run.prefills():
             at(number).prefills.append((before, tokens))
             # A round that prefills is a stretch of its own.
             at(number + 1)
-            before += tokens
         if run.made > 1:
             constant = run.prompt + run.kept - run.last_chunk
             for number, sign in ((run.last_chunk + 1, 1), (run.end, -1)):
