@@ -50,17 +50,12 @@ class Metrics:
 
     Attributes
     ----------
-    tel
-        Total end-to-end latency (rounds), the sum of p + o - a: the objective of jaillet2025_v2
-        and wang2025.
-    ael
-        Average end-to-end latency (rounds), TEL / n.
+    tel, ael
+        Total end-to-end latency (rounds), the sum of p + o - a, and TEL / n.
     makespan
         Time of the last completion (rounds, counted from time 0).
-    peak_memory
-        Most tokens held at one time, cancelled attempts included.
-    peak_time
-        The first time at which they are held (rounds).
+    peak_memory, peak_time
+        Most tokens held at one time, cancelled attempts included, and when first (rounds).
     mean_memory
         Tokens held at times 1 to makespan, averaged, cancelled attempts included.  Nothing is
         ever held at time 0.
@@ -124,11 +119,6 @@ def tel(instance: Instance, schedule: Schedule) -> int:
         start + request.output - int(request.arrival)
         for start, request in zip(schedule.starts, instance.requests, strict=True)
     )
-
-
-def ael(instance: Instance, schedule: Schedule) -> float:
-    """Return the average end-to-end latency (rounds), TEL / n."""
-    return _mean(tel(instance, schedule), len(instance.requests))
 
 
 def makespan(instance: Instance, schedule: Schedule) -> int:

@@ -87,12 +87,6 @@ class Replay:
         """Total latency (nanoseconds)."""
         return sum(each.completion - each.arrival for each in self.requests)
 
-    @property
-    def rounds(self) -> int:
-        """Number of rounds."""
-        last = self.stretches[-1]
-        return last.first + last.rounds
-
 
 @dataclass
 class _Changes:
