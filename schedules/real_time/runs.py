@@ -54,6 +54,13 @@ class Run(NamedTuple):
         """First round after it."""
         return self.last_chunk + max(self.made, 1)
 
+    def prefills(self) -> Iterator[tuple[int, int, int]]:
+        """Yield for each chunk its round, the tokens computed before it, and its own."""
+        before = self.cached
+        for number, tokens in enumerate(self.chunks, self.first_chunk):
+            yield number, before, tokens
+            before += tokens
+
     def pieces(self, prompt: int) -> Iterator[Piece]:
         """Yield what it holds: tokens computed after each chunk, then one more after each round.
 

@@ -76,7 +76,8 @@ def difference(ledger: dict[str, Any]) -> str:
             preempt(state, request)
 
         rules._preempt = count
-        return rules
+        found: Rules = rules
+        return found
 
     setting = Setting(_values(ledger), batch_time=linear(tuple(coefficients)))
     try:
