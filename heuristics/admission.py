@@ -21,17 +21,11 @@ Column = Any
 
 
 class Requests(NamedTuple):
-    """What there is to start.
+    """What there is to start."""
 
-    Attributes
-    ----------
-    arrivals
-        Rounds.
-    prompts, beliefs, outputs
-        Tokens; an output is believed to be no less than it is.
-    """
-
+    #: Rounds.
     arrivals: Column
+    #: Tokens; an output is believed to be no less than it is.
     prompts: Column
     beliefs: Column
     outputs: Column
@@ -46,20 +40,13 @@ class Line(NamedTuple):
 
 
 class Active(NamedTuple):
-    """The active requests, at places low..high−1, sorted by ``ends``.
+    """The active requests, at places low..high−1, sorted by ``ends``."""
 
-    Attributes
-    ----------
-    ends
-        Round in which each is believed to complete.
-    bases
-        Prompt − start, so that the tokens held at round t are base + t.
-    ids
-        Position in the instance.
-    """
-
+    #: Round in which each is believed to complete.
     ends: Column
+    #: Prompt − start, so that the tokens held at round t are base + t.
     bases: Column
+    #: Position in the instance.
     ids: Column
 
 

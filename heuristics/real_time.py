@@ -27,19 +27,13 @@ from instances.batch_time import BatchTime
 
 
 class Clocked(NamedTuple):
-    """What the kernel fills: start rounds, completions (ns), and the gaps between rounds.
+    """What the kernel fills: start rounds, completions (ns), and the gaps between rounds."""
 
-    Attributes
-    ----------
-    starts, completions
-        Of each request, shape (n,).
-    gap_rounds, gap_times
-        Rounds that begin later than the one before ends, and when (ns); shape (n,), of which the
-        kernel returns how many there are.
-    """
-
+    #: Of each request, shape (n,).
     starts: Column
     completions: Column
+    #: Rounds that begin later than the one before ends, and when (ns); shape (n,), of which the
+    #: kernel returns how many there are.
     gap_rounds: Column
     gap_times: Column
 
