@@ -146,17 +146,9 @@ def drive(
 ) -> Trace:
     """Run rules until every request is complete.
 
-    Parameters
-    ----------
-    arrivals
-        When each request arrives: rounds, or nanoseconds in real time, where it is visible to the
-        first round that begins at or after its arrival.
-    prompts, outputs
-        Tokens; the rules learn an output when its request completes.
-    batch_time
-        How long a round takes; None for unit rounds.
-    keeps_tokens
-        Whether an evicted request keeps the tokens it has made.
+    The arrivals are rounds, or nanoseconds with a batch time; a request is visible to the first
+    round that begins at or after its arrival.  The rules learn an output when its request
+    completes.  With ``keeps_tokens`` an evicted request keeps the tokens that it has made.
 
     Raises
     ------
