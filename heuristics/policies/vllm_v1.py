@@ -23,7 +23,7 @@ Reference: ``heuristics/reference/vllm_v1.py``.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 
 from heuristics.policy import (
     Choice,
@@ -42,6 +42,8 @@ _BUDGET = (
     f"tokens that one round may process (0: the engine's on the GPU of the batch time; on an A100 "
     f"{_A100.server} with chunks, {_A100.offline} without)"
 )
+#: More than any prompt.
+_ALL = 1 << 60
 _RUNNING = f"most requests that run at a time (0: the engine's there; on an A100 {_A100.running})"
 
 
@@ -63,16 +65,17 @@ class _EngineRules:
         self._asynchronous, self._cut = chosen("asynchronous"), chosen("chunk")
         self._caches = values["resume"] == "cached"
         self._block = values["block"] or (16 if engine else 1)
-        self._plain = self._block == 1 and not engine and not self._asynchronous
         # Without chunks the engine's budget is at least the longest sequence, which M bounds.
         whole = max(limits.offline, known.memory)
         self._budget = values["budget"] or (limits.server if self._cut else whole)
         self._most = values["running"] or limits.running
+        self._long_prefill = values["long_prefill"] or _ALL
+        self._longest = _ALL
         blocks = known.memory // self._block
         self._reserve = int(exact(values["watermark"]) * blocks)
         self._blocks = max(0, blocks - engine)  # less the null block
         #: Free blocks that still hold a full block of a request, the next to be taken first.
-        self._free_blocks: dict[tuple[int, int], None] = {}
+        self._free_blocks: OrderedDict[tuple[int, int], None] = OrderedDict()
         #: Tokens that the requests admitted in this round find there.
         self.cached: dict[int, int] = {}
         #: Tokens held when the prompt is computed, beyond it: the first output token's slot.
@@ -96,8 +99,6 @@ class _EngineRules:
         self._ended.append((request, output))
 
     def next_eviction(self, state: State) -> int | None:
-        if self._plain and not state.prefilling:
-            return None  # the simulator counts the same
         self._settle(state)
         free = self._blocks - self._used
         if self._growth(state) > free:
@@ -115,9 +116,8 @@ class _EngineRules:
         preempted = []
         self._settle(state)
         while self._used + self._growth(state) > self._blocks:
-            if self._used + self._begins[state.now % self._block] > self._blocks:
-                # Those that decode have taken every free block before.
-                self._free_blocks.clear()
+            if self._caches:
+                self._overwrite(self._taken(state))
             request, _ = self._running.popitem()
             self._preempt(state, request)
             if request in state.starts or request in state.prefilling:
@@ -134,8 +134,7 @@ class _EngineRules:
         budget = self._budget - len(state.starts)
         self._round = state.now + 1
         self.cached.clear()
-        for request, before in state.prefilling.items():
-            tokens, whole = self._next_chunk(state, request)
+        for request, before, tokens, whole in self._prefills(state):
             self._used += self._grown(request, before, tokens, whole)
             if before + tokens == whole:
                 self._decode(request, whole)
@@ -170,10 +169,9 @@ class _EngineRules:
         for round_ in range(state.now - passed % self._block, state.now):
             self._used += self._begins[round_ % self._block]
         self._round = state.now
-        if self._caches:
-            self._overwrite()
-            places = {request: place for place, request in enumerate(self._running)}
-            self._ended.sort(key=lambda each: places[each[0]])
+        self._overwrite()
+        if self._caches and len(self._ended) > 1:
+            self._ended.sort(key=lambda each: list(self._running).index(each[0]))
         for request, output in self._ended:
             held = state.prompts[request] + output - 1 + self._ahead[request]
             self._begins[(state.now - held) % self._block] -= 1
@@ -192,15 +190,46 @@ class _EngineRules:
         if self._arrived:
             self._queue.extend(self._arrived)
             self._arrived.clear()
+        # A request that is alone has no limit on its prompt.
+        alone = len(self._running) + len(self._queue) <= 1
+        self._longest = _ALL if alone else self._long_prefill
 
     def _growth(self, state: State) -> int:
         """Return the blocks that the running requests begin in the next round."""
         growth = self._begins[self._round % self._block]
+        return growth + sum(self._grown(*prefill) for prefill in self._prefills(state))
+
+    def _prefills(self, state: State) -> list[tuple[int, int, int, int]]:
+        """Return each prompt on its way: request, tokens before, in this round, and in the end.
+
+        Decoding requests take a token each.  What is left suffices for all prompts but the last,
+        since none takes more than in the round before.
+        """
+        left = self._budget - len(state.starts)
+        found = []
         for request, before in state.prefilling.items():
             if request in self._running:
-                tokens, whole = self._next_chunk(state, request)
-                growth += self._grown(request, before, tokens, whole)
-        return growth
+                whole = state.prompts[request] + state.kept(request)
+                tokens = min(whole - before, self._longest, left)
+                found.append((request, before, tokens, whole))
+                left -= tokens
+        return found
+
+    def _taken(self, state: State) -> int:
+        """Return the blocks that the running requests take in order, before none is left."""
+        free, taken = self._blocks - self._used, 0
+        grown = {each[0]: self._grown(*each) for each in self._prefills(state)}
+        for request in self._running:
+            if request in state.starts:
+                grown[request] = int(self._held(state, request) % self._block == 0)
+            if taken + grown.get(request, 0) > free:
+                break
+            taken += grown.get(request, 0)
+        return taken
+
+    def _held(self, state: State, request: int) -> int:
+        """Return the tokens that a decoding request holds when the round begins."""
+        return state.prompts[request] + state.made(request) - 1 + self._ahead[request]
 
     def _preempt(self, state: State, request: int) -> None:
         """Free the blocks of a request that runs, or that ends in the step before."""
@@ -210,7 +239,7 @@ class _EngineRules:
             self._free(request, computed, computed)
             return
         if (held := self._still_held.pop(request, 0)) == 0:
-            held = state.prompts[request] + state.made(request) - 1 + self._ahead[request]
+            held = self._held(state, request)
             self._begins[(state.now - held) % self._block] -= 1
         computed = held - self._ahead[request]
         # What the token in flight fills counts as full once it is there; a prompt does at once.
@@ -224,10 +253,10 @@ class _EngineRules:
             for number in reversed(range(full // self._block)):
                 self._free_blocks[request, number] = None
 
-    def _overwrite(self) -> None:
+    def _overwrite(self, taken: int = 0) -> None:
         """Forget the tokens of the oldest free blocks, which were taken after all others."""
-        while len(self._free_blocks) > self._blocks - self._used:
-            del self._free_blocks[next(iter(self._free_blocks))]
+        while len(self._free_blocks) > self._blocks - self._used - taken:
+            self._free_blocks.popitem(last=False)
 
     def _find(self, request: int, whole: int) -> int:
         """Return how many tokens of a request are in free blocks, less than all."""
@@ -242,13 +271,11 @@ class _EngineRules:
             request = self._queue[0]
             whole = state.prompts[request] + state.kept(request)
             found = self._find(request, whole) if self._caches else 0
+            tokens = min(whole - found, self._longest)
             # An empty prompt still takes a token, so that no more run than the budget can serve.
-            if budget < (1 if self._cut else max(1, whole - found)):
+            if budget < (1 if self._cut else max(1, tokens)):
                 if whole > self._budget and not self._cut:
-                    raise NotApplicableError(
-                        f"vllm-v1: a budget of {self._budget} tokens has no room for the {whole} "
-                        f"tokens of the request at position {request}, which are not cut"
-                    )
+                    self._refuse(request, f"a budget of {whole} tokens, without chunks")
                 self._quiet = False
                 break
             needed = -(-(whole + self._ahead[request]) // self._block)
@@ -257,10 +284,9 @@ class _EngineRules:
                 if not self._running:
                     self._refuse(request)
                 break
-            tokens = whole - found
-            if tokens > budget:
-                tokens = budget
-                needed = self._ceil(found + budget)
+            tokens = min(tokens, budget)
+            if found + tokens < whole:
+                needed = self._ceil(found + tokens)
             else:
                 self._decode(request, whole)
             self._used += needed
@@ -286,19 +312,15 @@ class _EngineRules:
             after += self._ahead[request]
         return -(-after // self._block) + -before // self._block
 
-    def _next_chunk(self, state: State, request: int) -> tuple[int, int]:
-        """Return what a prompt on its way gets, what decoding leaves of the budget, and its all."""
-        whole = state.prompts[request] + state.kept(request)
-        return min(whole - state.prefilling[request], self._budget - len(state.starts)), whole
-
     def _ceil(self, tokens: int) -> int:
         return -(-tokens // self._block)
 
-    def _refuse(self, request: int) -> None:
+    def _refuse(self, request: int, needs: str = "") -> None:
         null = " (one more is the null block)" if self.engine_accounting else ""
+        blocks = f"more than the {self._blocks} blocks of {self._block} tokens{null}"
         raise NotApplicableError(
-            f"vllm-v1: the request at position {request} alone needs more than the {self._blocks} "
-            f"blocks of {self._block} tokens{null}; use a smaller block"
+            f"vllm-v1: the request at position {request} alone needs "
+            f"{needs or f'{blocks}; use a smaller block'}"
         )
 
 
@@ -310,7 +332,7 @@ class _ChunkRules(_EngineRules):
 
 def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    cut = known.ticks > 1 or known.values["chunk"] == "yes"
+    cut = known.ticks > 1 or known.values["chunk"] == "yes" or known.values["long_prefill"]
     return (_ChunkRules if cut else _EngineRules)(known)
 
 
@@ -324,22 +346,11 @@ POLICY = RoundPolicy(
         Parameter("budget", 0, 0, 1e9, _BUDGET, True),
         Parameter("running", 0, 0, 1e9, _RUNNING, True),
         Parameter("watermark", 0.0, 0.0, 0.9, "share of blocks kept free at admission"),
+        Parameter("long_prefill", 0, 0, 1e9, "most tokens of a prompt a round (0: all)", True),
         Choice("chunk", ("auto", "yes", "no"), "prompts are cut at the budget (auto: in seconds)"),
-        Choice(
-            "accounting",
-            ("auto", "engine", "tokens"),
-            "memory counted as in the engine, or as in the problem (auto: engine in seconds)",
-        ),
-        Choice(
-            "asynchronous",
-            ("auto", "yes", "no"),
-            "a step is planned when the one before begins (auto: in seconds)",
-        ),
-        Choice(
-            "resume",
-            ("recomputed", "cached"),
-            "a preempted request computes all anew, or what its free blocks do not hold any more",
-        ),
+        Choice("accounting", ("auto", "engine", "tokens"), "of memory (auto: engine in seconds)"),
+        Choice("asynchronous", ("auto", "yes", "no"), "plans a step ahead (auto: in seconds)"),
+        Choice("resume", ("recomputed", "cached"), "prefix caching of a preempted request"),
     ),
     rules=rules,
 )

@@ -29,28 +29,19 @@ MOST_ROUNDS = 20_000_000
 
 @dataclass(frozen=True)
 class Rounds:
-    """Every round, in arrays of one entry a round.
+    """Every round, in arrays of one entry a round."""
 
-    Attributes
-    ----------
-    begins, durations
-        Nanoseconds.
-    running
-        Requests that are prefilled or make a token in the round.
-    waiting
-        Requests that have arrived when it begins, and neither run nor are complete.
-    tokens
-        Tokens held at its end.
-    prefilled, decoding, read
-        Prompt tokens that it processes, requests that make a token after their first, and the
-        tokens that these held when it began.
-    """
-
+    #: Nanoseconds.
     begins: Ints
     durations: Ints
+    #: Requests that are prefilled or make a token in the round.
     running: Ints
+    #: Requests that have arrived when it begins, and neither run nor are complete.
     waiting: Ints
+    #: Tokens held at its end.
     tokens: Ints
+    #: Prompt tokens that it processes, requests that make a token after their first, and the tokens
+    #: that these held when it began.
     prefilled: Ints
     decoding: Ints
     read: Ints
@@ -71,31 +62,23 @@ class Timeline:
 
     A token counts where it was made in the end: one that was lost when its request was cancelled,
     and made again, counts the second time; one that was kept, the first.
-
-    Attributes
-    ----------
-    arrivals, begins, first_tokens, completions
-        Nanoseconds, shape (n,): when each request arrived, when the round began in which it first
-        ran, when its first token and when its last one was there.
-    evictions
-        Times that each request was evicted or cancelled.
-    recomputed
-        Tokens that were computed again: of prompts and of kept output tokens in further prefills,
-        and output tokens that were made a second time.
-    prompts, outputs
-        Tokens of each request.
-    gaps, gap_counts
-        The times between two tokens of one request (nanoseconds), and how often each occurs.
     """
 
+    #: Nanoseconds, shape (n,): when each request arrived, when the round began in which it first
+    #: ran, when its first token and when its last one was there.
     arrivals: Ints
     begins: Ints
     first_tokens: Ints
     completions: Ints
+    #: Times that each request was evicted or cancelled.
     evictions: Ints
+    #: Tokens that were computed again: of prompts and of kept output tokens in further prefills,
+    #: and output tokens that were made a second time.
     recomputed: Ints
+    #: Tokens of each request.
     prompts: Ints
     outputs: Ints
+    #: The times between two tokens of one request (nanoseconds), and how often each occurs.
     gaps: Ints
     gap_counts: Ints
     rounds: Rounds

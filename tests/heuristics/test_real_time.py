@@ -237,7 +237,7 @@ def test_vllm_in_chunks_equals_its_transcription() -> None:
     for seed in range(SERVING_CASES):
         rng = np.random.default_rng([11, seed])
         values = values_for("vllm-v1", rng) | {"chunk": "yes", "budget": int(rng.integers(1, 7))}
-        left_out = ("chunk", "asynchronous", "resume")
+        left_out = ("chunk", "asynchronous", "resume", "long_prefill")
         given = {name: value for name, value in values.items() if name not in left_out}
         found = _against("vllm-v1", values, seed, vllm_in_chunks, **given)
         if found is not None:
