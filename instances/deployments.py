@@ -108,6 +108,10 @@ class EngineSettings:
     model: str = ""
 
 
+#: Of a file that says nothing of it.
+UNSTATED = EngineSettings()
+
+
 @dataclass(frozen=True)
 class Gpu:
     """A GPU by its data sheet.

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.deployments import EngineSettings
+from instances.deployments import UNSTATED, EngineSettings
 from instances.traces.measured import Measured
 from instances.traces.numbers import Unit, whole
 from instances.traces.report import Reason
@@ -56,7 +56,7 @@ class Rows:
     prefixes: Sequence[Any] | None = None
     block: int = 0
     measured: Measured | None = None
-    settings: EngineSettings = EngineSettings()
+    settings: EngineSettings = UNSTATED
     notes: tuple[str, ...] = ()
     lacks: str = ""
 

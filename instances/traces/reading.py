@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from instances.arrivals import as_rounds, as_seconds, drawn_times
 from instances.batch_time import DEFAULT, read_batch_time
 from instances.bulk import built_requests
-from instances.deployments import EngineSettings
+from instances.deployments import UNSTATED, EngineSettings
 from instances.families.draws import Draws
 from instances.files import read_instance
 from instances.model import MAX_ARRIVAL, Instance
@@ -240,7 +240,7 @@ class _Selection:
     kept: int = 0
     seen: bool = False
     timed: bool = False
-    settings: EngineSettings = EngineSettings()
+    settings: EngineSettings = UNSTATED
     lacks: str = ""
     notes: dict[str, None] = field(default_factory=dict)
     _first: int | None = None
@@ -411,7 +411,8 @@ def _instance(path: Path, form: Format, selection: _Selection) -> tuple[Instance
         notes.append(f"rounds of {options.round_seconds:g} s, arrivals rounded up")
     notes += selection.told
     arrivals, time_unit = _arrivals(options, times, len(prompts))
-    parts = [path.name, form.name, (model := selection.settings.model) and f"of {model}", str(options)]
+    model = selection.settings.model
+    parts = [path.name, form.name, model and f"of {model}", str(options)]
     told = ", ".join(part for part in parts if part)
     instance = Instance(
         name=printable(_name(path, options), 200),

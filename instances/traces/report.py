@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-from instances.deployments import EngineSettings
+from instances.deployments import UNSTATED, EngineSettings
 from instances.files import InstanceFileError
 from instances.traces.measured import Measured
 from support.text import counted
@@ -90,7 +90,7 @@ class TraceReport:
     kept: int
     skipped: tuple[Skipped, ...]
     notes: tuple[str, ...]
-    settings: EngineSettings = EngineSettings()
+    settings: EngineSettings = UNSTATED
     measured: Measured | None = None
     warning: str = ""
 
