@@ -25,8 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from instances.batch_time.batch_time_kind import BatchTimeKind
+from instances.batch_time.calibration import nonnegative
 from instances.batch_time.kinds.linear import linear
-from instances.batch_time.model import MOST_PICOSECONDS, BatchTime, BatchTimeError, Range
+from instances.batch_time.model import (
+    MOST_PICOSECONDS,
+    PICOSECONDS,
+    BatchTime,
+    BatchTimeError,
+    Range,
+)
 from instances.traces.numbers import exact
 from instances.traces.report import TraceError
 from instances.traces.stream import TraceStream
@@ -40,7 +47,6 @@ _SQUARE = "square"
 _FOLD = 5
 _FEWEST = 10
 _LARGEST = 1e15
-_PICOSECONDS = 10**12
 #: The start's loss is nearly linear beyond this deviation, as logarithm.
 _NEARLY_EXACT = 0.01
 #: Rows that the start looks at, drawn where there are more.
@@ -70,7 +76,7 @@ def _build(path: str) -> BatchTime:
     where = f"batch time {_NAME}, {printable(path, 200)}"
     if len(rows) < _FEWEST:
         raise BatchTimeError(f"{where}: expected at least {_FEWEST} rows, found {len(rows)}")
-    rows[:, 3] = np.maximum(rows[:, 3], 0.1 / _PICOSECONDS)
+    rows[:, 3] = np.maximum(rows[:, 3], 0.1 / PICOSECONDS)
     coefficients, off = _solve(rows)
     if max(coefficients) > MOST_PICOSECONDS:
         raise BatchTimeError(f"{where}: expected rounds of at most 10^6 seconds")
@@ -106,7 +112,7 @@ def _factors(rows: Rows) -> Rows:
 def _seconds(rows: Rows, coefficients: tuple[int, ...]) -> Rows:
     """Return what the model predicts of each row; a tenth of a picosecond at least."""
     picoseconds: Rows = np.maximum(_factors(rows) @ np.array(coefficients, dtype=float), 0.1)
-    return picoseconds / _PICOSECONDS
+    return picoseconds / PICOSECONDS
 
 
 def _left_out(rows: Rows, off: NDArray[np.bool_], coefficients: tuple[int, ...]) -> str:
@@ -133,14 +139,13 @@ def _solve(rows: Rows) -> tuple[tuple[int, ...], NDArray[np.bool_]]:
         factors = _factors(rows[some])
         before = factors @ found
         found[columns], off[some] = _stage(factors[:, columns], rows[some, 3], before)
-    return tuple(round(float(value) * _PICOSECONDS) for value in found), off
+    return tuple(round(float(value) * PICOSECONDS) for value in found), off
 
 
 def _stage(factors: Rows, measured: Rows, before: Rows) -> tuple[Rows, NDArray[np.bool_]]:
     """Return the coefficients of seconds on top of those before, and which rows are left out."""
     from scipy.optimize import least_squares
 
-    # Columns of one size, since squares are a million times a count of requests.
     sizes = np.maximum(factors.max(axis=0), 1.0)
     scaled = factors / sizes
     drawn = np.random.default_rng(0).permutation(len(measured))[:_START_ROWS]
@@ -160,15 +165,6 @@ def _stage(factors: Rows, measured: Rows, before: Rows) -> tuple[Rows, NDArray[n
     off: NDArray[np.bool_] = deviations > limit
     weights = np.ones(len(measured)) if before.any() else 1 / predicted
     return nonnegative(factors[~off], (measured - before)[~off], weights[~off]), off
-
-
-def nonnegative(factors: Rows, measured: Rows, weights: Rows) -> Rows:
-    """Return the coefficients, none negative, of the least sum of squared weighted errors."""
-    from scipy.optimize import nnls
-
-    sizes = np.maximum(factors.max(axis=0), np.finfo(float).tiny)
-    found: Rows = nnls(factors / sizes * weights[:, None], measured * weights)[0] / sizes
-    return found
 
 
 def _read(path: str) -> Rows:
