@@ -53,11 +53,11 @@ def main(options: Options) -> int:
     held_out = np.flatnonzero(~fitted)
     real = spreads(report.measured.take(held_out))
     ours = spreads(_latencies(found).take(held_out))
-    rows = [
-        [name.upper(), *(f"{real[name][key] / 1000:.4g}" for key in real[name])]
-        + [f"{100 * (ours[name][key] / real[name][key] - 1):+.1f} %" for key in real[name]]
-        for name in real
-    ]
+    rows = []
+    for name, spread in real.items():
+        pairs = [(value or 0.0, ours[name][key] or 0.0) for key, value in spread.items()]
+        told = [f"{value / 1000:.4g}" for value, _ in pairs]
+        rows.append([name.upper(), *told, *(f"{100 * (b / a - 1):+.1f} %" for a, b in pairs if a)])
     print(f'--policy      "{method}"\n--batch-time  "{batch_time}"\n')
     print(f"{len(held_out)} requests that were not fitted: seconds, and simulated / measured - 1")
     columns = ["mean", *(f"p{each}" for each in PERCENTILES)]
