@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,7 +31,11 @@ RUNS = (
     ("RTXPRO6000_Llama-3.1-8B", "RTXPRO6000_Llama-3.1-8B/tp1", 32, 600_000),
     ("RTXPRO6000_Qwen3-32B", "RTXPRO6000_Qwen3-32B/tp2", 64, 600_000),
 )
-RULES = {"synchronous": "asynchronous=no", "asynchronous": "asynchronous=yes"}
+RULES = {
+    "synchronous": "asynchronous=no",
+    "asynchronous": "asynchronous=yes",
+    "asynchronous, cached": "asynchronous=yes,resume=cached",
+}
 #: Figures are at the mean and at three percentiles.
 COLUMNS = ["run", "batch time", "rules", "TTFT: mean, p50, p90, p99", "TPOT", "E2EL"]
 #: What a layer computes besides attention, and how often.
@@ -52,9 +57,9 @@ def rounds(profile: Path, layers: int, budget: int, running: int, memory: int) -
     found = found[(tokens <= budget) & (found.decode <= running) & (held <= memory) & (tokens > 0)]
     tokens = found.prefill + found.decode
 
-    def at(layer: str, sizes: pd.Series[int]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    def at(layer: str, sizes: pd.Series[int]) -> Any:
         if layer not in known:
-            return np.zeros(len(sizes))
+            return 0.0
         return np.interp(sizes, known[layer]["size"], known[layer]["time_us"])
 
     layer = found.time_us + sum(times * at(name, tokens) for name, times in _LAYER.items())
