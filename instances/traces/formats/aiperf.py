@@ -3,7 +3,8 @@
 Keys ``metadata`` with ``request_start_ns`` and ``benchmark_phase``, ``metrics`` with
 ``input_sequence_length``, ``output_sequence_length``, ``time_to_first_token`` and
 ``request_latency``, each a value with its unit, and ``error`` where one failed (docs of
-ai-dynamo/aiperf).  Lengths are counted by its tokenizer.  Its other file, profile_export_aiperf.json, has totals only.
+ai-dynamo/aiperf).  Lengths are counted by its tokenizer.  Its other file,
+profile_export_aiperf.json, has totals only.
 """
 
 from typing import Any
