@@ -42,10 +42,23 @@ Metric = Annotated[T, "found", APART]
 class Column:
     """A column of a row, as far as its type and its marks tell.
 
-    The kind is ``str``, ``int``, ``float``, ``list`` or ``dict``; the last two are JSON where there
-    are only texts and numbers.  A ``trace`` is a list of pairs (seconds, value); ``optional`` says
-    whether None may stand there, and ``texts`` which may, any where it is empty.  Exported rows
-    must have it if it is ``needed``, and have the ``default`` where they lack it.
+    Attributes
+    ----------
+    kind
+        ``str``, ``int``, ``float``, ``list`` or ``dict``; the last two are JSON where there are
+        only texts and numbers.
+    trace
+        Whether it is a list of pairs (seconds, value).
+    optional
+        Whether None may stand there.
+    apart
+        See ``APART``.
+    needed
+        Whether exported rows must have it.
+    default
+        What stands in exported rows that lack it.
+    texts
+        The texts that may stand there; empty where any may.
     """
 
     name: str
