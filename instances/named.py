@@ -13,6 +13,7 @@ from pathlib import Path
 
 from instances.files import InstanceFileError
 from instances.ladder import ladder, rung_file
+from instances.traces.stream import trace_file
 from support.progress import telling
 from support.text import did_you_mean, printable
 
@@ -30,23 +31,15 @@ _ALIKE = 0.75
 
 
 def find_instance(name_or_path: str | Path) -> Path:
-    """Return the file of an instance.
+    """Return the file of an instance: a path, or where nothing is there a name of the library.
 
-    Parameters
-    ----------
-    name_or_path
-        A path; or, where nothing is there, an instance of the library by name (``tiny_handover``),
-        or by its file with or without ``instances/``, its folder and ``.json`` (``tiny/handover``,
-        ``handover``); or one of the ladder, which is drawn (``am1_n20_seed0``).
-
-    Raises
-    ------
-    InstanceFileError
-        If it is neither; the line ends with the nearest names.
+    That is its name (``tiny_handover``) or its file, with or without ``instances/``, its folder and
+    ``.json`` (``tiny/handover``, ``handover``); or one of the ladder, which is drawn.  If it is
+    none, an InstanceFileError ends with the nearest names.
     """
     if not isinstance(name_or_path, str | Path):  # of a caller from Python
         raise InstanceFileError(f"expected a name or a path, found {name_or_path!r}")
-    path = Path(name_or_path)
+    path = trace_file(name_or_path)
     try:
         if path.exists() and not path.is_dir():
             return path
@@ -85,14 +78,9 @@ def find_instances(name: str) -> list[Path]:
     Of what is not there the library is asked: for a folder (``am1``), an instance by name, or a
     glob that begins with ``instances/``; and the ladder: ``ladder``, or a glob below ``ladder/``.
 
-    Raises
-    ------
-    InstanceFileError
-        If an instance of the ladder cannot be drawn.
-    OSError, ValueError
-        If there can be no such path: it is too long, or holds a NUL.
+    Raises an OSError or ValueError if there can be no such path, or the ladder's InstanceFileError.
     """
-    path = Path(name)
+    path = trace_file(name)
     if path.is_dir():
         inside = sorted((*path.rglob("*.json"), *path.rglob("*.json.gz")))
         return [each for each in inside if each.is_file() and may_be_instance(each)]

@@ -8,6 +8,7 @@ from decimal import Decimal
 from instances.kv_memory import Served
 from instances.time_unit import NANOSECONDS as NANOSECONDS
 
+PICOSECONDS = 10**12
 #: Picoseconds of a millisecond, the unit in which coefficients are written.
 PICOSECONDS_PER_MS = 10**9
 #: Largest coefficient, picoseconds: about eleven days.
@@ -22,15 +23,9 @@ class BatchTimeError(ValueError):
 class Batch:
     """What one round processes.
 
-    Attributes
-    ----------
-    prefills
-        For each request that prefills in this round: tokens computed before, and the tokens of
-        this round (the whole prompt, or a chunk of it).
-    decoding
-        Number of requests that make a token after their first.
-    kv_read
-        Tokens that the decoding requests held at the beginning of the round, prompts included.
+    Each of ``prefills`` has the tokens computed before and those of this round, a prompt or a
+    chunk. ``decoding`` requests make a token after their first, and held ``kv_read`` tokens,
+    prompts included, when the round began.
     """
 
     prefills: tuple[tuple[int, int], ...]
@@ -67,30 +62,14 @@ class Range:
 class BatchTime:
     """How long a round takes, as a linear function of what it processes.
 
-    With P prompt tokens, S the sum of squares (``Batch.squares``), D decoding requests and K
-    tokens read by them, a round takes base + per_prefill · P + per_square · S + per_decode · D +
-    per_read · K picoseconds, rounded up to nanoseconds, and one nanosecond at least.
+    With P prompt tokens, S the sum of squares (``Batch.squares``), D decoding requests and K tokens
+    read by them, a round takes base + per_prefill · P + per_square · S + per_decode · D + per_read
+    · K picoseconds, rounded up to nanoseconds, and one nanosecond at least.  The coefficients are
+    whole picoseconds from 0 to 10^18.
 
-    Attributes
-    ----------
-    name
-        Canonical text, which ``parse_batch_time`` reads back.
-    base, per_prefill, per_square, per_decode, per_read
-        Picoseconds, 0 or more.
-    range
-        Where the model was measured; None where it states no range.
-    origin
-        One line on where the numbers come from, with their error where it is known.
-    served
-        The model and GPUs that the numbers are of, with their memory; None where it is not stated.
-    gpu
-        The GPU by its name in ``instances.deployments``, whose limits vLLM's scheduler takes; empty
-        where it is not stated.
-
-    Raises
-    ------
-    BatchTimeError
-        If a coefficient is negative or above 10^18 picoseconds.
+    The ``name`` is canonical: ``parse_batch_time`` reads it back.  ``range`` says where the model
+    was measured, ``origin`` where its numbers come from and their error, ``served`` what it is of
+    and ``gpu`` the GPU, by its name in ``instances.deployments``, whose limits vLLM takes.
     """
 
     name: str

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Any, NoReturn
 
-from instances.batch_time import NANOSECONDS
 from instances.model import MAX_SECONDS, MAX_TOKENS
+from instances.time_unit import NANOSECONDS
 
 _NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?\s*", re.ASCII)
 #: Multiplies what :func:`exact` reads, 100 characters at most, without rounding.
@@ -58,12 +58,7 @@ def whole(value: Any) -> int | None:
 def nanoseconds(value: Any, unit: int) -> int | None:
     """Return a time in nanoseconds, of which its ``unit`` has so many; None if it is no number.
 
-    It is rounded, ties to even.
-
-    Raises
-    ------
-    OverflowError
-        If the time is negative, or too late for its unit.
+    It is rounded, ties to even.  An OverflowError says that it is negative, or too late.
     """
     number = exact(value)
     if number is None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from instances.arrivals import as_rounds, as_seconds, drawn_times
 from instances.batch_time import DEFAULT, read_batch_time
 from instances.bulk import built_requests
+from instances.deployments import UNSTATED, EngineSettings
 from instances.families.draws import Draws
 from instances.files import read_instance
 from instances.model import MAX_ARRIVAL, Instance
@@ -23,7 +24,7 @@ from instances.traces.options import TraceOptionError, TraceOptions, in_nanoseco
 from instances.traces.prefixes import SharedPrefixes
 from instances.traces.reader import Rows
 from instances.traces.report import Reason, Skipped, TraceError, TraceReport
-from instances.traces.stream import TraceStream, first_object
+from instances.traces.stream import IN_FOLDER, TraceStream, first_object, trace_file
 from instances.traces.table import header_of
 from instances.traces.tokens import WORDS_NOTE, token_count
 from support.progress import telling
@@ -44,14 +45,8 @@ def read_input(
 ) -> tuple[Instance, TraceReport | None]:
     """Read an instance file, or a trace with its report; which of them it is its beginning tells.
 
-    Options are those of a trace; messages call the file ``name``, by default its path.
-
-    Raises
-    ------
-    InstanceFileError, InfeasibleInstanceError
-        As :func:`instances.files.read_instance` and :func:`read_trace` do.
-    TraceOptionError
-        If options are given with an instance file, or do not go with the trace.
+    Options are those of a trace: :class:`TraceOptionError` is raised where they are given with an
+    instance file.  Messages call the file ``name``, by default its path.
     """
     wanted = options or TraceOptions()
     if is_trace(path, wanted):
@@ -80,7 +75,7 @@ def is_trace(path: str | Path, options: TraceOptions | None = None) -> bool:
     given = bool((options or TraceOptions()).given)
     if options is not None and options.format is not None:
         return True
-    if not os.path.isfile(path):
+    if not os.path.isfile(trace_file(path)):
         # What is no file can be read only once, and a folder not at all.
         return given and os.path.exists(path)
     head = _head(path)
@@ -117,30 +112,15 @@ def _head(path: str | Path) -> str:
 def read_trace(
     path: str | Path, options: TraceOptions, name: str | None = None
 ) -> tuple[Instance, TraceReport]:
-    """Read a trace of one of :func:`instances.traces.formats.formats`, gzip or not.
+    """Read a trace of one of :func:`instances.traces.formats.formats`; messages call it ``name``.
 
-    Messages call it ``name``, by default its path.
+    Requests have the trace's order and ids 0, 1, ...  Arrivals are in seconds from the first kept
+    request or the window's start, in rounds where a round's length is given, and all at round 0
+    where the trace has none and no rate is given.
 
-    Returns
-    -------
-    (Instance, TraceReport)
-        Requests in the trace's order with ids 0, 1, ...; arrivals in seconds from the first kept
-        request or the window's start, in rounds where a round's length is given, and all at round 0
-        where the trace has none and no rate is given.
-
-    Raises
-    ------
-    TraceError
-        If the file cannot be read, no reader knows it, a row is out of order or damaged, or no
-        request is left.
-    TraceOptionError
-        If the memory is missing, or an option does not go with the format.
+    Raises :class:`TraceError` if the file or a row cannot be read or no request is left, and
+    :class:`TraceOptionError` if the memory is missing or an option does not go with the format.
     """
-    if options.memory is None:
-        raise TraceOptionError(
-            f"{printable(str(path) if name is None else name)}: a trace states no memory, "
-            f"expected one in tokens (--memory M){_memory_of_the_default()}"
-        )
     stream = TraceStream(path, name)
     try:
         form = _format(stream, options)
@@ -150,7 +130,7 @@ def read_trace(
     skipped = selection.skipped
     if not selection.kept:
         raise TraceError(f"{printable(stream.label)}: {_nothing_left(selection, skipped)}")
-    instance, notes = _instance(Path(path), form, selection)
+    instance, notes = _instance(stream.path, form, selection)
     report = TraceReport(
         file=stream.label,
         format=form.name,
@@ -158,7 +138,7 @@ def read_trace(
         kept=selection.kept,
         skipped=skipped,
         notes=tuple(notes),
-        model=selection.model,
+        settings=selection.settings,
         measured=selection.measured,
         warning=selection.warning,
     )
@@ -239,7 +219,7 @@ class _Selection:
     kept: int = 0
     seen: bool = False
     timed: bool = False
-    model: str = ""
+    settings: EngineSettings = UNSTATED
     lacks: str = ""
     notes: dict[str, None] = field(default_factory=dict)
     _first: int | None = None
@@ -249,6 +229,19 @@ class _Selection:
     _measured: list[Measured] = field(default_factory=list)
     _kept: list[tuple[NDArray[np.int64], ...]] = field(default_factory=list)
     _skipped: dict[Reason, Skipped] = field(default_factory=dict)
+
+    @property
+    def memory(self) -> int:
+        """M: what is asked for, or else what the engine had that the file was recorded with."""
+        blocks, block = self.settings.blocks, self.settings.block
+        if self.options.memory is None and blocks and block:
+            return blocks * block
+        if self.options.memory is None:
+            raise TraceOptionError(
+                f"{printable(self.stream.label)}: a trace states no memory, expected one in "
+                f"tokens (--memory M){_memory_of_the_default()}"
+            )
+        return self.options.memory
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
@@ -262,6 +255,7 @@ class _Selection:
 
     def take(self, rows: Rows) -> bool:
         """Take what is wanted of a stretch; tell whether there may be more of it."""
+        self.settings = rows.settings
         start, end, more = 0, len(rows.numbers), True
         reasons = self._judged(rows)
         if rows.times is not None:
@@ -295,12 +289,11 @@ class _Selection:
 
     def _judged(self, rows: Rows) -> NDArray[np.int8]:
         """Return why each row is no request."""
-        assert self.options.memory is not None
         reasons, prompts, outputs = rows.reasons.copy(), rows.prompts, rows.outputs
         for reason, fault in (
             (Reason.NEGATIVE, (prompts < 0) | (outputs < 0)),
             (Reason.NO_OUTPUT, outputs == 0),
-            (Reason.OVER_MEMORY, prompts + outputs > self.options.memory),
+            (Reason.OVER_MEMORY, prompts + outputs > self.memory),
         ):
             reasons[fault & (reasons == Reason.NONE)] = reason
         return reasons
@@ -330,7 +323,6 @@ class _Selection:
 
     def _note(self, rows: Rows, kept: NDArray[np.int64]) -> None:
         """Take what the file tells of the requests besides, by their places in the rows."""
-        self.model = self.model or rows.model
         self.lacks = self.lacks or rows.lacks
         self.notes |= dict.fromkeys(rows.notes)
         if rows.measured is not None:
@@ -372,7 +364,13 @@ class _Selection:
     @property
     def told(self) -> list[str]:
         """What the report says of the rows, one line each."""
-        return [*self.notes, *([self._prefixes.note(self._block)] if self._block else [])]
+        replicas = self.settings.replicas or 1
+        shared = f"recorded on {replicas} engines that share the requests; here one has all"
+        return [
+            *([shared] if replicas > 1 else []),
+            *self.notes,
+            *([self._prefixes.note(self._block)] if self._block else []),
+        ]
 
     def columns(self) -> tuple[list[int], list[int], list[int] | None]:
         """Return prompts, outputs and, where there are any, times in nanoseconds from 0."""
@@ -388,7 +386,6 @@ class _Selection:
 
 def _instance(path: Path, form: Format, selection: _Selection) -> tuple[Instance, list[str]]:
     options = selection.options
-    assert options.memory is not None
     prompts, outputs, times = selection.columns()
     notes = []
     if form.reader.counts_text:
@@ -410,13 +407,14 @@ def _instance(path: Path, form: Format, selection: _Selection) -> tuple[Instance
         notes.append(f"rounds of {options.round_seconds:g} s, arrivals rounded up")
     notes += selection.told
     arrivals, time_unit = _arrivals(options, times, len(prompts))
-    parts = [path.name, form.name, selection.model and f"of {selection.model}", str(options)]
+    model = selection.settings.model
+    parts = [path.name, form.name, model and f"of {model}", str(options)]
     told = ", ".join(part for part in parts if part)
     instance = Instance(
-        name=printable(_name(path, options), 200),
+        name=printable(_name(path, options, selection.memory), 200),
         source=printable(told, 300),
         seed=options.arrival_seed if options.rate is not None else None,
-        memory=options.memory,
+        memory=selection.memory,
         time_unit=time_unit,
         requests=built_requests(arrivals, prompts, outputs),
     )
@@ -440,12 +438,12 @@ def _arrivals(
     return rounds, "round"
 
 
-def _name(path: Path, options: TraceOptions) -> str:
+def _name(path: Path, options: TraceOptions, memory: int) -> str:
     """Return the stem of the file with the options that were given, as in conv_m16492_limit100."""
-    stem = path.name
+    stem = path.parent.name if path.name == IN_FOLDER else path.name
     while (suffix := Path(stem).suffix) in (*_SUFFIXES, ".json"):
         stem = stem.removesuffix(suffix)
-    parts = [stem or "trace", f"m{options.memory}"]
+    parts = [stem or "trace", f"m{memory}"]
     given = {key: value for key, value in options.given.items() if key != "memory"}
     given.pop("format", None)
     for key, value in given.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+from instances.deployments import UNSTATED, EngineSettings
 from instances.files import InstanceFileError
 from instances.traces.measured import Measured
 from support.text import counted
@@ -26,6 +27,8 @@ class Reason(IntEnum):
     NO_OUTPUT = 6
     OVER_MEMORY = 7
     NOT_COUNTED = 8
+    NO_TIMES = 9
+    WARM_UP = 10
 
     def __str__(self) -> str:
         """Return the reason in words."""
@@ -42,6 +45,8 @@ _WORDS = {
     Reason.NO_OUTPUT: "no output tokens",
     Reason.OVER_MEMORY: "prompt and output exceed the memory",
     Reason.NOT_COUNTED: "the tokenizer fails on a text",
+    Reason.NO_TIMES: "its tokens have no times in order",
+    Reason.WARM_UP: "it was sent to warm up",
 }
 
 
@@ -61,26 +66,10 @@ class Skipped:
 class TraceReport:
     """What was read of a trace.
 
-    Attributes
-    ----------
-    file
-        As the user named it.
-    format
-        The name of its reader.
-    rows
-        Rows that were looked at; reading ends with the limit or the window.
-    kept
-        Requests of the instance.
-    skipped
-        Rows that are no requests, by reason.
-    notes
-        How units were converted and what was left out, one line each.
-    model
-        What the file says that it was recorded with; empty where it does not say.
-    measured
-        Latencies of the requests as they were measured there; None where the file has none.
-    warning
-        What the file lacks that others of its format have, and what that means; empty if nothing.
+    ``rows`` were looked at, since reading ends with the limit or the window.  ``notes`` say how
+    units were converted and what was left out; ``warning`` what the file lacks that others of its
+    format have.  ``settings`` and ``measured`` are of the engine that it was recorded with, as far
+    as it says.
     """
 
     file: str
@@ -89,7 +78,7 @@ class TraceReport:
     kept: int
     skipped: tuple[Skipped, ...]
     notes: tuple[str, ...]
-    model: str = ""
+    settings: EngineSettings = UNSTATED
     measured: Measured | None = None
     warning: str = ""
 

@@ -21,6 +21,8 @@ from support.text import printable
 HEAD = 1 << 16
 #: Most characters of a line of JSON or of an entry of an array: a conversation, say.
 LONGEST_TEXT = 1 << 24
+#: A folder with this file is a trace.
+IN_FOLDER = "requests.jsonl"
 #: Most bytes of a trace.
 LARGEST_TRACE = 10**11
 
@@ -55,32 +57,29 @@ def first_object(head: str) -> tuple[dict[str, str | None], bool]:
     return found, False
 
 
+def trace_file(path: str | Path) -> Path:
+    """Return the file of a trace: of a folder the one with the requests, if there is one."""
+    inside = Path(path, IN_FOLDER)
+    return inside if os.path.isfile(inside) else Path(path)
+
+
 class TraceStream(io.RawIOBase):
     """The bytes of one trace in UTF-8, from its beginning to its end, once.
 
-    Attributes
-    ----------
-    label
-        The name in messages.
-    head
-        The beginning, ``HEAD`` bytes or as many as a first object of JSON needs, and what is no
-        text in it replaced.
-    row
-        The row that is being read, from 1.
+    ``label`` names it in messages; ``head`` is the beginning, as much as a first object of JSON
+    needs, with what is no text replaced; ``row`` is the row that is being read, from 1.
 
-    Raises
-    ------
-    TraceError
-        If there is no such file, it is a folder, cannot be read, or is empty.
+    Raises :class:`TraceError` if there is no such file, or it cannot be read or is empty.
     """
 
     def __init__(self, path: str | Path, label: str | None = None) -> None:
         self.label = str(path) if label is None else label
         self.row = 1
-        if os.path.isdir(path):
+        self.path = trace_file(path)
+        if os.path.isdir(self.path):
             raise TraceError(f"{printable(self.label)}: expected a trace, found a folder")
         try:
-            file: Any = open_input(path, LARGEST_TRACE, buffering=HEAD)
+            file: Any = open_input(self.path, LARGEST_TRACE, buffering=HEAD)
             start = file.peek(1)[:1]
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
@@ -108,13 +107,7 @@ class TraceStream(io.RawIOBase):
         super().close()
 
     def refuse(self, reason: str, row: int | None = None) -> NoReturn:
-        """Give up on the trace at a row, by default the one that is being read.
-
-        Raises
-        ------
-        TraceError
-            Always, with file and row.
-        """
+        """Raise a :class:`TraceError` with file and row, by default the one that is being read."""
         row = self.row if row is None else row
         raise TraceError(f"{printable(self.label)}: row {row}: {reason}")
 
@@ -123,13 +116,7 @@ class TraceStream(io.RawIOBase):
         self._allowed = self._left = characters
 
     def lines(self) -> Iterator[bytes]:
-        """Yield lines; ``row`` is the number of the one that was yielded last.
-
-        Raises
-        ------
-        TraceError
-            If a line is too long, or as :meth:`readinto` does.
-        """
+        """Yield lines; ``row`` is the number of the one that was yielded last."""
         text = io.BufferedReader(self)
         while line := text.readline(LONGEST_TEXT + 1):
             if len(line) > LONGEST_TEXT:
@@ -144,11 +131,7 @@ class TraceStream(io.RawIOBase):
     def readinto(self, buffer: Any, /) -> int:
         """Read into a buffer and return how many bytes: 0 at the end only.
 
-        Raises
-        ------
-        TraceError
-            If the text is in another encoding, holds a NUL or does not end where it has to, or a
-            gzip stream is torn.
+        Raises :class:`TraceError` where the text is in another encoding, holds a NUL, or is torn.
         """
         if not self._ready:
             self._ready = self._text().encode()
