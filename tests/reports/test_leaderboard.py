@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("no_figures")
 
 
 def _report(*records: Any) -> Report:
-    return make_report(Results(frame(*records)))
+    return make_report(Results(frame(*records)), pages=0)
 
 
 def _tables(report: Report) -> dict[str, pd.DataFrame]:
