@@ -33,7 +33,7 @@ from kvopt.runs.task import Finished, Task
 from schedules import check_schedule, make_schedule
 from tests.kvopt.best_known.registry import FOUR
 from tests.kvopt.conftest import Command
-from tests.kvopt.sweep_tools import ROOT, in_python, summary_of, task_of
+from tests.kvopt.sweep_tools import ROOT, in_fork, summary_of, task_of
 from tests.oracles.brute_force import brute_force_optimum
 from tests.tiers import a_few
 
@@ -100,7 +100,7 @@ for n in map(int, sys.argv[1:]):
 def test_few_requests_are_searched_alone() -> None:
     """An optimum that the bidirectional search proves needs no process beside."""
     sizes = (10, 14)
-    for n, lines in zip(sizes, in_python(_ALONE, *sizes).split("\n\n"), strict=True):
+    for n, lines in zip(sizes, in_fork(_ALONE, *sizes).split("\n\n"), strict=True):
         instance = am2.generate(seed=3, n=n)
         assert not counting.ends_at_once(instance)
         events = [read_event(line.encode()) for line in lines.splitlines()]
