@@ -53,11 +53,11 @@ for seed in WITHOUT:
     found.append((answer.tel, answer.bound))
 print(json.dumps(found))
 """
-WITHOUT = range(200, 260)
+WITHOUT = range(200, 230)
 
 
 def test_highs_says_nothing_wrong_without_rows_on_sets() -> None:
-    """On 60 draws no schedule overflows, and no bound is above brute force's optimum."""
+    """On 30 draws no schedule overflows, and no bound is above brute force's optimum."""
     found = json.loads(in_fork(_WITHOUT))
     for seed, (tel, bound) in zip(WITHOUT, found, strict=True):
         assert bound <= brute_force_optimum(edge(seed)) <= tel, edge(seed)
