@@ -1,6 +1,6 @@
 """Every formulation, whole and with each option switched alone, against brute force on draws.
 
-In the test run 24 draws: each kind with and without arrivals, from good and bad warm starts.
+In the test run 12 draws: each kind with and without arrivals, one of these from a bad warm start.
 ``pytest tests/benchmarks/test_bench_agreement.py --benchmark-enable --benchmark-only`` takes 500,
 for about a quarter of an hour, and prints what was compared.
 """
@@ -24,7 +24,7 @@ from tests.engine_batch import Answer, solve_batch
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import KINDS, crowd
 
-MANY, FEW = 500, 24
+MANY, FEW = 500, 2 * len(KINDS)
 #: Seconds for one run: a model that cannot prove five requests within them counts as wrong.
 LIMIT = 600.0
 
@@ -52,12 +52,12 @@ def _drawn(number: int) -> list[tuple[Instance, int]]:
 
 
 def _solve(number: int, names: tuple[str, ...]) -> dict[str, list[Answer]]:
-    """Solve half of the draws of each kind from a good schedule, the rest from a bad one."""
+    """Solve every second draw of each kind from a good schedule, the rest from a bad one."""
     drawn = [instance for instance, _ in _drawn(number)]
     positions = range(number)
     found: dict[tuple[int, str], Answer] = {}
     for poor in (False, True):
-        keys = [(p, name) for p in positions if p // 12 % 2 == poor for name in names]
+        keys = [(p, name) for p in positions if (p + p // len(KINDS)) % 2 == poor for name in names]
         pairs = [(drawn[p], name) for p, name in keys]
         found |= zip(keys, solve_batch(pairs, LIMIT, poor_start=poor), strict=True)
     return {name: [found[p, name] for p in positions] for name in names}
@@ -135,5 +135,4 @@ def test_draws_are_of_every_kind() -> None:
         smallest = sorted(r.peak for r in instance.requests)
         found["tight memory"] += sum(smallest[:2]) > instance.memory
         found["loose memory"] += sum(smallest) <= instance.memory
-    assert len(drawn) == 4 * len(KINDS)
     assert all(found[label] >= 2 for label in found), found
