@@ -32,8 +32,8 @@ BOUNDS = [name for name, each in formulations().items() if each.kind == "bound" 
 
 #: Draws of both arrival models.
 DRAWS = [
-    *(am1.generate(seed=seed, n=5, memory=12 + seed % 5) for seed in range(12)),
-    *(am2.generate(seed=seed, n=5, memory=12) for seed in range(6)),
+    *(am1.generate(seed=seed, n=5, memory=12 + seed % 5) for seed in range(5)),
+    *(am2.generate(seed=seed, n=5, memory=12) for seed in range(2)),
 ]
 CASES = {path.stem: read_instance(path) for path in TINY} | {
     f"draw {k}": instance for k, instance in enumerate(DRAWS)
