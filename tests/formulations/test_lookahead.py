@@ -209,7 +209,7 @@ def test_the_search_finds_rows_that_pay() -> None:
         1_000, *((0, rng.randint(5, 60), rng.randint(20, 300)) for _ in range(40))
     )
     without, ahead = (
-        kvopt.solve(instance, f"bound:bound-dual(lookahead={each})", time_limit=10, threads=1)
+        kvopt.solve(instance, f"bound:bound-dual(lookahead={each})", time_limit=4, threads=1)
         for each in ("no", "yes")
     )
     assert without.bound is not None

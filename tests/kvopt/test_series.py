@@ -66,8 +66,8 @@ def test_one_after_the_other(tmp_path: Path) -> None:
 def test_a_lost_one_costs_no_other(tmp_path: Path) -> None:
     """One that loops, one that dies, one that eats memory: the rest goes on."""
     methods = ["svf", _EATS, "fcfs", _DIES, "h-sf", _LOOPS, "mc-sf", _RAISES, _LIES, "svf-1bit"]
-    tasks = _tasks(tmp_path, *methods, memory_limit=1.5)
-    found = list(Series(tasks, time.monotonic() + 60).run())
+    tasks = _tasks(tmp_path, *methods, memory_limit=0.7)
+    found = list(Series(tasks, time.monotonic() + 24).run())
     by_method = {each.record.method: each.record for each in found}
     assert set(by_method) == {task.method.text for task in tasks}
     endings = [by_method[f"file:own_{number}.py"].ending for number in (1, 3, 5)]
