@@ -43,6 +43,12 @@ def pytest_runtest_teardown() -> None:
     assert not found, f"{found} loaded here: ask tests.engine_batch"
 
 
+@pytest.fixture
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures take most of the time of a report; tests/reports looks at them."""
+    monkeypatch.setattr("reports.build._figure", lambda *_: None)
+
+
 #: Tests that run no compiled kernels come first, while these are made.
 FIRST = ("tests/instances/", "tests/schedules/", "tests/heuristics/")
 #: The longest file by far: at the end the other process would wait for it.

@@ -87,11 +87,9 @@ def test_what_a_file_uses_is_run_again_when_it_is_edited(
     assert (first, max(_stored(store))) == (13, 18)
 
 
-def test_what_the_command_writes_makes_nothing_stale(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("no_figures")
+def test_what_the_command_writes_makes_nothing_stale(folder: Path) -> None:
     """Store, export and report in the folder, also of the command before."""
-    monkeypatch.setattr("reports.build._figure", lambda *_: None)
     (folder / "mine.py").write_text("def solve(instance):\n    return [0, 1, 2, 5]\n")
     (instance,) = write_small(folder, 1)
     asked = [str(instance), f"--methods=file:{folder / 'mine.py'}", f"--store={folder / 's.db'}"]
