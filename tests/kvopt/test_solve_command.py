@@ -303,15 +303,6 @@ def test_what_reads_the_input_ends_with_the_command(tmp_path: Path, number: sign
     os.close(here)
 
 
-def test_memory_limit(hard: Path, solve_afresh: Command) -> None:
-    """A method above its memory limit is stopped, or its model not built; the report stands."""
-    result = solve_afresh(
-        hard, "--solver", "highs", "--formulation", "ilp", "--memory-limit", "0.25"
-    )
-    assert result.returncode == 0
-    assert summary_of(result.stdout)["note"]
-
-
 def test_memory_limit_of_a_policy(hard: Path, solve_afresh: Command) -> None:
     """It holds for policies too: no Python fits into a megabyte.
 
