@@ -27,4 +27,3 @@ def execute(lines: Iterator[str], _: socket.socket) -> None:
     sys.argv[1:] = told["arguments"]
     with open(told["printed"], "w") as sys.stdout:
         exec(told["code"], {"__name__": "__main__"})
-    sys.stdout = sys.__stdout__

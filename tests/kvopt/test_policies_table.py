@@ -15,7 +15,7 @@ from kvopt.commands import policies_table as module
 from kvopt.commands.beside import Limits
 from kvopt.commands.policies_table import PoliciesTable, policies_table
 from kvopt.methods.grammar import every_policy
-from kvopt.methods.method import Method
+from kvopt.methods.knowledge import policy_name
 from kvopt.registered import Registered
 from kvopt.runs.task import Finished, Task
 from schedules.real_time.slo import read_slo
@@ -45,13 +45,12 @@ def _told(table: PoliciesTable, policy: str) -> str:
 def _only(monkeypatch: pytest.MonkeyPatch, names: Collection[str]) -> None:
     """Have the table be of some policies."""
     kept = {name: policy for name, policy in policies().items() if name in names}
-
-    def chosen(prediction: str | None) -> list[Method]:
-        texts = zip(policies(), every_policy(prediction), strict=True)
-        return [method for name, method in texts if name in kept]
-
     monkeypatch.setattr(module, "policies", lambda: kept)
-    monkeypatch.setattr(module, "every_policy", chosen)
+    monkeypatch.setattr(
+        module,
+        "every_policy",
+        lambda told: [each for each in every_policy(told) if policy_name(each.text) in kept],
+    )
 
 
 def test_who_is_told_what(monkeypatch: pytest.MonkeyPatch) -> None:
