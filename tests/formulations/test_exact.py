@@ -18,15 +18,8 @@ from tests.tiers import in_two
 
 TINY = sorted((Path(__file__).parents[2] / "instances" / "tiny").glob("*.json"))
 EXACT = [name for name, each in formulations().items() if not each.relaxation]
-EXACT += [
-    "ilp(groups=yes)",
-    "ilp-sparse(groups=yes)",
-]
-RELAXED = [
-    "ilp(relaxed=yes)",
-    "ilp-sparse(relaxed=yes)",
-    "ilp-sparse(groups=yes,relaxed=yes)",
-]
+EXACT += ["ilp(groups=yes)", "ilp-sparse(groups=yes)"]
+RELAXED = ["ilp(relaxed=yes)", "ilp-sparse(relaxed=yes)", "ilp-sparse(groups=yes,relaxed=yes)"]
 BOUNDS = [name for name, each in formulations().items() if each.kind == "bound" and each.in_rounds]
 
 

@@ -105,15 +105,14 @@ def in_python(code: str, *arguments: object, folder: Path = ROOT) -> str:
 
 def in_fork(code: str, *arguments: object) -> str:
     """Return what a process prints that begins with all that the server of runs has imported."""
-    with tempfile.TemporaryDirectory() as folder:
-        printed = Path(folder) / "printed"
-        told = {"code": code, "arguments": [*map(str, arguments)], "printed": str(printed)}
+    with tempfile.NamedTemporaryFile("r") as printed:
+        told = {"code": code, "arguments": [*map(str, arguments)], "printed": printed.name}
         process = Process("tests.stand_in:execute", f"{json.dumps(told)}\n", compiler=True)
         outcome = watch(
             process, lambda _: None, lambda: "time_limit" if process.age() > 120 else None
         )
         assert (outcome.ending, outcome.detail) == ("finished", ""), outcome
-        return printed.read_text().strip()
+        return printed.read().strip()
 
 
 def start_solve(*arguments: object) -> subprocess.Popen[str]:
