@@ -52,7 +52,7 @@ def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 #: Tests that run no compiled kernels come first, while these are made.
 FIRST = ("tests/instances/", "tests/schedules/", "tests/heuristics/")
 #: The longest file by far: at the end the other process would wait for it.
-NEXT = "tests/test_wheel.py"
+NEXT = "tests/docs/test_blocks.py"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
