@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 
 import click
@@ -118,7 +118,7 @@ def make_report(
 ) -> Report:
     """Return the report of the rows; the parameters are those of :func:`build_report`."""
     sentences = verdict(results.units)
-    parts = _parts(results)
+    parts = list(_parts(results))
     named = named_instances(sentences, parts)
     names = page_names(results.reference, pages, named)
     return Report(
@@ -155,18 +155,18 @@ def texts(report: Report) -> dict[str, str]:
     return files
 
 
-def _parts(results: Results) -> list[Table | Figure]:
-    """Return what takes means, a unit of time each, and then what has a line a run or instance."""
+def _parts(results: Results) -> Iterator[Table | Figure]:
+    """Yield what takes means, a unit of time each, and then what has a line a run or instance."""
     names = dict(results.reference["instance"])
-    parts: list[Table | Figure | None] = [
-        *(part for unit in results.units for part in _parts_of(unit, names)),
-        serving.serving_table(results.runs),
-        *(part for unit in MARKS for part in _listed(unit, results)),
-        statuses.status_counts(results.current),
-        statuses.machines(results.current),
-    ]
-    there = [part for part in parts if part is not None]
-    return [part for part in there if not (isinstance(part, Table) and part.frame.empty)]
+    parts: Iterator[Table | Figure | None] = chain(
+        *(_parts_of(unit, names) for unit in results.units),
+        [serving.serving_table(results.runs)],
+        *(_listed(unit, results) for unit in MARKS),
+        [statuses.status_counts(results.current), statuses.machines(results.current)],
+    )
+    for part in parts:
+        if part is not None and not (isinstance(part, Table) and part.frame.empty):
+            yield part
 
 
 def _listed(unit: TimeUnit, results: Results) -> Iterator[Table]:

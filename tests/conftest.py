@@ -43,10 +43,16 @@ def pytest_runtest_teardown() -> None:
     assert not found, f"{found} loaded here: ask tests.engine_batch"
 
 
+@pytest.fixture
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures take most of the time of a report; tests/reports looks at them."""
+    monkeypatch.setattr("reports.build._figure", lambda *_: None)
+
+
 #: Tests that run no compiled kernels come first, while these are made.
 FIRST = ("tests/instances/", "tests/schedules/", "tests/heuristics/")
 #: The longest file by far: at the end the other process would wait for it.
-NEXT = "tests/test_wheel.py"
+NEXT = "tests/docs/test_blocks.py"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

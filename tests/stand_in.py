@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
+import sys
 from collections.abc import Iterator
 
 #: The variable of the environment.
@@ -17,3 +19,11 @@ def play(lines: Iterator[str], channel: socket.socket) -> None:
         channel.sendall(f"{line}{end}".encode())
 
     exec(os.environ[PLAYED], {"lines": lines, "send": send})
+
+
+def execute(lines: Iterator[str], _: socket.socket) -> None:
+    """Run the Python of a line with its arguments; what it prints is written to a file."""
+    told = json.loads(next(lines))
+    sys.argv[1:] = told["arguments"]
+    with open(told["printed"], "w") as sys.stdout:
+        exec(told["code"], {"__name__": "__main__"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from instances import Instance
 from instances.ladder import drawn_rung, ladder
@@ -23,6 +24,7 @@ class LibraryInstance:
     planted: tuple[int, ...] | None = None
 
 
+@cache
 def library_by_hash() -> dict[str, LibraryInstance]:
     """Return the library's instances by hash, in its order; of equal ones the first."""
     found: dict[str, LibraryInstance] = {}

@@ -28,7 +28,7 @@ from tests.formulations.relaxed import (
     random_prices,
 )
 from tests.kernels import from_python
-from tests.kvopt.sweep_tools import in_python
+from tests.kvopt.sweep_tools import in_fork
 from tests.oracles.brute_force import brute_force_optimum, schedules_up_to
 from tests.tiers import a_few
 
@@ -196,7 +196,7 @@ for seed in range(2000, 2000 + int(sys.argv[3])):
 
 def _met(first: int, share: float, draws: int) -> list[list[Any]]:
     """Return what the engine tells of each draw."""
-    lines = [json.loads(line) for line in in_python(_MEET, first, share, draws).splitlines()]
+    lines = [json.loads(line) for line in in_fork(_MEET, first, share, draws).splitlines()]
     assert len(lines) == draws
     return lines
 
@@ -205,7 +205,7 @@ def _met(first: int, share: float, draws: int) -> list[list[Any]]:
 _WIDEST = 1 << 30
 
 
-@pytest.mark.parametrize("draws", a_few((14, 40), 1))
+@pytest.mark.parametrize("draws", a_few((14, 28), 1))
 @pytest.mark.parametrize(
     ("first", "share", "second"),
     [(5_000, 0.1, None), (1, 0.1, range(2, _WIDEST)), (1, 0.0, [2])],
@@ -274,6 +274,6 @@ print(swept(200), peak() - before)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_level_takes_no_more_than_the_memory_allowed(threads: int) -> None:
     """On one instance, in which the kinds that bases let complete take more than the bases."""
-    reason, grown = in_python(_FULL, threads).split()
+    reason, grown = in_fork(_FULL, threads).split()
     assert reason == "memory"
     assert int(grown) < 1e8

@@ -33,7 +33,7 @@ def test_bounds_are_formulations() -> None:
     assert all(formulations()[name].relaxation for name in listed)
 
 
-@pytest.mark.parametrize("number", a_few((3, 60), 1))
+@pytest.mark.parametrize("number", a_few((3, 30), 1))
 def test_drawn_bounds_are_valid_and_repeat(number: int) -> None:
     """With arrivals and n ≤ 5 no bound exceeds brute force, and a second run says the same."""
     drawn: list[Instance] = []

@@ -18,22 +18,15 @@ from tests.tiers import in_two
 
 TINY = sorted((Path(__file__).parents[2] / "instances" / "tiny").glob("*.json"))
 EXACT = [name for name, each in formulations().items() if not each.relaxation]
-EXACT += [
-    "ilp(groups=yes)",
-    "ilp-sparse(groups=yes)",
-]
-RELAXED = [
-    "ilp(relaxed=yes)",
-    "ilp-sparse(relaxed=yes)",
-    "ilp-sparse(groups=yes,relaxed=yes)",
-]
+EXACT += ["ilp(groups=yes)", "ilp-sparse(groups=yes)"]
+RELAXED = ["ilp(relaxed=yes)", "ilp-sparse(relaxed=yes)", "ilp-sparse(groups=yes,relaxed=yes)"]
 BOUNDS = [name for name, each in formulations().items() if each.kind == "bound" and each.in_rounds]
 
 
 #: Draws of both arrival models.
 DRAWS = [
-    *(am1.generate(seed=seed, n=5, memory=12 + seed % 5) for seed in range(12)),
-    *(am2.generate(seed=seed, n=5, memory=12) for seed in range(6)),
+    *(am1.generate(seed=seed, n=5, memory=12 + seed % 5) for seed in range(5)),
+    *(am2.generate(seed=seed, n=5, memory=12) for seed in range(2)),
 ]
 CASES = {path.stem: read_instance(path) for path in TINY} | {
     f"draw {k}": instance for k, instance in enumerate(DRAWS)

@@ -163,9 +163,9 @@ def test_growth_is_priced() -> None:
 
 
 DRAWS = [
-    *(am1.generate(seed=seed, n=5, memory=12 + seed % 5) for seed in range(6)),
-    *(am2.generate(seed=seed, n=5, memory=12) for seed in range(4)),
-    *(crowd(seed) for seed in range(24)),
+    *(am1.generate(seed=seed, n=5, memory=12 + seed % 5) for seed in range(3)),
+    *(am2.generate(seed=seed, n=5, memory=12) for seed in range(2)),
+    *(crowd(seed) for seed in range(12)),
     # Eight of a kind: prices on tokens come first.
     *(
         instance_of(memory, *[(a, s, o)] * 8)
@@ -174,7 +174,7 @@ DRAWS = [
 ]
 
 
-@pytest.mark.parametrize("drawn", in_two(DRAWS, 10))
+@pytest.mark.parametrize("drawn", in_two(DRAWS, 6))
 @pytest.mark.parametrize("name", ["bound-patterns", "bound-patterns(lookahead=no,knots=5)"])
 def test_the_bound_is_no_more_than_the_optimum(name: str, drawn: list[Instance]) -> None:
     """On draws of every kind, equal requests, gaps and peaks of M included."""

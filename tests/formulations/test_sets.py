@@ -12,7 +12,7 @@ from formulations.mip import _sets
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from tests.engine_batch import solve_batch
-from tests.kvopt.sweep_tools import in_python
+from tests.kvopt.sweep_tools import in_fork
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import edge
 from tests.tiers import in_two
@@ -53,12 +53,12 @@ for seed in WITHOUT:
     found.append((answer.tel, answer.bound))
 print(json.dumps(found))
 """
-WITHOUT = range(200, 260)
+WITHOUT = range(200, 230)
 
 
 def test_highs_says_nothing_wrong_without_rows_on_sets() -> None:
-    """On 60 draws no schedule overflows, and no bound is above brute force's optimum."""
-    found = json.loads(in_python(_WITHOUT).splitlines()[-1])
+    """On 30 draws no schedule overflows, and no bound is above brute force's optimum."""
+    found = json.loads(in_fork(_WITHOUT))
     for seed, (tel, bound) in zip(WITHOUT, found, strict=True):
         assert bound <= brute_force_optimum(edge(seed)) <= tel, edge(seed)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Sequence
@@ -22,6 +24,7 @@ from instances import Instance, Request, write_instance
 from kvopt.commands.evaluate import main
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import read_method
+from kvopt.runs.process import Process, watch
 from kvopt.runs.task import Finished, Task
 from kvopt.store import Store
 from tests.commands import run_command
@@ -98,6 +101,18 @@ def in_python(code: str, *arguments: object, folder: Path = ROOT) -> str:
     )
     assert run.returncode == 0, run.stderr
     return run.stdout.strip()
+
+
+def in_fork(code: str, *arguments: object) -> str:
+    """Return what a process prints that begins with all that the server of runs has imported."""
+    with tempfile.NamedTemporaryFile("r") as printed:
+        told = {"code": code, "arguments": [*map(str, arguments)], "printed": printed.name}
+        process = Process("tests.stand_in:execute", f"{json.dumps(told)}\n", compiler=True)
+        outcome = watch(
+            process, lambda _: None, lambda: "time_limit" if process.age() > 120 else None
+        )
+        assert (outcome.ending, outcome.detail) == ("finished", ""), outcome
+        return printed.read().strip()
 
 
 def start_solve(*arguments: object) -> subprocess.Popen[str]:

@@ -10,7 +10,7 @@ from instances import Instance, Request
 from instances.families import mix80_20_lognormal
 from kvopt.runs.advice import adviser_of
 from kvopt.runs.execute import execute
-from tests.kvopt.sweep_tools import in_python, task_of
+from tests.kvopt.sweep_tools import in_fork, task_of
 
 MIXED = Instance(
     "mixed", 12, tuple(Request(i, i // 6, 1 + i % 4, 2 + i % 5) for i in range(30)), family="test"
@@ -32,7 +32,7 @@ print(json.dumps(found))
 
 def test_column_generation_has_nearly_the_optimum_of_the_listed_relaxation() -> None:
     """On a grid with a knot in each round sums of starts nearly agree; none is too early."""
-    listed, generated = json.loads(in_python(_TWO_WAYS).splitlines()[-1])
+    listed, generated = json.loads(in_fork(_TWO_WAYS))
     assert sum(generated) == pytest.approx(sum(listed), rel=5e-3)
     for starts in (listed, generated):
         for start, request in zip(starts, MIXED.requests, strict=True):

@@ -33,7 +33,7 @@ from kvopt.runs.task import Finished, Task
 from schedules import check_schedule, make_schedule
 from tests.kvopt.best_known.registry import FOUR
 from tests.kvopt.conftest import Command
-from tests.kvopt.sweep_tools import ROOT, in_python, summary_of, task_of
+from tests.kvopt.sweep_tools import ROOT, in_fork, summary_of, task_of
 from tests.oracles.brute_force import brute_force_optimum
 from tests.tiers import a_few
 
@@ -81,7 +81,7 @@ def test_tiny_instances_are_counted_at_once(path: Path, monkeypatch: pytest.Monk
     assert isinstance(done, Done)
 
 
-#: What ``auto`` does by itself: a team of processes is an error.
+#: What ``auto`` does by itself, of each size: a team of processes is an error.
 _ALONE = """
 import sys
 from instances.families import am2
@@ -90,24 +90,27 @@ from kvopt.runs.events import Report, event_line
 from tests.kvopt.test_auto import _job
 
 auto.run_team = None
-job = _job(am2.generate(seed=3, n=int(sys.argv[1])), 60)
-auto.solve(job, Report(lambda event: print(event_line(event), end="")))
+for n in map(int, sys.argv[1:]):
+    job = _job(am2.generate(seed=3, n=n), 60)
+    auto.solve(job, Report(lambda event: print(event_line(event), end="")))
+    print()
 """
 
 
-@pytest.mark.parametrize("n", [10, 14])
-def test_few_requests_are_searched_alone(n: int) -> None:
+def test_few_requests_are_searched_alone() -> None:
     """An optimum that the bidirectional search proves needs no process beside."""
-    instance = am2.generate(seed=3, n=n)
-    assert not counting.ends_at_once(instance)
-    events = [read_event(line.encode()) for line in in_python(_ALONE, n).splitlines()]
-    bound = max(event.value for event in events if isinstance(event, BoundProved))
-    best = [event for event in events if isinstance(event, ScheduleFound)][-1]
-    found = make_schedule(instance, best.starts, "auto")
-    assert check_schedule(instance, found).valid
-    assert found.tel == bound
-    assert isinstance(events[-1], Done)
-    assert events[-1].outcome == "optimal"
+    sizes = (10, 14)
+    for n, lines in zip(sizes, in_fork(_ALONE, *sizes).split("\n\n"), strict=True):
+        instance = am2.generate(seed=3, n=n)
+        assert not counting.ends_at_once(instance)
+        events = [read_event(line.encode()) for line in lines.splitlines()]
+        bound = max(event.value for event in events if isinstance(event, BoundProved))
+        best = [event for event in events if isinstance(event, ScheduleFound)][-1]
+        found = make_schedule(instance, best.starts, "auto")
+        assert check_schedule(instance, found).valid
+        assert found.tel == bound
+        assert isinstance(events[-1], Done)
+        assert events[-1].outcome == "optimal"
 
 
 @pytest.mark.parametrize(

@@ -118,16 +118,26 @@ def test_kernels_that_cannot_be_compiled_stop_nobody(monkeypatch: pytest.MonkeyP
     assert compiled.missing_units(["broken"]) == ["broken"]
 
 
-@pytest.mark.slow("compiles")
-def test_every_unit_compiles_all_of_its_kernels(kept: Path) -> None:
-    """Units are told one by one; no mark is broken by a kernel that two of them run."""
-    assert {unit for chain in compiled.CHAINS for unit in chain} == set(compiled.UNITS)
+@pytest.fixture(scope="module")
+def every_unit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all kernels."""
+    folder = tmp_path_factory.mktemp("kernels")
     told: list[tuple[int, int]] = []
-    assert compiled.missing_units(compiled.UNITS) == list(compiled.UNITS)
-    compiled.compile_first(compiled.UNITS, lambda *each: told.append(each))
-    assert compiled.missing_units(compiled.UNITS) == []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NUMBA_CACHE_DIR", str(folder))
+        assert compiled.missing_units(compiled.UNITS) == list(compiled.UNITS)
+        compiled.compile_first(compiled.UNITS, lambda *each: told.append(each))
+        assert compiled.missing_units(compiled.UNITS) == []
+    # One by one.
     assert told == [(done, len(compiled.UNITS)) for done in range(len(compiled.UNITS) + 1)]
-    assert _compiled_files(kept)
+    return folder
+
+
+@pytest.mark.slow("compiles")
+def test_every_unit_compiles_all_of_its_kernels(every_unit: Path) -> None:
+    """No mark is broken by a kernel that two of them run."""
+    assert {unit for chain in compiled.CHAINS for unit in chain} == set(compiled.UNITS)
+    assert _compiled_files(every_unit)
 
 
 @pytest.mark.slow("compiles")
@@ -185,29 +195,19 @@ def test_without_a_place_for_kernels_an_engine_runs(nowhere: Path, place: str) -
     assert bool(list(mine.rglob("*.nbc"))) == (place == "private")
 
 
-@pytest.fixture(scope="module")
-def annealing(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the kernels of the local search."""
-    folder = tmp_path_factory.mktemp("annealing")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NUMBA_CACHE_DIR", str(folder))
-        compiled.compile_first(["annealing"])
-    return folder
-
-
 @pytest.mark.slow("compiles")
-@pytest.mark.parametrize("torn", ["*.nbi", "*.nbc", "*.compiled"])
-def test_a_damaged_folder_is_left_and_a_temporary_one_taken(
-    torn: str, annealing: Path, kept: Path
-) -> None:
+def test_a_damaged_folder_is_left_and_a_temporary_one_taken(every_unit: Path, kept: Path) -> None:
     """The kernels are compiled there before the clock of the run; the next run finds them."""
-    shutil.copytree(annealing, kept)
-    # A folder may be moved, as in an image.
-    assert compiled.missing_units(["annealing"]) == []
-    files = sorted(kept.rglob(torn))
-    sizes = [file.stat().st_size // 2 for file in files]
-    for file, size in zip(files, sizes, strict=True):
-        os.truncate(file, size)
+    for torn in ("*.nbi", "*.nbc", "*.compiled"):
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.copytree(every_unit, kept)
+        # A folder may be moved, as in an image.
+        assert compiled.missing_units(["annealing"]) == []
+        files = sorted(kept.rglob(torn))
+        sizes = [file.stat().st_size // 2 for file in files]
+        for file, size in zip(files, sizes, strict=True):
+            os.truncate(file, size)
+        assert compiled.missing_units(["annealing"]) == ["annealing"]
     found = []
     for _ in range(2):
         record = execute(task_of(FOUR, "improve", time_limit=1.0)).record
@@ -237,7 +237,7 @@ def test_a_line_says_how_far_compiling_is(stream: io.StringIO) -> None:
 
 @pytest.mark.slow("compiles")
 def test_a_first_call_from_python_is_not_silent(
-    kept: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    kept: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without progress nothing is told but that kernels are compiled; a function is told, too."""
     kvopt.solve(FOUR, "improve", time_limit=0.5)
@@ -245,7 +245,8 @@ def test_a_first_call_from_python_is_not_silent(
     assert told.out == ""
     assert "once on this machine" in told.err
     calls: list[Progress] = []
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(kept.parent / "again"))
+    (mark,) = kept.rglob("annealing.compiled")
+    mark.unlink()
     kvopt.solve(FOUR, "improve", time_limit=0.5, progress=calls.append)
     assert any(each.kernels[1] for each in calls)
     kvopt.solve(FOUR, "improve", time_limit=0.5)
@@ -270,19 +271,25 @@ def test_a_folder_that_is_read_only_counts_where_it_has_all(
     assert os.environ["NUMBA_CACHE_DIR"] == str(taken)
 
 
-#: Has a kernel compiled or loaded, and prints how often it was loaded.
+#: Has kernels compiled or loaded, and prints how many were loaded.
 PROGRAM = """
 from support import compiling
 @compiling.njit()
 def one():
     return 1
-assert one() == 1
-print(sum(one.stats.cache_hits.values()))
+@compiling.njit()
+def two():
+    return 2
+@compiling.njit()
+def three():
+    return 3
+assert (one(), two(), three()) == (1, 2, 3)
+print(sum(sum(each.stats.cache_hits.values()) for each in (one, two, three)))
 """
 
 
 def _loads(folder: Path) -> int:
-    """Run a kernel in a new process; return how often it was loaded."""
+    """Run three kernels in a new process; return how many were loaded."""
     ran = subprocess.run(
         [sys.executable, "-c", PROGRAM.replace("-c", "")],
         env=os.environ | {"NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": str(ROOT)},
@@ -293,12 +300,14 @@ def _loads(folder: Path) -> int:
     return int(ran.stdout)
 
 
-@pytest.mark.parametrize("damage", [b"", b"\0" * 5000, None])
-def test_a_kernel_that_cannot_be_read_is_compiled(tmp_path: Path, damage: bytes | None) -> None:
-    """The process that meets it goes on, whatever the file holds."""
-    assert (_loads(tmp_path), _loads(tmp_path)) == (0, 1)
-    for file in tmp_path.rglob("*.nb?"):
-        file.write_bytes(file.read_bytes()[:-100] if damage is None else damage)
+def test_a_kernel_that_cannot_be_read_is_compiled(tmp_path: Path) -> None:
+    """The process that meets it goes on, whatever the file holds: nothing, zeros, or the most."""
+    assert (_loads(tmp_path), _loads(tmp_path)) == (0, 3)
+    for name, size, more in (("one", 0, b""), ("two", 0, b"\0" * 5000), ("three", -100, b"")):
+        files = list(tmp_path.rglob(f"{name}-*.nb?"))
+        assert len(files) == 2
+        for file in files:
+            file.write_bytes(file.read_bytes()[:size] + more)
     assert _loads(tmp_path) == 0
 
 

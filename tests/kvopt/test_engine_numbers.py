@@ -9,7 +9,7 @@ import pytest
 from instances import Instance, Request
 from kvopt.runs.events import Done, Event, Relaxation, Report, read_event
 from kvopt.runs.state import RunState
-from tests.kvopt.sweep_tools import in_python
+from tests.kvopt.sweep_tools import in_fork
 
 #: HiGHS as it is, but for what it answers after an error.
 _REFUSING = """
@@ -48,7 +48,7 @@ def test_the_failure_of_highs_stays_in_its_row() -> None:
     """After kError HiGHS counts −1 nodes and a bound of no search: the failure is what is told."""
     instance = Instance("two", 5, (Request(0, 0, 3, 1), Request(1, 0, 3, 1)))
     state = RunState(instance, "highs:ilp")
-    for line in in_python(_REFUSING).splitlines():
+    for line in in_fork(_REFUSING).splitlines():
         event = read_event(line.encode())
         assert event is not None, line
         state.take(event)
@@ -123,7 +123,7 @@ def test_cpsat_solves_without_the_presolve_that_cuts_off_optima() -> None:
     """OR-tools issue 5293: the limit is 0 when CP-SAT solves, and the row's solver names it."""
     instance = Instance("two", 5, (Request(0, 0, 3, 1), Request(1, 0, 3, 1)))
     state = RunState(instance, "cpsat:cpsat")
-    told = in_python(_LISTENING).splitlines()
+    told = in_fork(_LISTENING).splitlines()
     for line in told:
         if event := read_event(line.encode()):
             state.take(event)

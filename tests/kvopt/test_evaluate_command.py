@@ -83,6 +83,7 @@ def test_what_is_stored_is_skipped(
     assert capfd.readouterr().out == ""
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_it_ends_with_a_ranking_and_the_answer(
     evaluate: Run, small: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -129,8 +130,8 @@ def test_what_cannot_be_read_leaves_nothing(
     """Neither a store nor a report, and the message names a header that works."""
     trace = tmp_path / "mine.csv"
     trace.write_text("when,prompt_len,gen_len\n0.5,3,2\n")
-    asked = [trace, "--memory", 9, "--methods", "svf", "--report", tmp_path / "report"]
-    line = refused(main, *asked, "--store", store)
+    asked = [trace, "--memory", 9, "--methods", "svf"]
+    line = refused(main, *asked, "--report", tmp_path / "report", "--store", store)
     assert not store.exists()
     assert not (tmp_path / "report").exists()
     header = "arrived_at,num_prefill_tokens,num_decode_tokens"

@@ -145,7 +145,7 @@ def test_nonsense_on_the_pipe_loses_nothing(tmp_path: Path) -> None:
     (tmp_path / "noise").write_bytes(noise)
     write = _WRITE.format(what=f"os.write(fd, open({str(tmp_path / 'noise')!r}, 'rb').read())")
     command = _sweep(tmp_path, f"report('schedule', starts=[0, 3])\n{write}return None")
-    assert command.run().returncode == 0
+    assert command.call().returncode == 0
     row = _row(tmp_path)
     assert (row["status"], row["tel"]) == ("optimal", 6)
     assert "kvopt itself" not in row["detail"]
@@ -192,7 +192,7 @@ def test_a_method_does_not_judge_itself(tmp_path: Path) -> None:
     line = b'{"kind": "error", "text": "x", "status": "optimal"}\n'
     write = _WRITE.format(what=f"os.write(fd, {line!r})")
     command = _sweep(tmp_path, f"{write}return None")
-    assert command.run().returncode == 1
+    assert command.call().returncode == 1
     row = _row(tmp_path)
     assert row["status"] == "no_solution"
     assert "no events" in row["detail"]

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import replace
 
 import pytest
 
 import kvopt
+from heuristics.registry import policies
 from instances import Instance, Request
 from kvopt.commands import policies_table as module
 from kvopt.commands.beside import Limits
 from kvopt.commands.policies_table import PoliciesTable, policies_table
+from kvopt.methods.grammar import every_policy
+from kvopt.methods.knowledge import policy_name
 from kvopt.registered import Registered
 from kvopt.runs.task import Finished, Task
 from schedules.real_time.slo import read_slo
@@ -38,15 +42,27 @@ def _told(table: PoliciesTable, policy: str) -> str:
     return line[begin:].split("  ")[0].strip()
 
 
-def test_who_is_told_what() -> None:
+def _only(monkeypatch: pytest.MonkeyPatch, names: Collection[str]) -> None:
+    """Have the table be of some policies."""
+    kept = {name: policy for name, policy in policies().items() if name in names}
+    monkeypatch.setattr(module, "policies", lambda: kept)
+    monkeypatch.setattr(
+        module,
+        "every_policy",
+        lambda told: [each for each in every_policy(told) if policy_name(each.text) in kept],
+    )
+
+
+def test_who_is_told_what(monkeypatch: pytest.MonkeyPatch) -> None:
     """A policy that takes intervals knows the outputs where there are none, and vllm-v1 nothing."""
-    table = table_of(SECONDS, BATCH)
     expected = {
         "a-min": "exact predictions",
         "vllm-v1": "non-clairvoyant",
         "mc-sf": "clairvoyant",
         "local-search": "clairvoyant, offline",
     }
+    _only(monkeypatch, expected)
+    table = table_of(SECONDS, BATCH)
     assert {name: _told(table, name) for name in expected} == expected
     requests = tuple(
         replace(each, output_lower=1, output_upper=each.output + 1) for each in SIX.requests
@@ -137,6 +153,7 @@ def test_a_bound_that_a_schedule_is_below(monkeypatch: pytest.MonkeyPatch) -> No
     """Nothing is compared with it, and it is said that one of the two is wrong."""
     for name in ("kvopt.best_bound.registered", "kvopt.commands.policies_table.registered"):
         monkeypatch.setattr(name, lambda _: Registered(10**6, 10**5, "open"))
+    _only(monkeypatch, ["svf"])
     table = table_of(SIX)
     assert "the bound 100000  (from the registry) exceeds the TEL" in table.contradiction
     svf = next(line for line in table.text.splitlines() if line.startswith("svf "))

@@ -19,14 +19,20 @@ from tests.kvopt.sweep_tools import in_python
 from tests.tiers import a_few
 
 
-@pytest.mark.slow("compiles")
 def test_a_run_has_a_bound_and_a_schedule_while_kernels_compile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They come at second 0, before the first word of compiling; the engine begins after it."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     events: list[Event] = []
-    prepare(Task(HARD, "hard", read_method("improve")), Report(events.append))
+
+    def take(event: Event) -> None:
+        events.append(event)
+        if isinstance(event, Compiling):
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        prepare(Task(HARD, "hard", read_method("improve")), Report(take))
     bound, schedule, first, *_ = events
     assert isinstance(bound, BoundProved)
     assert isinstance(schedule, ScheduleFound)

@@ -105,7 +105,7 @@ def test_a_sweep_is_resumed_and_agrees_with_the_library(
 def test_a_burst_is_called_one(tmp_path: Path) -> None:
     """Ninety requests of 0.24 s arrive in three minutes or two seconds."""
     many = Instance("many", 12, tuple(Request(i, 0, 2, 2) for i in range(90)))
-    wishes = Wishes(batch_time=read_batch_time(BATCH), time_limit=2.0)
+    wishes = Wishes(batch_time=read_batch_time(BATCH), time_limit=1.0)
     asked = partial(rate_sweep, many, (0.5, 50.0), [read_method("svf")], wishes)
     table, *_ = asked(store=tmp_path / "runs.sqlite")
     assert table["sustained"].tolist()[::2] == [True, False]
@@ -150,7 +150,10 @@ def test_the_figure_has_a_title_and_bars_over_seeds() -> None:
 
 def test_a_goodput_above_the_bound_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a wrong result, for one of the two is; the table has the bound beside it."""
-    wishes, store = Wishes(batch_time=read_batch_time(BATCH)), tmp_path / "runs.sqlite"
+    wishes, store = (
+        Wishes(batch_time=read_batch_time(BATCH), time_limit=1.0),
+        tmp_path / "runs.sqlite",
+    )
     asked = partial(rate_sweep, SIX, (2.0,), [read_method("svf")], wishes, store=store)
     table, _, wrong = asked(slo=read_slo("e2el:9s"))
     assert wrong == []
@@ -208,21 +211,25 @@ def test_a_family_is_drawn_at_every_rate(
 @pytest.mark.slow("walks")
 def test_another_name_gives_the_same_lines(tmp_path: Path) -> None:
     """The same requests under another name, and rates that look alike: no line is lost."""
-    wishes, store = Wishes(batch_time=read_batch_time(BATCH)), tmp_path / "runs.sqlite"
+    wishes, store = (
+        Wishes(batch_time=read_batch_time(BATCH)),
+        tmp_path / "runs.sqlite",
+    )
     rates_of_both = (2.0, 2.00000001)
     first, *_ = rate_sweep(SIX, rates_of_both, [read_method("mc-sf")], wishes, store=store)
     assert sorted(first["rate"]) == [2.0, 2.0, 2.00000001, 2.00000001]
     again, *_ = rate_sweep(
         replace(SIX, name="copy"), rates_of_both, [read_method("mc-sf")], wishes, store=store
     )
-    own = ["seconds", "bound_from"]
+    # How far the search for a bound comes in its time.
+    own = ["seconds", "bound_from", "bound_ael_s", "left"]
     pd.testing.assert_frame_equal(first.drop(columns=own), again.drop(columns=own))
 
 
 def test_one_request_is_the_same_at_every_rate(tmp_path: Path) -> None:
     """It arrives at 0 at each rate; the lines stand in the order of the rates."""
     one = replace(SIX, requests=SIX.requests[:1])
-    wishes = Wishes(batch_time=read_batch_time(BATCH))
+    wishes = Wishes(batch_time=read_batch_time(BATCH), time_limit=1.0)
     table, *_ = rate_sweep(
         one, (1.0, 3.0), [read_method("mc-sf")], wishes, store=tmp_path / "runs.sqlite"
     )

@@ -18,7 +18,7 @@ from kvopt.registered import registered
 from kvopt.solution_file import name_of_model
 from schedules import read_schedule
 from tests.commands import run_command
-from tests.kvopt.sweep_tools import in_python
+from tests.kvopt.sweep_tools import in_fork
 
 #: M = 6, s = 1, o = (1, 3): at time 3 request 1 holds 4 tokens, beside it request 0 holds 2.
 PAIR = Instance("pair", 6, (Request(7, 0, 1, 1), Request(3, 0, 1, 3)))
@@ -154,11 +154,11 @@ def test_highs_solves_an_exported_model(suffix: str, formulation: str, tmp_path:
     given = [name, "--formulation", formulation, "--write-model", model]
     assert run_command(kvopt.commands.solve.main, *given, cwd=tmp_path).returncode == 0
     code = (
-        "import sys, highspy; h = highspy.Highs(); h.setOptionValue('output_flag', False)\n"
-        "h.readModel(sys.argv[1]); h.run()\n"
+        "import os, sys, highspy; h = highspy.Highs(); h.setOptionValue('output_flag', False)\n"
+        "h.readModel(sys.argv[1]); h.run(); os.chdir(sys.argv[2])\n"
         "[h.writeSolution(f'of{k}.sol', k) for k in range(-1, 5)]"
     )
-    in_python(code, model, folder=tmp_path)
+    in_fork(code, model, tmp_path)
     instance = read_instance(find_instance(name))
     known = registered(instance)
     assert known is not None

@@ -214,11 +214,11 @@ def test_what_is_known_beside_is_no_news_unless_it_is_better() -> None:
 
 def test_a_pass_takes_a_better_schedule_on_its_way() -> None:
     """Told of the optimum after some rounds, it proves it, and makes fewer states."""
-    instance = am1.generate(seed=1, n=8, memory=14)
+    instance = am1.generate(seed=1, n=6, memory=12)
     optimum = brute_force_optimum(instance)
     # One after the other.
     outputs = instance.outputs.tolist()
-    poor = [sum(outputs[:i]) for i in range(8)]
+    poor = [sum(outputs[:i]) for i in range(6)]
     tel = tel_of(instance, poor)
     assert tel > optimum
     windows = start_windows(instance, tel)
@@ -240,5 +240,5 @@ def test_a_pass_takes_a_better_schedule_on_its_way() -> None:
     assert (told.tel, told.starts) == (optimum, alone.starts)
     assert told.states < alone.states
     # What is no better, or too late for the numbers of a pass, changes nothing.
-    assert search([None, None, (optimum, [1 << 15] * 8)]) == alone
-    assert search([None, None, (tel, [0] * 8)]) == alone
+    assert search([None, None, (optimum, [1 << 15] * 6)]) == alone
+    assert search([None, None, (tel, [0] * 6)]) == alone

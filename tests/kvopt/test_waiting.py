@@ -75,7 +75,7 @@ def test_the_limit_that_binds_is_named(method: str, memory: int, said: str) -> N
 
 def test_the_answer_at_each_rate_says_both(tmp_path: Path) -> None:
     """At a request in ten seconds nobody waits; at fifty a second all do, for two seats."""
-    wishes = Wishes(batch_time=read_batch_time(BATCH), time_limit=2.0)
+    wishes = Wishes(batch_time=read_batch_time(BATCH), time_limit=1.0)
     methods = [read_method(SEATS), read_method("svf")]
     swept = rate_sweep(FIVE, (0.1, 50.0), methods, wishes, store=tmp_path / "runs.sqlite")
     answers = swept.answers

@@ -14,12 +14,6 @@ from tests.reports.synthetic import frame
 
 
 @pytest.fixture
-def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures take most of the time and are looked at elsewhere."""
-    monkeypatch.setattr("reports.build._figure", lambda *_: None)
-
-
-@pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
     """Writes rows of the ablation to a folder of their own, where the page is built from them."""
     for name, file in (("ROWS", "rows.csv"), ("PAGE", "ABLATION.md")):

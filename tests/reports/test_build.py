@@ -233,12 +233,11 @@ def test_pages_picture_the_best_schedule(store: Path, tmp_path: Path) -> None:
     assert not list((out / "instances").glob("*.svg"))
 
 
-@pytest.mark.slow("walks")
-@pytest.mark.usefixtures("no_figures")
 def _certified(lower: int) -> dict[str, Any]:
     return {"lower_bound": lower, "certified_bound": lower, "certified_by": "certificate: prices"}
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_a_page_has_one_bound(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the registry knows of an instance stands on its page and above its picture."""
     titles: list[str] = []

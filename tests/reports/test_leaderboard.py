@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from reports.build import make_report
+from reports.build import _parts
 from reports.first import ranking_text, terminal_text
-from reports.parts import Report
 from reports.results import Results
 from reports.table import Table
 from reports.units import is_adversarial
+from reports.verdict import verdict
 from tests.reports.synthetic import frame, record
 
 pytestmark = pytest.mark.usefixtures("no_figures")
 
 
-def _report(*records: Any) -> Report:
-    return make_report(Results(frame(*records)))
+def _results(*records: Any) -> Results:
+    return Results(frame(*records))
 
 
-def _tables(report: Report) -> dict[str, pd.DataFrame]:
-    """Return the lines of each table by method."""
-    tables = [part for part in report.parts if isinstance(part, Table)]
+def _tables(results: Results) -> dict[str, pd.DataFrame]:
+    """Return the lines of each table up to the gaps by method."""
+    made = takewhile(lambda part: part.slug not in ("ratios", "instances"), _parts(results))
+    tables = [part for part in made if isinstance(part, Table)]
     return {each.slug: each.frame.set_index("label") for each in tables if "label" in each.frame}
 
 
@@ -51,7 +53,7 @@ CLAIRVOYANT, BLIND = "leaderboard-clairvoyant", "leaderboard-non-clairvoyant"
 
 def test_ranks_by_the_mean_gap_and_says_up_to_where() -> None:
     """The gap to OPT where it is known, to UB and to LB where it is open; a board a class."""
-    tables = _tables(_report(*_policies()))
+    tables = _tables(_results(*_policies()))
     lines = tables[CLAIRVOYANT]
     # svf: 0, and (200 - 160) / 200 to (200 - 120) / 200; fcfs: 25 / 125, and 0 to 40 / 160.
     assert lines["gap"].to_dict() == {"svf": "[10.0, 20.0] %", "fcfs": "[10.0, 22.5] %"}
@@ -77,12 +79,14 @@ def test_families_weigh_alike() -> None:
         record(instance="u", method=method, tel=tel, known_optimum=100)
         for method, tel in (("svf", 200), ("fcfs", 100))
     ]
-    report = _report(*tiny, *large)
-    lines = _tables(report)[CLAIRVOYANT]
+    results = _results(*tiny, *large)
+    lines = _tables(results)[CLAIRVOYANT]
     assert lines["gap"].to_dict() == {"fcfs": "0.0 %", "svf": "25.0 %"}
     # Half of the families have all optima.
     assert lines["optimal"].to_dict() == {"fcfs": 1.0, "svf": 0.5}
-    assert "mean over 4 instances in 2 families that weigh alike" in _part(report, CLAIRVOYANT).note
+    assert (
+        "mean over 4 instances in 2 families that weigh alike" in _part(results, CLAIRVOYANT).note
+    )
     (line,) = [
         each for each in ranking_text(Results(frame(*tiny, *large))).splitlines() if " svf " in each
     ]
@@ -93,7 +97,7 @@ def test_a_run_without_a_schedule_counts_in_full() -> None:
     """One of two: a gap of 1 on a, and 0 to 40 / 160 on b."""
     runs = [each for each in _policies() if (each.method, each.instance) != ("fcfs", "a")]
     failed = record(instance="a", method="fcfs", status="no_solution", known_optimum=100)
-    lines = _tables(_report(*runs, failed))[CLAIRVOYANT]
+    lines = _tables(_results(*runs, failed))[CLAIRVOYANT]
     assert lines.loc["fcfs", "gap"] == "[50.0, 62.5] % (1 failed)"
     # On b the ratio is 1.000 at least; of a there is none.
     assert lines.loc["fcfs", "worst"] == "[1.000, ?]"
@@ -102,16 +106,16 @@ def test_a_run_without_a_schedule_counts_in_full() -> None:
 
 def test_without_a_bound_the_upper_end_is_unknown() -> None:
     """No LB of b: not even 100 % is claimed to be computed."""
-    report = _report(*[each for each in _policies() if not each.method.startswith("bound")])
-    assert _tables(report)[CLAIRVOYANT].loc["svf", "gap"] == "[10.0, ?] %"
-    assert "fcfs, svf leave at least 10.0 % (" in str(report.verdict[0])
+    results = _results(*[each for each in _policies() if not each.method.startswith("bound")])
+    assert _tables(results)[CLAIRVOYANT].loc["svf", "gap"] == "[10.0, ?] %"
+    assert "fcfs, svf leave at least 10.0 % (" in str(verdict(results.units)[0])
 
 
 def test_only_shared_instances_rank() -> None:
     """A policy that was run elsewhere is named below with how many instances it has."""
     more = [record(instance="c", method=name, tel=50) for name in ("mc-sf", "svf")]
-    report = _report(*_policies(), *more)
-    board = _part(report, CLAIRVOYANT)
+    results = _results(*_policies(), *more)
+    board = _part(results, CLAIRVOYANT)
     assert set(board.frame["label"]) == {"svf", "fcfs"}
     assert board.frame["instances"].tolist() == [2, 2]
     assert board.note.endswith(" Not ranked, run on fewer instances: mc-sf (1).")
@@ -123,19 +127,19 @@ def test_what_keeps_tokens_is_marked_and_ranked_in_its_own_problem() -> None:
         record(instance=name, method="vllm-v1", tel=tel, known_optimum=known)
         for name, tel, known in (("a", 80, 100), ("b", 200, None))
     ]
-    report = _report(*_policies(), *kept)
-    lines = _tables(report)[BLIND]
+    results = _results(*_policies(), *kept)
+    lines = _tables(results)[BLIND]
     # On a it is its own best, since 80 < 100; on b (200 - 160) / 200.
     assert lines["gap"].to_dict() == {"vllm-v1 *": "[10.0, ?] %", "alpha-beta": "[67.5, 72.5] %"}
     assert lines["rank"].tolist() == [1, 2]
     assert lines.loc["vllm-v1 *", "worst"] == "[1.250, ?]"
     assert lines["optimal"].isna().tolist() == [True, False]
-    assert "OPT and LB are no bounds for it" in _part(report, BLIND).note
+    assert "OPT and LB are no bounds for it" in _part(results, BLIND).note
     assert "Non-clairvoyant, 2 policies: vllm-v1 * leaves at least 10.0 %; alpha-beta" in str(
-        report.verdict[2]
+        verdict(results.units)[2]
     )
     # What its schedules are compared with is theirs: no table has a gap of it to OPT.
-    assert "vllm-v1 *" not in _tables(report)["gaps"].index
+    assert "vllm-v1 *" not in _tables(results)["gaps"].index
 
 
 def test_nobody_reads_two_numbers_of_what_a_policy_leaves() -> None:
@@ -159,7 +163,7 @@ def test_bounds_have_a_board_of_their_own(method: str) -> None:
     """The schedule that a bound's run begins with is a policy's: it stands in no table of gaps."""
     bound = record(instance="b", method=method, tel=160, lower_bound=120, seconds=3.0)
     policies = [each for each in _policies() if not each.method.startswith("bound")]
-    tables = _tables(_report(*policies, bound))
+    tables = _tables(_results(*policies, bound))
     for slug in (CLAIRVOYANT, "gaps-open"):
         assert method not in tables[slug].index
     assert "solvers" not in tables
@@ -171,7 +175,7 @@ def test_bounds_have_a_board_of_their_own(method: str) -> None:
 def test_engines_have_a_board_of_their_own() -> None:
     """They are no policies: among the solvers, not on the leaderboard."""
     engine = record(instance="b", method="cpsat", tel=150, lower_bound=140, seconds=9.0)
-    tables = _tables(_report(*_policies(), engine))
+    tables = _tables(_results(*_policies(), engine))
     assert "cpsat" in tables["solvers"].index
     assert "cpsat" not in tables[CLAIRVOYANT].index
 
@@ -179,7 +183,7 @@ def test_engines_have_a_board_of_their_own() -> None:
 def test_the_verdict_is_computed() -> None:
     """A sentence a class and one on the worst; another row gives another winner."""
     over = "(mean over 2 instances)."
-    first, none, second, third = map(str, _report(*_policies()).verdict)
+    first, none, second, third = map(str, verdict(_results(*_policies()).units))
     assert first == (
         "Clairvoyant, 2 policies: svf leaves 10.0 % to the best known schedules, at most 20.0 % to "
         f"OPT {over}"
@@ -193,14 +197,14 @@ def test_the_verdict_is_computed() -> None:
     changed = _policies(svf_a=150)
     changed[-1] = record(instance="b", method="bound:bound-lp", tel=200, lower_bound=160)
     # Open no more: 0 and 25 / 125.
-    assert str(_report(*changed).verdict[0]) == (
+    assert str(verdict(_results(*changed).units)[0]) == (
         f"Clairvoyant, 2 policies: fcfs leaves 10.0 % to OPT {over}"
     )
 
 
 def test_the_verdict_without_some_kinds_of_policies() -> None:
     """What was not run is said; of solvers alone, what they solve, the one of most first."""
-    told = [str(each) for each in _report(record(tel=100)).verdict]
+    told = [str(each) for each in verdict(_results(record(tel=100)).units)]
     assert told[0].startswith("Clairvoyant, 1 policy: svf leaves")
     assert told[2] == "No non-clairvoyant policy was run."
     proved = {"tel": 100, "lower_bound": 100, "status": "optimal", "bound_source": "CP-SAT"}
@@ -209,15 +213,16 @@ def test_the_verdict_without_some_kinds_of_policies() -> None:
         record(method="cpsat:cpsat", instance="b", seconds=3.0, **proved),
         record(method="highs:ilp", instance="a", tel=100, seconds=10.0),
     )
-    (alone,) = _report(*runs).verdict
+    (alone,) = verdict(_results(*runs).units)
     assert str(alone) == (
         "Solvers: cpsat:cpsat solves 2 of 2 runs (shifted mean 3 s); highs:ilp solves 0 of 1 run "
         "(shifted mean 10 s)."
     )
 
 
-def _part(report: Report, slug: str) -> Table:
-    (found,) = [each for each in report.parts if isinstance(each, Table) and each.slug == slug]
+def _part(results: Results, slug: str) -> Table:
+    found = next(each for each in _parts(results) if each.slug == slug)
+    assert isinstance(found, Table)
     return found
 
 
@@ -230,10 +235,10 @@ def _with_a_trap() -> list[Any]:
 
 def test_an_adversarial_instance_counts_in_no_rank() -> None:
     """Board and sentences are those without it; a table of its own has it."""
-    alone, beside = _report(*_policies()), _report(*_with_a_trap())
+    alone, beside = _results(*_policies()), _results(*_with_a_trap())
     before, after = (_tables(each)[CLAIRVOYANT] for each in (alone, beside))
     pd.testing.assert_frame_equal(before, after)
-    assert beside.verdict == alone.verdict
+    assert verdict(beside.units) == verdict(alone.units)
     lines = _tables(beside)["adversarial"]
     # (100 - 10) / 100, (20 - 10) / 20 and (40 - 10) / 40, by name.
     gaps = {"alpha-beta": "75.0 %", "fcfs": "50.0 %", "svf": "90.0 %"}
@@ -244,7 +249,7 @@ def test_an_adversarial_instance_counts_in_no_rank() -> None:
 
 def test_of_adversarial_instances_alone_there_is_a_rank() -> None:
     """A sweep over traps is asked for what they show."""
-    tables = _tables(_report(*[each for each in _with_a_trap() if each.instance == "t"]))
+    tables = _tables(_results(*[each for each in _with_a_trap() if each.instance == "t"]))
     assert tables[CLAIRVOYANT].index.tolist() == ["fcfs", "svf"]
     assert "adversarial" not in tables
 

@@ -7,8 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from reports.build import make_report
-from reports.parts import Report
+from reports.build import _parts, make_report
 from reports.results import Results
 from reports.table import Table
 from reports.tables.profiles import common_costs
@@ -19,21 +18,26 @@ from tests.reports.synthetic import frame, measured_of, record
 pytestmark = pytest.mark.usefixtures("no_figures")
 
 
-def _table(report: Report, slug: str) -> pd.DataFrame:
+def _part(results: Results, slug: str) -> Table | None:
+    """Return a table; those after it are not made."""
+    tables = (part for part in _parts(results) if isinstance(part, Table))
+    return next((each for each in tables if each.slug == slug), None)
+
+
+def _table(results: Results, slug: str) -> pd.DataFrame:
     """Return a table's data; a table without lines is no part of the report."""
-    found = [part for part in report.parts if isinstance(part, Table) and part.slug == slug]
-    assert len(found) < 2
-    return found[0].frame if found else pd.DataFrame()
+    found = _part(results, slug)
+    return pd.DataFrame() if found is None else found.frame
 
 
-def _report(*records: Any) -> Report:
-    return make_report(Results(frame(*records)))
+def _results(*records: Any) -> Results:
+    return Results(frame(*records))
 
 
 def test_gaps_to_known_optima() -> None:
     """Mean over schedules, penalty for runs without one, share optimal of all runs."""
     line = _table(
-        _report(
+        _results(
             record(instance="a", tel=100, known_optimum=100),
             record(instance="b", tel=200, known_optimum=100),
             record(instance="c", status="no_solution", known_optimum=100),
@@ -49,12 +53,12 @@ def test_gaps_to_known_optima() -> None:
 
 def test_open_and_known_instances_never_share_a_line() -> None:
     """Where OPT is open both gaps stand apart, and the known instance is not in them."""
-    report = _report(
+    results = _results(
         record(instance="a", tel=100, known_optimum=100),
         record(instance="b", tel=200),
         record(instance="b", method="cpsat:cpsat", tel=160, lower_bound=100, seconds=5),
     )
-    known, unknown = _table(report, "gaps"), _table(report, "gaps-open")
+    known, unknown = _table(results, "gaps"), _table(results, "gaps-open")
     assert known["instances"].tolist() == [1]
     line = unknown[unknown["label"] == "svf"].iloc[0]
     # (200 - 100) / 200 to the bound and (200 - 160) / 200 to the best schedule.
@@ -63,12 +67,12 @@ def test_open_and_known_instances_never_share_a_line() -> None:
 
 def test_competitive_ratio_is_an_interval_unless_known() -> None:
     """The worst instance has the greatest lower end; 'at most' is the greatest upper end."""
-    report = _report(
+    results = _results(
         record(instance="a", tel=150, known_optimum=100),
         record(instance="b", tel=160),
         record(instance="b", method="highs:ilp", tel=100, lower_bound=80, seconds=9),
     )
-    (line,) = _table(report, "ratios").to_dict("records")
+    (line,) = _table(results, "ratios").to_dict("records")
     # 160 / 100 = 1.6 is more than 150 / 100; the bound allows 160 / 80 = 2.
     assert line["worst"] == "[1.600, 2.000]"
     assert (line["instance"], line["standing"], line["most"]) == ("b", "open", 2.0)
@@ -78,24 +82,24 @@ def test_competitive_ratio_is_an_interval_unless_known() -> None:
 
 def test_ratio_without_any_bound_says_so() -> None:
     """No LB anywhere: the upper ends are unknown, not infinite and not left out."""
-    (line,) = _table(_report(record(tel=150)), "ratios").to_dict("records")
+    (line,) = _table(_results(record(tel=150)), "ratios").to_dict("records")
     assert line["worst"] == "[1.000, ?]"
     assert pd.isna(line["most"])
 
 
 def test_seeds_are_averaged_for_ratios() -> None:
     """E[ALG] over the draws: (100 + 140) / 2 over 100."""
-    report = _report(
+    results = _results(
         record(method="a-random", tel=100, seed=0, known_optimum=100),
         record(method="a-random", tel=140, seed=1, known_optimum=100),
     )
-    (line,) = _table(report, "ratios").to_dict("records")
+    (line,) = _table(results, "ratios").to_dict("records")
     assert line["worst"] == "1.200"
 
 
 def test_solver_table() -> None:
     """Solved, shifted mean with the limit for the crash, integrals from the traces."""
-    report = _report(
+    results = _results(
         record(
             instance="a",
             method="cpsat:cpsat",
@@ -110,7 +114,7 @@ def test_solver_table() -> None:
         ),
         record(instance="b", method="cpsat:cpsat", status="crashed", seconds=0.1),
     )
-    line = _table(report, "solvers").iloc[0]
+    line = _table(results, "solvers").iloc[0]
     assert (line["solved"], line["unsolved"], line["runs"]) == (1, 1, 2)
     assert line["median"] == 3.0
     # sqrt((3 + 1) · (10 + 1)) - 1.
@@ -125,7 +129,7 @@ def test_solver_table() -> None:
 def test_rows_without_traces_have_no_integrals() -> None:
     """As those of the nightly tables, of which no time of a schedule is known but its last."""
     run = {"method": "cpsat:cpsat", "tel": 100, "lower_bound": 90, "incumbents": []}
-    line = _table(_report(record(instance="a", **run), record(instance="b", **run)), "solvers")
+    line = _table(_results(record(instance="a", **run), record(instance="b", **run)), "solvers")
     assert line[["primal", "primal_dual"]].isna().all(axis=None)
 
 
@@ -133,24 +137,25 @@ def test_what_solvers_had_themselves() -> None:
     """Begun in three of four runs, closed by itself in one; its own gaps are 0 and 1/4."""
     own = {"method": "highs", "engine_formulation": "ilp", "tel": 90, "lower_bound": 90}
     alone = record(instance="a", method="cpsat:cpsat", tel=100, lower_bound=100)
-    report = _report(
+    results = _results(
         record(instance="a", engine_tel=90, engine_bound=90, **own),
         record(instance="b", engine_tel=120, engine_bound=90, **own),
         record(instance="c", **own | {"engine_formulation": ""}),
         record(instance="d", engine_bound=80, **own),
         alone,
     )
-    lines = _table(report, "solvers").set_index("label")
+    lines = _table(results, "solvers").set_index("label")
     line = lines.loc["highs"]
     assert (line["started"], line["own_solved"]) == (3, 1)
     assert line["own_gap"] == pytest.approx((0 + 1 / 4) / 2)
     assert lines.loc["cpsat:cpsat", "started"] == 0
-    assert "itself begun" in _titles(report)
-    assert "itself begun" not in _titles(_report(alone))
+    assert "itself begun" in _titles(results)
+    assert "itself begun" not in _titles(_results(alone))
 
 
-def _titles(report: Report) -> list[str]:
-    (table,) = (each for each in report.parts if isinstance(each, Table) and each.slug == "solvers")
+def _titles(results: Results) -> list[str]:
+    table = _part(results, "solvers")
+    assert table is not None
     return [column.title for column in table.columns]
 
 
@@ -178,8 +183,9 @@ def test_methods_are_compared_on_shared_instances() -> None:
 )
 def test_every_table_survives_little_data(records: list[Any]) -> None:
     """Nothing, one row, failures only: a report all the same."""
-    report = make_report(Results(frame(*records)))
-    assert _table(report, "runs").shape[0] == sum(each.instance_sha256 != "" for each in records)
+    parts = make_report(Results(frame(*records))).parts
+    lines = [len(part.frame) for part in parts if isinstance(part, Table) and part.slug == "runs"]
+    assert sum(lines) == sum(each.instance_sha256 != "" for each in records)
 
 
 def test_rows_with_missing_columns_and_values() -> None:
@@ -195,18 +201,19 @@ def test_rows_with_missing_columns_and_values() -> None:
             "incumbents": ["not json", None, [(1, 2, 3), "ab", (0.5, 12)]],
         }
     )
-    report = make_report(Results(rows))
+    (found,) = [part for part in make_report(Results(rows)).parts if part.slug == "runs"]
+    assert isinstance(found, Table)
     # By name: the nameless one, a, c.
-    assert _table(report, "runs")["tel"].isna().tolist() == [True, False, True]
+    assert found.frame["tel"].isna().tolist() == [True, False, True]
 
 
 def test_failures_are_listed_with_their_reason() -> None:
     """Crashed, refused, memory_limit and error runs, and no others."""
-    report = _report(
+    results = _results(
         record(instance="a", status="refused", detail="memory exceeded at 3"),
         record(instance="b", status="no_solution"),
     )
-    assert _table(report, "failures")["detail"].tolist() == ["memory exceeded at 3"]
+    assert _table(results, "failures")["detail"].tolist() == ["memory exceeded at 3"]
 
 
 def test_policies_are_ranked_and_engines_stand_apart() -> None:
@@ -223,20 +230,22 @@ def test_policies_are_ranked_and_engines_stand_apart() -> None:
         }.items()
         for name, tel in zip("ab", tels, strict=False)
     ]
-    report = _report(*runs)
-    lines = _table(report, "gaps").set_index("label")
+    results = _results(*runs)
+    lines = _table(results, "gaps").set_index("label")
     # Gaps 0 and 0.2; 0 and a failure; 0.5 twice.
     assert lines["rank"].dropna().to_dict() == {"svf": 1, "mc-sf": 2, "fcfs": 2}
     assert lines.index.tolist() == ["svf", "fcfs", "mc-sf", "h-sf"]
-    assert _table(report, "gaps-solvers")["label"].tolist() == ["cpsat"]
+    assert _table(results, "gaps-solvers")["label"].tolist() == ["cpsat"]
     # OPT of c is open: the best schedule is svf's.
-    report = _report(
+    results = _results(
         *[record(instance="c", method=m, tel=t) for m, t in (("svf", 90), ("fcfs", 100))],
         record(instance="c", method="cpsat", tel=95, lower_bound=60),
     )
-    lines = _table(report, "gaps-open").set_index("label")
+    lines = _table(results, "gaps-open").set_index("label")
     assert lines["rank"].to_dict() == {"svf": 1, "fcfs": 2}
-    assert _table(report, "gaps-open-solvers")["gap_upper_mean"].tolist() == [pytest.approx(5 / 95)]
+    assert _table(results, "gaps-open-solvers")["gap_upper_mean"].tolist() == [
+        pytest.approx(5 / 95)
+    ]
 
 
 @pytest.mark.parametrize(

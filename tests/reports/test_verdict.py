@@ -89,7 +89,7 @@ def _about(unit: Unit, sentences: list[str], several: bool) -> list[str]:
 
 
 @pytest.mark.slow("repeats")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(stores())
 def test_every_unit_s_sentences_follow_from_its_rows(records: list[Record]) -> None:
     """Whatever was run, in rounds and in seconds: the best of each class, the worst ratio."""

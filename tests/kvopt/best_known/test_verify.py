@@ -16,9 +16,17 @@ from instances.named import FOLDER
 from kvopt.best_known import known, known_values, read_registry
 from kvopt.best_known.claims import StoredRun, _is_team, _value
 from kvopt.best_known.entry import Certified, Reported, Upper
-from kvopt.best_known.files import format_registry
-from kvopt.best_known.known import decide
-from kvopt.best_known.registry import faults, read_all
+from kvopt.best_known.files import (
+    PROOFS,
+    certificate_path,
+    format_registry,
+    read_certificate_file,
+    schedule_path,
+)
+from kvopt.best_known.known import Known, decide
+from kvopt.best_known.library import WithLadder, library_by_hash
+from kvopt.best_known.registry import faults, missing, read_all
+from schedules.files import read_schedule
 from tests.kvopt.best_known.registry import (
     FOUR,
     LIBRARY,
@@ -30,6 +38,9 @@ from tests.kvopt.best_known.registry import (
     proof_by,
 )
 from tests.tiers import spread
+
+#: Bytes of a certificate whose evaluation takes a second at most, or a few.
+SHORT = 10_000
 
 
 def test_reports_do_not_pass_as_certified(
@@ -301,8 +312,25 @@ def test_a_stale_schema_is_named(
     assert f"{file}: stale" in capsys.readouterr().err
 
 
+@pytest.mark.slow("repeats")
+def test_the_committed_registry_has_no_fault() -> None:
+    """All but long certificates are evaluated; .github/workflows/nightly.yml evaluates these."""
+    registry, library = read_registry(), WithLadder(library_by_hash())
+    assert registry is not None
+    long = {}
+    for entry in registry.instances:
+        file = FOLDER / PROOFS / certificate_path(entry.instance)
+        if _size(file) > SHORT:
+            certificate = read_certificate_file(file, library[entry.sha256].instance)
+            schedule = read_schedule(FOLDER / PROOFS / schedule_path(entry.instance))
+            long[entry.sha256] = Known(entry, schedule, certificate)
+    assert len(long) < len(registry.instances) / 2
+    assert list(faults(registry, library, FOLDER, long)) == []
+    assert missing(registry, library_by_hash()) == []
+
+
 def test_every_committed_optimum_is_certified() -> None:
-    """They are evaluated in the wheel: tests/test_wheel.py, best-known --check."""
+    """An instance that has an optimum has a certificate of it."""
     registry = read_registry()
     assert registry is not None
     assert not [
