@@ -57,7 +57,7 @@ def _start(program: str, run: Callable[[float], int], name: str) -> int:
     solves = name == "solve"
     try:
         interrupt_once()
-        # Not before Ctrl-C is heeded: they import others.
+        # Not before Ctrl-C is heeded: they import much.
         from kvopt.runs.fork_server import start_server
         from kvopt.runs.linux import occupy_streams
 

@@ -70,8 +70,10 @@ class Process:
         Gigabytes of resident memory of the process and all that it starts; None for no limit.
     longest
         Bytes of the longest honest event; longer ones are dropped.
-    compiler, here
+    compiler
         As in :func:`kvopt.runs.fork_server.fork_process`.
+    reads
+        Whether it may read this command's standard input, and what a shell has opened for it.
 
     Attributes
     ----------
@@ -92,10 +94,10 @@ class Process:
         longest: int = 1 << 20,
         compiler: bool = False,
         *,
-        here: bool = False,
+        reads: bool = False,
     ) -> None:
         self._started = time.monotonic()
-        ends = fork_process(compiler, here=here)
+        ends = fork_process(compiler)
         self._channel, self._control = ends.channel, ends.control
         #: What takes each chunk that comes, by the descriptor on which it comes, as long as it may.
         self._sources = {
@@ -110,7 +112,7 @@ class Process:
         self._lines: deque[bytes] = deque()
         self._last_word = self._at_its_end = False
         self._status = self._output = b""
-        first = {"call": call, "environment": dict(os.environ)}
+        first = {"call": call, "environment": dict(os.environ), "reads": reads}
         self._unsent = bytearray(f"{json.dumps(first)}\n{lines}".encode())
 
     @property
@@ -281,14 +283,14 @@ def call_apart(
     memory_limit: float | None = None,
     *,
     longest: int = 1 << 20,
-    here: bool = False,
+    reads: bool = False,
     over: Callable[[], Ending | None] = lambda: None,
 ) -> tuple[Outcome, list[Event]]:
     """Call a function with one line in a process with limits; return its end and its events.
 
     Parameters as of :class:`Process` and :func:`watch`; seconds count from its start.
     """
-    process = Process(call, f"{line}\n", memory_limit, longest, here=here)
+    process = Process(call, f"{line}\n", memory_limit, longest, reads=reads)
 
     def limits() -> Ending | None:
         if process.exceeds_memory():

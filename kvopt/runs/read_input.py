@@ -43,10 +43,9 @@ def read_within(
     """
     seconds = until - time.monotonic()
     held = None if memory_limit is None else max(memory_limit, _LEAST_MEMORY)
-    # A fork of this process has its standard input, and what a shell has opened for it.
     outcome, events = call_apart(
         "kvopt.runs.read_input:read", _packed((path, options)), seconds, held,
-        longest=_LONGEST, here=True,
+        longest=_LONGEST, reads=True,
     )  # fmt: skip
     if outcome.ending == "interrupted":
         raise KeyboardInterrupt
