@@ -69,6 +69,7 @@ class _Server:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.link: socket.socket | None = None
+        self.process = 0
 
     def fork(self, compiler: bool) -> Ends:
         request = b"1" if compiler else b"0"
@@ -106,7 +107,7 @@ class _Server:
 
     def own(self, link: socket.socket, server: int) -> None:
         """Take a server that has been started, and end it with this process."""
-        self.link = link
+        self.link, self.process = link, server
         atexit.register(_end, link, server, os.getpid())
 
 
