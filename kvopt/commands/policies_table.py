@@ -64,7 +64,7 @@ def policies_table(
     its reason instead, and one that may keep tokens is marked.  The last line says how many were
     not run.
 
-    Policies run one after the other in one process (``kvopt.runs.series``).  Each may take its
+    Policies run one after the other, in rounds some beside the others.  Each may take its
     share of the time that is left when it begins, so that a slow one costs no other its turn.
     Standard error shows how far they are, unless it is to be ``quiet``.
     """
@@ -73,7 +73,13 @@ def policies_table(
     with BoundBeside(instance, batch_time, seed, limits) as bound:
         if limits.jobs == 1:
             bound.begin().result()
-        series = Series(runnable, limits.deadline, progress.take)
+        series = Series(
+            runnable,
+            limits.deadline,
+            progress.take,
+            # In seconds the bound is computed beside them.
+            side_by_side=limits.jobs > 1 and not batch_time and limits.memory_limit is None,
+        )
         lines, why = _carried_out(instance, series, progress, bound)
         here = [each for line in lines for each in of_run(instance, line.record)]
         here += bound.found(at_once=bool(why))

@@ -29,6 +29,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -122,7 +123,7 @@ def start_server() -> None:
     if not sys.flags.optimize:
         _preload()
         with contextlib.suppress(OSError):  # the first run tells what is wrong
-            _fork_server()
+            _server.own(*_fork_server(_serve_command))
 
 
 def fork_process(compiler: bool = False) -> Ends:
@@ -131,7 +132,7 @@ def fork_process(compiler: bool = False) -> Ends:
     Parameters
     ----------
     compiler
-        Whether this run and the next ones need numba, which the server loads before it forks.
+        Whether the run needs numba.  A second server loads it, and the first goes on meanwhile.
 
     Raises
     ------
@@ -151,10 +152,12 @@ def serve_below(channel: socket.socket) -> None:
     channel
         The run's own, which nobody else shall hold open.
     """
-    _fork_server(channel.fileno())
+    _server.own(*_fork_server(_serve, channel.fileno()))
 
 
-def _fork_server(*kept: int) -> None:
+def _fork_server(
+    serve: Callable[[socket.socket], NoReturn], *kept: int
+) -> tuple[socket.socket, int]:
     """Fork a server from this process, whose descriptors ``kept`` it closes."""
     ours, theirs = socket.socketpair()
     server = os.fork()
@@ -162,16 +165,15 @@ def _fork_server(*kept: int) -> None:
         try:
             for each in (ours.fileno(), *kept):
                 os.close(each)
-            _stand_apart()
-            _serve(theirs)
+            serve(theirs)
         finally:
             os._exit(1)
     theirs.close()
-    _server.own(ours, server)
+    return ours, server
 
 
-def _stand_apart() -> None:
-    """Have of the command what an interpreter of its own would have, and its inputs."""
+def _serve_command(link: socket.socket) -> NoReturn:
+    """Keep of the command its inputs, and else what an interpreter of its own would have."""
     _ignore_signals()
     sys.unraisablehook = sys.__unraisablehook__
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -183,6 +185,7 @@ def _stand_apart() -> None:
     path = sys.path if sys.flags.safe_path else sys.path[1:]
     sys.path[:] = dict.fromkeys([*filter(None, python_path().split(os.pathsep)), *path])
     sys.argv = sys.argv[:1]
+    _serve(link)
 
 
 def _unbuffered(descriptor: int) -> io.TextIOWrapper:
@@ -237,6 +240,18 @@ def _preload() -> None:
     loaded[-1].rehearse()
 
 
+def _serve_compiler(link: socket.socket) -> NoReturn:
+    """Load numba, and fork the processes that need it."""
+    from support.compiling import load_compiler  # what few commands need
+
+    why = ""
+    try:
+        load_compiler()
+    except (OSError, ImportError, MemoryError) as error:
+        why = lacking(error) or str(error)
+    _serve(link, why)
+
+
 def _serve(link: socket.socket, why_not: str = "") -> NoReturn:
     """Fork a process for every request, until the caller has gone, or tell why not."""
     _ignore_signals()
@@ -245,6 +260,7 @@ def _serve(link: socket.socket, why_not: str = "") -> NoReturn:
     adopt_orphans()
     wake = _wake_at_ends()
     keepers: set[int] = set()
+    compiler, compiling = 0, link
     gc.freeze()  # a collection would write to pages that forks share
     poll = select.poll()
     for each in (link, wake):
@@ -264,16 +280,20 @@ def _serve(link: socket.socket, why_not: str = "") -> NoReturn:
             try:
                 if why_not:
                     raise OSError(why_not)
+                ours = link.fileno(), wake.fileno()
                 if request == b"1":
-                    from support.compiling import load_compiler  # what few commands need
-
-                    load_compiler()
-                if (keeper := os.fork()) == 0:
-                    for each in (link, wake):
-                        os.close(each.fileno())
+                    if compiler not in keepers:
+                        others = *ours, *descriptors
+                        compiling, compiler = _fork_server(_serve_compiler, *others)
+                        keepers.add(compiler)
+                    socket.send_fds(compiling, [b"0"], descriptors)
+                elif (keeper := os.fork()) == 0:
+                    for each in ours:
+                        os.close(each)
                     _fork_run(*descriptors)
-                keepers.add(keeper)
-            except (OSError, ImportError, MemoryError) as error:
+                else:
+                    keepers.add(keeper)
+            except (OSError, MemoryError) as error:
                 _fail(descriptors[0], f"{LACKS}{lacking(error) or error}")
         for descriptor in descriptors:
             os.close(descriptor)
