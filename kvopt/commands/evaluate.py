@@ -298,7 +298,7 @@ def _write(keys: list[str] | None, store: Store, options: Options) -> tuple[list
     written = [options.export] if options.export else []
     if options.quiet and not (written or options.report):
         return [], True
-    frame = store.rows(keys)
+    frame = store.rows(keys, traces=bool(written or options.report))
     if options.export:
         export_rows(frame, options.export)
     if options.quiet and not options.report:
@@ -307,7 +307,8 @@ def _write(keys: list[str] | None, store: Store, options: Options) -> tuple[list
     from reports.first import ranking_text
     from reports.results import Results
 
-    beside = judged(store.rows(bound_runs(store, keys)), store)
+    others = bound_runs(store, keys)
+    beside = judged(store.rows(others, traces=False), store) if others else None
     results = Results(judged(frame, store), known_values(), beside)
     if not options.quiet and (ranking := ranking_text(results)):
         print(f"\n{ranking}\n")
