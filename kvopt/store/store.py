@@ -10,12 +10,12 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache, lru_cache
+from importlib import import_module
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -41,9 +41,8 @@ _SECONDS_UNTOLD = 5
 LARGEST = 2**63 - 1
 #: The texts that may stand in a column, where not all may.
 _LISTS = {column.name: column.texts for column in columns() if column.texts}
-#: Keys of one query; both databases take more.
-_PORTION = 10_000
-_INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+#: Keys of one query, of rows and of schedules, which may be large; both databases take more.
+_PORTION, _SCHEDULES = 10_000, 100
 
 
 class _LockedError(StoreError):
@@ -201,7 +200,7 @@ class Store:
     def schedules(self, keys: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield key and schedule document of those runs that have one."""
         with self._telling("read"), self._engine.connect() as connection:
-            for each in _portions(keys):
+            for each in _portions(keys, _SCHEDULES):
                 query = sa.select(PROOFS.c.key, PROOFS.c.schedule).where(PROOFS.c.key.in_(each))
                 for key, packed in connection.execute(query):
                     what = f"the schedule of run {key[:12]}"
@@ -258,9 +257,9 @@ class Store:
             raise kind(f"{self.name}: cannot be {verb}: {line}") from None
 
 
-def _portions(keys: Collection[str]) -> list[list[str]]:
+def _portions(keys: Collection[str], size: int = _PORTION) -> list[list[str]]:
     every = list(dict.fromkeys(keys))
-    return [every[place : place + _PORTION] for place in range(0, len(every), _PORTION)]
+    return [every[place : place + size] for place in range(0, len(every), size)]
 
 
 def _options(url: URL) -> dict[str, Any]:
@@ -303,7 +302,7 @@ def _put(
 
 @cache
 def _insertion(dialect: str, table: sa.Table, replace: bool) -> sa.Insert:
-    insert = _INSERT[dialect](table)
+    insert = import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
     if replace:
         others = {c.name: insert.excluded[c.name] for c in table.c if not c.primary_key}
         insert = insert.on_conflict_do_update(index_elements=table.primary_key, set_=others)
