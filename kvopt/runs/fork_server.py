@@ -31,7 +31,7 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from kvopt.places import python_path
 from kvopt.runs.linux import adopt_orphans, end_with
@@ -99,12 +99,12 @@ class _Server:
             socket.send_fds(self._connect(), [request], given)
 
     def _connect(self) -> socket.socket:
-        if self.link is None:
-            ours, theirs = socket.socketpair()
-            with theirs:
-                server = _start(theirs.fileno())
-            self.own(ours, server)
-        return self.link
+        if self.link is not None:
+            return self.link
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self.own(ours, _start(theirs.fileno()))
+        return ours
 
     def own(self, link: socket.socket, server: int) -> None:
         """Take a server that has been started, and end it with this process."""
@@ -177,25 +177,17 @@ def _serve_command(link: socket.socket) -> NoReturn:
     _ignore_signals()
     sys.unraisablehook = sys.__unraisablehook__
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):
+    for stream, name in (1, "stdout"), (2, "stderr"):
         os.dup2(nowhere, stream)
+        file: Any = io.FileIO(stream, "w", closefd=False)
+        unbuffered = io.TextIOWrapper(file, "utf-8", "backslashreplace", write_through=True)
+        setattr(sys, name, unbuffered)
     os.close(nowhere)
-    sys.stdout, sys.stderr = _unbuffered(1), _unbuffered(2)
     # Nothing of the current folder is taken for a module.
     path = sys.path if sys.flags.safe_path else sys.path[1:]
     sys.path[:] = dict.fromkeys([*filter(None, python_path().split(os.pathsep)), *path])
     sys.argv = sys.argv[:1]
     _serve(link)
-
-
-def _unbuffered(descriptor: int) -> io.TextIOWrapper:
-    file = io.FileIO(descriptor, "w", closefd=False)
-    return io.TextIOWrapper(
-        file,
-        encoding="utf-8",
-        errors="backslashreplace",
-        write_through=True,  # type: ignore[arg-type]
-    )
 
 
 def _end(link: socket.socket, server: int, owner: int) -> None:
@@ -280,16 +272,15 @@ def _serve(link: socket.socket, why_not: str = "") -> NoReturn:
             try:
                 if why_not:
                     raise OSError(why_not)
-                ours = link.fileno(), wake.fileno()
+                ours = {link.fileno(), wake.fileno(), compiling.fileno()}
                 if request == b"1":
                     if compiler not in keepers:
-                        others = *ours, *descriptors
-                        compiling, compiler = _fork_server(_serve_compiler, *others)
+                        compiling, compiler = _fork_server(_serve_compiler, *ours, *descriptors)
                         keepers.add(compiler)
                     socket.send_fds(compiling, [b"0"], descriptors)
                 elif (keeper := os.fork()) == 0:
-                    for each in ours:
-                        os.close(each)
+                    for descriptor in ours:
+                        os.close(descriptor)
                     _fork_run(*descriptors)
                 else:
                     keepers.add(keeper)
