@@ -10,7 +10,7 @@ from ortools.sat.python import cp_model
 
 from kvopt.engines.job import Job
 from kvopt.engines.parts.size import exact_as_floats, too_large
-from kvopt.runs.events import ModelBuilt, Report
+from kvopt.runs.events import Report
 from support.clock import NotBuiltError, built_until
 
 #: Read by ``kvopt.methods.engines``.
@@ -35,7 +35,7 @@ def solve(job: Job, report: Report) -> None:
         report.note(str(error))
         return
     proto = model.proto
-    report.send(ModelBuilt(columns=len(proto.variables), rows=len(proto.constraints), entries=size))
+    report.built(columns=len(proto.variables), rows=len(proto.constraints), entries=size)
     solver = cp_model.CpSolver()
     solver.parameters.max_time_in_seconds = max(job.left(), 0.01)
     solver.parameters.num_workers = job.threads

@@ -8,7 +8,7 @@ from kvopt.engines.job import Job
 from kvopt.engines.parts.prepared import prepare
 from kvopt.engines.parts.pyomo_options import KNOWN, Known
 from kvopt.engines.parts.tolerances import COVERED
-from kvopt.runs.events import ModelBuilt, Report
+from kvopt.runs.events import Report
 from kvopt.solution_file import name_of_model
 
 #: Read by ``kvopt.methods.engines``.
@@ -23,7 +23,7 @@ def solve(job: Job, report: Report) -> None:
     if prepared is None:
         return
     model = prepared.model
-    report.send(ModelBuilt(columns=model.nvariables(), rows=model.nconstraints(), entries=0))
+    report.built(columns=model.nvariables(), rows=model.nconstraints(), entries=0)
     # What reads a solution back finds the instance by it.
     model.name = name_of_model(model.name, job.instance)
     # Symbolic labels: x(3_17) tells request and round to whoever reads a solution back.

@@ -18,7 +18,7 @@ from formulations.valid.windows import Windows
 from kvopt.engines.job import Job
 from kvopt.engines.parts.prepared import Prepared, covered, prepare
 from kvopt.engines.parts.tolerances import CoveredReport
-from kvopt.runs.events import ModelBuilt, Report
+from kvopt.runs.events import Report
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": "mip", "named": True, "default": True, "proof": "HiGHS"}
@@ -59,8 +59,11 @@ def solve(job: Job, report: Report) -> None:
         return
     compiled = compile_model(prepared)
     lp = compiled.lp
-    entries = len(lp.a_matrix_.value_)
-    report.send(ModelBuilt(columns=lp.num_col_, rows=lp.num_row_, entries=entries))
+    report.built(
+        columns=lp.num_col_,
+        rows=lp.num_row_,
+        entries=len(lp.a_matrix_.value_),
+    )
     outcome, nodes, seconds = "", 0, 0.0
     if job.relaxation or lp.num_col_ >= RELAXATION_FIRST_FROM:
         outcome, seconds = _solve_relaxation(job, report, compiled, prepared)

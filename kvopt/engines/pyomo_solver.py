@@ -13,7 +13,7 @@ from kvopt.engines.job import Job
 from kvopt.engines.parts.prepared import Prepared, covered, prepare
 from kvopt.engines.parts.pyomo_options import KNOWN, UNKNOWN, Known
 from kvopt.engines.parts.tolerances import CoveredReport
-from kvopt.runs.events import ModelBuilt, Report
+from kvopt.runs.events import Report
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": "mip", "named": False}
@@ -42,7 +42,7 @@ def solve(job: Job, report: Report) -> None:
     if prepared is None:
         return
     model = prepared.model
-    report.send(ModelBuilt(columns=model.nvariables(), rows=model.nconstraints(), entries=0))
+    report.built(columns=model.nvariables(), rows=model.nconstraints(), entries=0)
     known = KNOWN.get(job.solver, UNKNOWN)
     prepared = covered(job, report, prepared, known.tolerance)
     words = CoveredReport(job, report, job.solver, prepared.activity, known.tolerance)

@@ -24,7 +24,7 @@ from kvopt.engines.job import Job, tel_of
 from kvopt.engines.parts import backward, counting
 from kvopt.engines.parts.ascent import Ascent
 from kvopt.engines.parts.size import too_large
-from kvopt.runs.events import ModelBuilt, Report
+from kvopt.runs.events import Report
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": "search", "named": True, "default": True, "proof": "search"}
@@ -121,7 +121,7 @@ def solve(job: Job, report: Report) -> None:
         prices = lp_prices(instance, windows, [], PRICES_SHARE * job.left())
     # The LP's prices suit its windows; over more starts they certify less.
     costs = certified_costs(instance, [], prices, windows.latest)
-    report.send(ModelBuilt(columns=size, rows=0, entries=size))
+    report.built(columns=size, rows=0, entries=size)
     certificate = price_certificate(
         costs.bound, costs.denominator, costs.memory, upper_bound=job.upper_bound
     )

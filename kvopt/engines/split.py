@@ -221,8 +221,7 @@ class _Merged:
                 case ModelBuilt():
                     new = (event.columns, event.rows, event.entries)
                     self._built = tuple(map(sum, zip(built, new, strict=True)))  # type: ignore[assignment]
-                    columns, rows, entries = self._built
-                    self._report.send(ModelBuilt(columns=columns, rows=rows, entries=entries))
+                    self._report.built(*self._built)
                 case Done():
                     self._take_end(event)
                 case _:

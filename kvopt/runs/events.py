@@ -247,6 +247,10 @@ class Report:
         self._started = time.monotonic()
         self.sink(Ready())
 
+    def built(self, columns: int, rows: int, entries: int) -> None:
+        """Send the size of the model that stands."""
+        self.send(ModelBuilt(columns=columns, rows=rows, entries=entries))
+
     def found(self, schedule: Schedule, found_by: str = "") -> None:
         """Send a schedule, with its clock if it is in real time."""
         tel = None if schedule.clock is None else schedule.tel
