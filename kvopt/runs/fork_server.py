@@ -426,8 +426,9 @@ def _run(channel: socket.socket, printed: int, keeper: int) -> NoReturn:
     named = json.loads(next(lines))
     if not named["reads"]:
         _shut_inputs(channel.fileno())
-    os.environ.clear()
-    os.environ.update(named["environment"])
+    if os.environ != named["environment"]:
+        os.environ.clear()
+        os.environ.update(named["environment"])
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed()  # or all forks would draw the same numbers
     module, _, function = named["call"].partition(":")

@@ -43,7 +43,7 @@ def run(lines: Iterator[str], channel: socket.socket) -> NoReturn:
         task = Task.from_line(next(lines))
         if task.method.kind == "auto" or task.method.joined:
             _begin_team(task, channel)
-        if task.method.kind != "file":  # which may close the channel, and nobody else shall hold it
+        if task.method.kind in ("auto", "engine"):
             BESIDE.listen(lines)
         CLOCK.listen = lambda goes_on: report.send(Compiling(goes_on=goes_on))
         begin = prepare(task, report)
