@@ -41,9 +41,8 @@ _CHUNK_BYTES, _SENT_BYTES = 1 << 16, 1 << 20
 class Outcome:
     """How a process ended, and what it cost.
 
-    ``peak_memory`` is the largest resident memory of the process tree that was seen, in bytes, a
-    page that processes share counted once where the system tells;
-    ``output`` the last lines that it has printed, on either stream.
+    ``peak_memory`` is as in :class:`kvopt.runs.memory.MemoryWatch`, ``output`` the last lines that
+    it has printed, on either stream.
     """
 
     ending: Ending

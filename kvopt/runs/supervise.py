@@ -41,18 +41,9 @@ Listener = Callable[[Snapshot], None]
 
 @dataclass
 class Supervised:
-    """A run that has ended.
+    """A run that has ended; seconds to the end of its imports, and from there on.
 
-    Attributes
-    ----------
-    state
-        What it has shown.
-    outcome
-        How its process ended, and what it cost.
-    start_seconds, seconds
-        From the start of the process to the end of its imports, and from there to its end.
-    compiling
-        Seconds of the start that went into compiling, which no limit counts.
+    ``compiling`` is the part of ``start_seconds`` that no limit counts.
     """
 
     state: RunState
