@@ -35,7 +35,7 @@ from kvopt.commands.workload import (
     whose_lines,
     wishes_of,
 )
-from kvopt.executors import Executor, ExecutorError
+from kvopt.executors import ExecutorError
 from kvopt.methods.fingerprint import UNREAD
 from kvopt.methods.grammar import MethodError, read_methods, unique_methods
 from kvopt.methods.knowledge import shown_method
@@ -144,7 +144,7 @@ def main(options: Options) -> int:
         if todo:
             shown = Display(sys.stdout, len(todo), options.quiet)
             keep = partial(_keep, store, partial(complain, options.program))
-            shown.follow(_executor(options, shown).run(todo), keep)
+            shown.follow(_results(todo, options, shown), keep)
         code = _finish(tasks, len(todo), time.monotonic() - started, store, options)
     _complain_of(lost, options.program)
     return code
@@ -233,18 +233,18 @@ def _changed(tasks: list[Task], store: Store) -> Iterator[str]:
         yield f"{told}: {counted(count, 'run')} will run again"
 
 
-def _executor(options: Options, shown: Display) -> Executor:
+def _results(tasks: list[Task], options: Options, shown: Display) -> Iterator[Finished]:
     if options.executor == "dask":
         try:
-            from kvopt.executors.dask import DaskExecutor  # loads distributed: a second
+            from kvopt.executors.dask import run_on_dask  # loads distributed: a second
         except ModuleNotFoundError as error:
             raise ExecutorError(
                 f"--executor dask: expected the packages of the extra kvopt[cluster] ({error})"
             ) from None
-        return DaskExecutor(options.scheduler)
-    from kvopt.executors.local import LocalExecutor
+        return run_on_dask(tasks, options.scheduler)
+    from kvopt.executors.local import run_local
 
-    return LocalExecutor(options.jobs, shown.take)
+    return run_local(tasks, options.jobs, shown.take)
 
 
 def _keep(store: Store, warn: Callable[[str], object], finished: Finished) -> None:
