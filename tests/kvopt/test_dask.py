@@ -180,8 +180,8 @@ def test_other_sources_are_refused(cluster: DaskCluster) -> None:
     (task,) = tasks("fcfs")
     with pytest.raises(ExecutorError, match=r"carry out fcfs: ImportError: tcp:.*: the sources"):
         list(run_on_dask([replace(task, code="0" * 16)], cluster.address))
+    other = replace(task, versions=task.versions | {"python": "3.1"})
     with pytest.raises(ExecutorError, match=r"carry out fcfs: .*: python 3.* on this machine"):
-        other = replace(task, versions=task.versions | {"python": "3.1"})
         list(run_on_dask([other], cluster.address))
 
 
