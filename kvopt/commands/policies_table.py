@@ -69,13 +69,9 @@ def policies_table(
     with BoundBeside(instance, batch_time, seed, limits) as bound:
         if limits.jobs == 1:
             bound.begin().result()
-        series = Series(
-            runnable,
-            limits.deadline,
-            progress.take,
-            # In seconds the bound is computed beside them.
-            side_by_side=limits.jobs > 1 and not batch_time and limits.memory_limit is None,
-        )
+        # In seconds the bound is computed beside them.
+        beside = limits.jobs > 1 and not batch_time and limits.memory_limit is None
+        series = Series(runnable, limits.deadline, progress.take, side_by_side=beside)
         lines, why = _carried_out(instance, series, progress, bound)
         here = [each for line in lines for each in of_run(instance, line.record)]
         here += bound.found(at_once=bool(why))

@@ -48,15 +48,9 @@ _KILL_SECONDS = 5.0
 class Ends:
     """The ends that a caller keeps of what it shares with a forked process.
 
-    Attributes
-    ----------
-    channel
-        Lines in both directions: what the run is to do, and its events.
-    control
-        From its keeper come the keeper's process id and then the run's wait status, a line each.
-        When this end is closed or shut down, the keeper kills the run.
-    printed
-        The reading end of a pipe, for what the run and all that it starts print.
+    Lines go both ways through the channel.  Through ``control`` come the keeper's process id and
+    the run's wait status, a line each; when the caller closes it, the keeper kills the run.
+    ``printed`` is the reading end of a pipe, for what the run and all that it starts print.
     """
 
     channel: socket.socket
@@ -72,31 +66,14 @@ class _Server:
         self.link: socket.socket | None = None
         self.process = 0
 
-    def fork(self, compiler: bool) -> Ends:
-        request = b"1" if compiler else b"0"
-        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
-            (channel, one), (control, other) = socket.socketpair(), socket.socketpair()
-            printed, written = os.pipe()
-            for each in (channel, control):
-                ours.enter_context(each)
-                each.setblocking(False)
-            ours.callback(os.close, printed)
-            theirs.enter_context(one)
-            theirs.enter_context(other)
-            theirs.callback(os.close, written)
-            given = [one.fileno(), other.fileno(), written]
-            with self._lock:
-                self._ask(request, given)
-            ours.pop_all()
-        os.set_blocking(printed, False)
-        return Ends(channel, control, printed)
-
-    def _ask(self, request: bytes, given: list[int]) -> None:
-        try:
-            socket.send_fds(self._connect(), [request], given)
-        except ConnectionError:  # it was killed
-            self.link = None
-            socket.send_fds(self._connect(), [request], given)
+    def ask(self, request: bytes, given: list[int]) -> None:
+        """Have a process forked with some descriptors; start the server if there is none."""
+        with self._lock:
+            try:
+                socket.send_fds(self._connect(), [request], given)
+            except ConnectionError:  # it was killed
+                self.link = None
+                socket.send_fds(self._connect(), [request], given)
 
     def _connect(self) -> socket.socket:
         if self.link is not None:
@@ -139,7 +116,20 @@ def fork_process(compiler: bool = False) -> Ends:
     OSError
         If the machine has no process, file or memory left.
     """
-    return _server.fork(compiler)
+    with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+        (channel, one), (control, other) = socket.socketpair(), socket.socketpair()
+        printed, written = os.pipe()
+        for each in (channel, control):
+            ours.enter_context(each)
+            each.setblocking(False)
+        ours.callback(os.close, printed)
+        theirs.enter_context(one)
+        theirs.enter_context(other)
+        theirs.callback(os.close, written)
+        _server.ask(b"1" if compiler else b"0", [one.fileno(), other.fileno(), written])
+        ours.pop_all()
+    os.set_blocking(printed, False)
+    return Ends(channel, control, printed)
 
 
 def serve_below(channel: socket.socket) -> None:

@@ -285,9 +285,9 @@ def call_apart(
     reads: bool = False,
     over: Callable[[], Ending | None] = lambda: None,
 ) -> tuple[Outcome, list[Event]]:
-    """Call a function with one line in a process with limits; return its end and its events.
+    """Call a function with one line in a process (:class:`Process`); return its end and events.
 
-    Parameters as of :class:`Process` and :func:`watch`; seconds count from its start.
+    Seconds count from its start; ``over`` is as in :func:`watch`.
     """
     process = Process(call, f"{line}\n", memory_limit, longest, reads=reads)
 

@@ -57,9 +57,8 @@ class Series:
     ) -> None:
         self._listen = listen
         self._whole = tasks[0] if first_whole else None
-        beside = [side_by_side and needs_compiler(task) for task in tasks]
-        self._first = deque(task for task, late in zip(tasks, beside, strict=True) if not late)
-        self._beside = deque(task for task, late in zip(tasks, beside, strict=True) if late)
+        self._beside = deque(filter(needs_compiler, tasks) if side_by_side else [])
+        self._first = deque(task for task in tasks if task not in self._beside)
         self.interrupted = False
         self._deadline = self._planned = deadline
         self._advice: list[float] | None = None
