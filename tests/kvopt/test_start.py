@@ -49,7 +49,7 @@ except KeyboardInterrupt:
 def test_a_command_that_solves_starts_the_server_first(
     arguments: list[str], ahead: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The server imports beside the command, unless there will be no run."""
+    """The server is a fork of the command, unless there will be no run."""
     order: list[str] = []
 
     def main(given: list[str], program: str, caller: object) -> int:
