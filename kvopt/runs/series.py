@@ -83,8 +83,8 @@ class Series:
                 ended.put(None)
 
         with ThreadPoolExecutor(1) as pool:
-            pool.submit(run_beside)
             try:
+                pool.submit(run_beside)
                 yield from self._results(self._first)
                 if self.interrupted:
                     stop.set()
