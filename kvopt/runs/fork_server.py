@@ -42,6 +42,8 @@ from support.machine import LACKS, lacking
 _PRELOADED = ("numpy.random", "psutil", "kvopt.runs.worker")
 #: Seconds after which processes that cannot be killed (of another user, say) are left behind.
 _KILL_SECONDS = 5.0
+#: Shells open nothing from here on.
+_ABOVE_ALL = 1024
 
 
 @dataclass(frozen=True)
@@ -431,7 +433,7 @@ def _shut_inputs(channel: int) -> None:
     os.close(0)
     os.open(os.devnull, os.O_RDONLY)
     os.closerange(3, channel)
-    os.closerange(channel + 1, os.sysconf("SC_OPEN_MAX"))
+    os.closerange(channel + 1, _ABOVE_ALL)
     if CHECKOUT:
         os.chdir(ROOT)
 
