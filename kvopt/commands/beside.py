@@ -32,16 +32,9 @@ _AS_LONG = 0.9
 
 @dataclass(frozen=True)
 class Limits:
-    """What the policies may take.
+    """What the policies may take: seconds (``time.monotonic``), gigabytes each, processes.
 
-    Attributes
-    ----------
-    deadline
-        On the clock of ``time.monotonic``, seconds.
-    memory_limit
-        Resident memory of the policies' process, and of the bound's, gigabytes.
-    jobs
-        Processes side by side: the bound in seconds is computed beside the policies from two on.
+    From two processes on the bound in seconds is computed beside the policies.
     """
 
     deadline: float
@@ -90,12 +83,7 @@ class BoundBeside(_Beside[Finished | None]):
     """The bound in seconds, computed beside what happens meanwhile; of rounds there is none.
 
     It is kept in the default store, and one that is there, from a run that had as long, is not
-    computed again.
-
-    Parameters
-    ----------
-    tell
-        Called with the seconds that it may take, if it is computed.
+    computed again.  ``tell`` is called with the seconds that it may take, if it is computed.
     """
 
     def __init__(

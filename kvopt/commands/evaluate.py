@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -114,6 +115,8 @@ def main(options: Options) -> int:
     glob or a trace; none with --report or --export: all that is stored.  What is stored is not run
     again.
     """
+    if options.caller:  # a process of its own, whose rows stay: looking for garbage takes a tenth
+        gc.set_threshold(50_000, 20, 100)
     judge_options(options)
     if options.list:
         from kvopt.commands.listing import listing  # what no run needs
@@ -186,7 +189,7 @@ def _check_places(options: Options) -> None:
     if options.report:
         rows = [Path(options.export)] if options.export else []
         check_place("--report", options.report, inputs=[*kept, *rows])
-        known_values()
+        known_values(among=())
 
 
 def _open(where: str, *, readonly: bool) -> Store:
@@ -309,7 +312,8 @@ def _write(keys: list[str] | None, store: Store, options: Options) -> tuple[list
 
     others = bound_runs(store, keys)
     beside = judged(store.rows(others, traces=False), store) if others else None
-    results = Results(judged(frame, store), known_values(), beside)
+    known = known_values(among=set(frame["instance_sha256"]))
+    results = Results(judged(frame, store), known, beside)
     if not options.quiet and (ranking := ranking_text(results)):
         print(f"\n{ranking}\n")
 

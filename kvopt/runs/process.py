@@ -60,15 +60,11 @@ class Process:
 
     Parameters
     ----------
-    call
-        ``module:function``; it is called with an iterator of lines and with the channel's socket,
-        into which it writes events, a line each.
-    lines
-        Those lines.
-    memory_limit
-        Gigabytes of resident memory of the process and all that it starts; None for no limit.
-    longest
-        Bytes of the longest honest event; longer ones are dropped.
+    call, lines
+        ``module:function``; it is called with an iterator of those lines and with the channel's
+        socket, into which it writes events, a line each.
+    memory_limit, longest
+        Gigabytes of the process and all that it starts; bytes of the longest honest event.
     compiler
         As in :func:`kvopt.runs.fork_server.fork_process`.
     reads

@@ -66,11 +66,9 @@ def supervise(
     Parameters
     ----------
     limit
-        Seconds that it may take from the end of its imports, and before that the import of a file
-        of one's own.
+        Seconds from the end of its imports, and before that for the import of a custom file.
     kill_at
-        When it is killed in any case, on the clock of ``time.monotonic``; what compiling kernels
-        has taken of its start is added.
+        When it is killed in any case, ``time.monotonic``; its seconds of compiling are added.
     stop
         When it is set, the run is killed and counts as interrupted.
 
