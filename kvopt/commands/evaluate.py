@@ -270,7 +270,7 @@ def _finish(tasks: list[Task], now: int, seconds: float, store: Store, options: 
     runs = run_summaries(store, keys)
     if keys is not None and len(runs) < len(keys):
         raise ExecutorError(f"{len(keys) - len(runs)} runs have no row")
-    written, complete = _write(keys, store, options)
+    written, complete = _write(tasks, keys, store, options)
     tell(_changed(tasks, store))
     if not options.quiet:
         statuses = Counter(run.status for run in runs)
@@ -296,7 +296,9 @@ def _finish(tasks: list[Task], now: int, seconds: float, store: Store, options: 
     return EXIT_FAILED if any(failure.on_all for failure in failed) else EXIT_OK
 
 
-def _write(keys: list[str] | None, store: Store, options: Options) -> tuple[list[str], bool]:
+def _write(
+    tasks: list[Task], keys: list[str] | None, store: Store, options: Options
+) -> tuple[list[str], bool]:
     """Print the ranking, write rows and report; return what was to be, and whether all is."""
     written = [options.export] if options.export else []
     if options.quiet and not (written or options.report):
@@ -313,7 +315,8 @@ def _write(keys: list[str] | None, store: Store, options: Options) -> tuple[list
     others = bound_runs(store, keys)
     beside = judged(store.rows(others, traces=False), store) if others else None
     known = known_values(among=set(frame["instance_sha256"]))
-    results = Results(judged(frame, store), known, beside)
+    instances = [task.instance for task in tasks if task.instance is not None]
+    results = Results(judged(frame, store, instances), known, beside)
     if not options.quiet and (ranking := ranking_text(results)):
         print(f"\n{ranking}\n")
 

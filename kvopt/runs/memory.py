@@ -25,11 +25,6 @@ class MemoryWatch:
 
     A page that processes share counts once, in equal shares (proportional set size), where the
     system tells.  A segment of shared memory that no process maps any more is not seen.
-
-    Parameters
-    ----------
-    gigabytes
-        The limit; None for none.
     """
 
     def __init__(self, gigabytes: float | None) -> None:
