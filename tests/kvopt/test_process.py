@@ -59,6 +59,15 @@ def test_a_killed_server_is_replaced() -> None:
     assert fork_server._server.process != server
 
 
+def test_a_killed_compiler_is_replaced() -> None:
+    """The server that loads numba is below the first one; the next run has another."""
+    for _ in range(2):
+        assert supervise(task_of(PAIR, "lp-swap"), 60).outcome.ending == "finished"
+        (compiler,) = psutil.Process(fork_server._server.process).children()
+        compiler.kill()
+        compiler.wait(10)
+
+
 @pytest.mark.parametrize("name", ["SIGSEGV", "SIGHUP"])
 def test_a_crash_names_its_signal(name: str, played: Callable[[str], None]) -> None:
     """Also one that the command holds back while it starts."""
