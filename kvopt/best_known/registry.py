@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from instances import InstanceFileError
 from instances.named import FOLDER
@@ -17,17 +15,12 @@ from kvopt.best_known.files import (
     format_registry,
     format_schemas,
     left_over,
-    proof_file,
     read_entries,
-    schedule_path,
     write_files,
 )
 from kvopt.best_known.known import DamagedError, Known, is_stale, read_known
-from kvopt.best_known.library import LibraryInstance, library_by_hash
+from kvopt.best_known.library import LibraryInstance
 from kvopt.best_known.side_by_side import side_by_side
-from kvopt.methods.grammar import MethodError
-from kvopt.methods.witness import certificate_witness, engine_witness
-from schedules.evidence import CERTIFICATE, Witness
 from support.jsonfile import holds
 from support.progress import telling
 
@@ -156,49 +149,3 @@ def _read(task: tuple[Entry, LibraryInstance | str, Path, Known | None]) -> Know
         return found if isinstance(found, str) else read_known(entry, found, folder, before)
     except DamagedError as error:
         return str(error)
-
-
-def known_values(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
-    """Return what reports take of each instance of the registry, by the instance's hash.
-
-    Keys are ``upper_bound``, ``lower_bound`` and ``certified_bound`` (rounds), ``upper_by`` and
-    ``lower_by`` (method), ``certified_by`` (the kind of its certificate), ``witnesses`` (a list of
-    :class:`schedules.evidence.Witness`), ``construction`` (the optimum by construction, rounds, or
-    None), ``schedule`` (path of its file) and ``history`` (a list of objects with side, value,
-    method and date, oldest first).  Nothing is evaluated.  Empty where there is no registry.
-
-    Raises
-    ------
-    RegistryError
-        If the file is damaged or was edited by hand, or names a schedule outside its folder.
-    """
-    entries = read_entries(folder)
-    library = library_by_hash() if entries else {}
-    return {
-        sha: {
-            "upper_bound": entry.upper.value,
-            "upper_by": entry.upper.by,
-            "lower_bound": entry.lower.value,
-            "lower_by": entry.lower.method,
-            "certified_bound": entry.certified.value,
-            "certified_by": f"{CERTIFICATE}{entry.certified.certificate}",
-            "witnesses": _witnesses(entry),
-            "construction": library[sha].instance.known_optimum if sha in library else None,
-            "schedule": proof_file(folder, schedule_path(entry.instance)),
-            "history": [
-                {"side": side, "value": step.value, "method": step.method, "date": step.date}
-                for side, step in entry.history.steps
-            ],
-        }
-        for sha, entry in entries.items()
-    }
-
-
-def _witnesses(entry: Entry) -> list[Witness]:
-    """Return the witnesses that an entry names, without those that cannot be read."""
-    found = []
-    for proof in entry.proofs:
-        with suppress(MethodError):
-            found.append(engine_witness(proof.method, proof.value))
-    certified = entry.certified
-    return [*found, certificate_witness(certified.certificate, certified.value)]

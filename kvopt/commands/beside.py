@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Generic, Self, TypeVar
 
 from instances import Instance
 from kvopt.best_bound import KnownBound, best_bound, of_run
@@ -24,6 +24,7 @@ from kvopt.runs.supervise import Listener, Snapshot
 from kvopt.runs.task import Finished, Task
 from support.machine import MachineError
 
+T = TypeVar("T")
 _BOUND = "bound"
 #: Share of the time from which on a kept run had as long.
 _AS_LONG = 0.9
@@ -31,16 +32,9 @@ _AS_LONG = 0.9
 
 @dataclass(frozen=True)
 class Limits:
-    """What the policies may take.
+    """What the policies may take: seconds (``time.monotonic``), gigabytes each, processes.
 
-    Attributes
-    ----------
-    deadline
-        On the clock of ``time.monotonic``, seconds.
-    memory_limit
-        Resident memory of the policies' process, and of the bound's, gigabytes.
-    jobs
-        Processes side by side: the bound in seconds is computed beside the policies from two on.
+    From two processes on the bound in seconds is computed beside the policies.
     """
 
     deadline: float
@@ -59,15 +53,23 @@ class Limits:
         )
 
 
-class _Beside:
+class _Beside(Generic[T]):
     """A thread for what is done beside a run, and is to stop when that has ended."""
 
     #: Of the time, where it does not go side by side.
     share = 0.25
 
-    def __init__(self) -> None:
+    def __init__(self, work: Callable[[], T]) -> None:
         self._stop = threading.Event()
         self._pool = ThreadPoolExecutor(1)
+        self._work = work
+        self._future: Future[T] | None = None
+
+    def begin(self) -> Future[T]:
+        """Begin, unless that has been done; return what ends with it."""
+        if self._future is None:
+            self._future = self._pool.submit(self._work)
+        return self._future
 
     def __enter__(self) -> Self:
         return self
@@ -77,16 +79,11 @@ class _Beside:
         self._pool.shutdown()
 
 
-class BoundBeside(_Beside):
+class BoundBeside(_Beside[Finished | None]):
     """The bound in seconds, computed beside what happens meanwhile; of rounds there is none.
 
     It is kept in the default store, and one that is there, from a run that had as long, is not
-    computed again.
-
-    Parameters
-    ----------
-    tell
-        Called with the seconds that it may take, if it is computed.
+    computed again.  ``tell`` is called with the seconds that it may take, if it is computed.
     """
 
     def __init__(
@@ -97,19 +94,12 @@ class BoundBeside(_Beside):
         limits: Limits,
         tell: Callable[[float], object] = lambda _: None,
     ) -> None:
-        super().__init__()
+        super().__init__(self._computed)
         seconds = round(max(self.share * (limits.deadline - time.monotonic()), 0.1), 1)
         task = limits.task(instance, read_method(_BOUND), batch_time, seed)
         self._task = replace(task, time_limit=seconds, deadline=limits.deadline)
         self._instance, self._tell = instance, tell
         self._state: RunState | None = None
-        self._future: Future[Finished | None] | None = None
-
-    def begin(self) -> Future[Finished | None]:
-        """Begin, unless that has been done; return what ends with the bound."""
-        if self._future is None:
-            self._future = self._pool.submit(self._computed)
-        return self._future
 
     def found(self, *, at_once: bool) -> Iterator[KnownBound]:
         """Yield the bound, if there is one: when it is finished, or what there is of it so far."""
@@ -138,22 +128,16 @@ class BoundBeside(_Beside):
         self._state = snapshot.state
 
 
-class KeptBound(_Beside):
+class KeptBound(_Beside[Task]):
     """The bound of an engine in seconds, kept for whoever asks next as that of ``bound`` alone.
 
-    An engine computes it as ``bound`` does, in the same seconds.
+    An engine computes it as ``bound`` does, in the same seconds.  Beside it the sources are looked
+    at that the row is to name, a second's work.
     """
 
     def __init__(self, task: Task) -> None:
-        super().__init__()
-        self._task = replace(task, method=read_method(_BOUND))
-        self._stamped: Future[Task] | None = None
-
-    def begin(self) -> Future[Task]:
-        """Look at the sources that the row is to name, a second's work, unless that was done."""
-        if self._stamped is None:
-            self._stamped = self._pool.submit(_stamped, self._task)
-        return self._stamped
+        bound = replace(task, method=read_method(_BOUND))
+        super().__init__(lambda: _stamped(bound))
 
     def keep(self, finished: Finished) -> None:
         """Put the bound into the default store, unless the run was cut short or proves nothing."""
@@ -166,7 +150,7 @@ class KeptBound(_Beside):
         _keep(replace(finished, record=record), task.instance)
 
 
-class AnswerBeside(_Beside):
+class AnswerBeside(_Beside[None]):
     """Policies one after the other in one process, which is killed when the method has been.
 
     They are begun when the method has a schedule, so that its first answer waits for nothing; where
@@ -174,7 +158,7 @@ class AnswerBeside(_Beside):
     """
 
     def __init__(self, instance: Instance, batch_time: str, seed: int, limits: Limits) -> None:
-        super().__init__()
+        super().__init__(self._run)
         alone = limits.jobs == 1
         left = limits.deadline - time.monotonic()
         self._finished: list[Finished] = []
@@ -189,15 +173,8 @@ class AnswerBeside(_Beside):
             self._listen,
             first_whole=True,
         )
-        self._future: Future[None] | None = None
         if alone:
             self.begin().result()
-
-    def begin(self) -> Future[None]:
-        """Begin, unless that has been done; return what ends with the last policy."""
-        if self._future is None:
-            self._future = self._pool.submit(self._run)
-        return self._future
 
     def found(self, *, at_once: bool) -> tuple[Finished, ...]:
         """Return what has become of the policies when all have ended, or so far."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -35,7 +36,7 @@ from kvopt.commands.workload import (
     whose_lines,
     wishes_of,
 )
-from kvopt.executors import Executor, ExecutorError
+from kvopt.executors import ExecutorError
 from kvopt.methods.fingerprint import UNREAD
 from kvopt.methods.grammar import MethodError, read_methods, unique_methods
 from kvopt.methods.knowledge import shown_method
@@ -114,6 +115,8 @@ def main(options: Options) -> int:
     glob or a trace; none with --report or --export: all that is stored.  What is stored is not run
     again.
     """
+    if options.caller:  # a process of its own, whose rows stay: looking for garbage takes a tenth
+        gc.set_threshold(50_000, 20, 100)
     judge_options(options)
     if options.list:
         from kvopt.commands.listing import listing  # what no run needs
@@ -144,7 +147,7 @@ def main(options: Options) -> int:
         if todo:
             shown = Display(sys.stdout, len(todo), options.quiet)
             keep = partial(_keep, store, partial(complain, options.program))
-            shown.follow(_executor(options, shown).run(todo), keep)
+            shown.follow(_results(todo, options, shown), keep)
         code = _finish(tasks, len(todo), time.monotonic() - started, store, options)
     _complain_of(lost, options.program)
     return code
@@ -186,7 +189,7 @@ def _check_places(options: Options) -> None:
     if options.report:
         rows = [Path(options.export)] if options.export else []
         check_place("--report", options.report, inputs=[*kept, *rows])
-        known_values()
+        known_values(among=())
 
 
 def _open(where: str, *, readonly: bool) -> Store:
@@ -233,18 +236,18 @@ def _changed(tasks: list[Task], store: Store) -> Iterator[str]:
         yield f"{told}: {counted(count, 'run')} will run again"
 
 
-def _executor(options: Options, shown: Display) -> Executor:
+def _results(tasks: list[Task], options: Options, shown: Display) -> Iterator[Finished]:
     if options.executor == "dask":
         try:
-            from kvopt.executors.dask import DaskExecutor  # loads distributed: a second
+            from kvopt.executors.dask import run_on_dask  # loads distributed: a second
         except ModuleNotFoundError as error:
             raise ExecutorError(
                 f"--executor dask: expected the packages of the extra kvopt[cluster] ({error})"
             ) from None
-        return DaskExecutor(options.scheduler)
-    from kvopt.executors.local import LocalExecutor
+        return run_on_dask(tasks, options.scheduler)
+    from kvopt.executors.local import run_local
 
-    return LocalExecutor(options.jobs, shown.take)
+    return run_local(tasks, options.jobs, shown.take)
 
 
 def _keep(store: Store, warn: Callable[[str], object], finished: Finished) -> None:
@@ -267,7 +270,7 @@ def _finish(tasks: list[Task], now: int, seconds: float, store: Store, options: 
     runs = run_summaries(store, keys)
     if keys is not None and len(runs) < len(keys):
         raise ExecutorError(f"{len(keys) - len(runs)} runs have no row")
-    written, complete = _write(keys, store, options)
+    written, complete = _write(tasks, keys, store, options)
     tell(_changed(tasks, store))
     if not options.quiet:
         statuses = Counter(run.status for run in runs)
@@ -293,12 +296,14 @@ def _finish(tasks: list[Task], now: int, seconds: float, store: Store, options: 
     return EXIT_FAILED if any(failure.on_all for failure in failed) else EXIT_OK
 
 
-def _write(keys: list[str] | None, store: Store, options: Options) -> tuple[list[str], bool]:
+def _write(
+    tasks: list[Task], keys: list[str] | None, store: Store, options: Options
+) -> tuple[list[str], bool]:
     """Print the ranking, write rows and report; return what was to be, and whether all is."""
     written = [options.export] if options.export else []
     if options.quiet and not (written or options.report):
         return [], True
-    frame = store.rows(keys)
+    frame = store.rows(keys, traces=bool(written or options.report))
     if options.export:
         export_rows(frame, options.export)
     if options.quiet and not options.report:
@@ -307,8 +312,11 @@ def _write(keys: list[str] | None, store: Store, options: Options) -> tuple[list
     from reports.first import ranking_text
     from reports.results import Results
 
-    beside = judged(store.rows(bound_runs(store, keys)), store)
-    results = Results(judged(frame, store), known_values(), beside)
+    others = bound_runs(store, keys)
+    beside = judged(store.rows(others, traces=False), store) if others else None
+    known = known_values(among=set(frame["instance_sha256"]))
+    instances = [task.instance for task in tasks if task.instance is not None]
+    results = Results(judged(frame, store, instances), known, beside)
     if not options.quiet and (ranking := ranking_text(results)):
         print(f"\n{ranking}\n")
 

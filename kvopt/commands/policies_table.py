@@ -55,16 +55,12 @@ def policies_table(
 ) -> PoliciesTable:
     """Run every policy until the deadline, the quick ones first, and return a table.
 
-    Columns in rounds: the policy's class, TEL, its ratio to the optimum where that is known and
-    else to the best bound known, so at least the ratio to OPT, the gap to the registry's best
-    schedule where it has the instance, makespan (rounds), mean memory use until then (share of M),
-    number of evictions, milliseconds.  In seconds: mean and 99th percentile of E2EL, what is left
-    to gain at most, mean and 99th percentile of TTFT and TPOT (seconds), with an objective the
-    goodput (requests a second).  All schedules have passed the checker; a policy without one has
-    its reason instead, and one that may keep tokens is marked.  The last line says how many were
-    not run.
+    The ratio of a TEL is to the optimum where that is known, else to the best bound known, so at
+    least the ratio to OPT.  All schedules have passed the checker; a policy without one has its
+    reason instead, and one that may keep tokens is marked.  The last line says how many were not
+    run.
 
-    Policies run one after the other in one process (``kvopt.runs.series``).  Each may take its
+    Policies run one after the other, in rounds some beside the others.  Each may take its
     share of the time that is left when it begins, so that a slow one costs no other its turn.
     Standard error shows how far they are, unless it is to be ``quiet``.
     """
@@ -73,7 +69,9 @@ def policies_table(
     with BoundBeside(instance, batch_time, seed, limits) as bound:
         if limits.jobs == 1:
             bound.begin().result()
-        series = Series(runnable, limits.deadline, progress.take)
+        # In seconds the bound is computed beside them.
+        beside = limits.jobs > 1 and not batch_time and limits.memory_limit is None
+        series = Series(runnable, limits.deadline, progress.take, side_by_side=beside)
         lines, why = _carried_out(instance, series, progress, bound)
         here = [each for line in lines for each in of_run(instance, line.record)]
         here += bound.found(at_once=bool(why))

@@ -31,6 +31,7 @@ from kvopt.progress import ProgressLines
 from kvopt.result import Result
 from kvopt.runs.batch_time import refuse_rounds_only, refuse_silent_default, told_limits, whose
 from kvopt.runs.execute import execute
+from kvopt.runs.fork_server import start_server
 from kvopt.runs.limits import deadline_of
 from kvopt.runs.provenance import usable_cores
 from kvopt.runs.read_input import UnreadError, read_within
@@ -85,6 +86,8 @@ def main(options: Options) -> int:
         return EXIT_OK
     judge_options(options)
     deploy(options, [options.instance])
+    if options.caller:  # a process of its own, without threads
+        start_server()
     return _run(options, started)
 
 

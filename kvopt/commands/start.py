@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 #: The variable by which a shell asks what may follow on the command line.
 _COMPLETE = "_KVOPT_COMPLETE"
-#: Options with which a command that solves only tells something.
-_TELLING = {"-h", "--help", "--list"}
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: Seconds after which a signal comes again that nothing could be raised for.
 _AGAIN = 0.01
@@ -54,19 +52,14 @@ def _start(program: str, run: Callable[[float], int], name: str) -> int:
     # Importing is part of the time limit.  How old the process is does not tell: a shell that runs
     # its last command in its own place has waited for all commands before.
     started = time.monotonic()
-    solves = name == "solve"
     try:
         interrupt_once()
-        # Not before Ctrl-C is heeded: they import others.
-        from kvopt.runs.fork_server import start_server
-        from kvopt.runs.linux import occupy_streams
+        from kvopt.runs.linux import occupy_streams  # not before Ctrl-C is heeded
 
         occupy_streams()
-        if solves and not _TELLING & set(sys.argv):
-            start_server()
         return run(started)
     except KeyboardInterrupt:
-        what = "before there was a schedule" if solves else "before anything was run"
+        what = "before there was a schedule" if name == "solve" else "before anything was run"
         print(f"{program}: interrupted {what}", file=sys.stderr)
         return 130
 

@@ -29,6 +29,7 @@ from kvopt.runs.events import (
     Ending,
     Event,
     Failure,
+    Itself,
     ModelBuilt,
     Note,
     Relaxation,
@@ -203,7 +204,7 @@ class _Team:
         if self._asked and self._share() >= ENGINE_FROM:
             self._engine = self._task(self._asked)
             orders.append(self._engine)
-            self._report.itself(self._asked.formulation)
+            self._report.send(Itself(formulation=self._asked.formulation))
             self._asked = None
         return orders
 
@@ -252,7 +253,7 @@ class _Team:
             case _:
                 news = isinstance(event, Relaxation)
         if news:
-            self._report.forward(event)
+            self._report.send(event)
 
     def _improves(self, event: ScheduleFound) -> bool:
         """Take a better schedule; tell whether it is one, or none that could be counted."""

@@ -79,6 +79,22 @@ def solve(job: Job, report: Report) -> None:
     report.done(solver=solver, nodes=nodes, outcome=outcome, solver_seconds=seconds)
 
 
+def relaxed_starts(job: Job, report: Report) -> list[float] | None:
+    """Return Σ t·x of each request in the LP relaxation (rounds), and certify no bound.
+
+    None where it is not solved; notes say why.
+    """
+    prepared = prepare(job, report)
+    if prepared is None:
+        return None
+    compiled = compile_model(prepared)
+    engine = _relax(job, compiled)
+    if engine.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return None
+    values = np.asarray(engine.getSolution().col_value)
+    return _expected_starts(compiled, values, len(job.instance))
+
+
 def compile_model(prepared: Prepared) -> Compiled:
     """Translate a linear Pyomo model into HiGHS' own form."""
     model, form = prepared.model, prepared.form
@@ -128,16 +144,22 @@ def _engine(job: Job) -> Any:
     return engine
 
 
-def _solve_relaxation(
-    job: Job, report: Report, compiled: Compiled, prepared: Prepared
-) -> tuple[str, float]:
-    """Send the LP's value and the bound that its prices certify; return outcome and seconds."""
+def _relax(job: Job, compiled: Compiled) -> Any:
+    """Return HiGHS after its run on the LP relaxation."""
     engine = _engine(job)
     if compiled.lp.num_col_ >= RELAXATION_FIRST_FROM:
         engine.setOptionValue("solver", "ipm")
         engine.setOptionValue("run_crossover", "off")
     engine.passModel(compiled.lp)
     engine.run()
+    return engine
+
+
+def _solve_relaxation(
+    job: Job, report: Report, compiled: Compiled, prepared: Prepared
+) -> tuple[str, float]:
+    """Send the LP's value and the bound that its prices certify; return outcome and seconds."""
+    engine = _relax(job, compiled)
     outcome = engine.modelStatusToString(engine.getModelStatus()).lower()
     solution = engine.getSolution()
     if engine.getModelStatus() == highspy.HighsModelStatus.kOptimal:

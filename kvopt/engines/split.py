@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from formulations.lagrangian.certificate_file import parts_certificate
 from formulations.valid.parts import Part, closed_up, parts_of
 from formulations.valid.volumes import volume_bound
 from instances import Instance
@@ -119,6 +118,8 @@ def report_volumes(instance: Instance, report: Report) -> int:
 
 
 def _certificate(states: list[_State]) -> dict[str, Any]:
+    from formulations.lagrangian.certificate_file import parts_certificate  # few need it
+
     return parts_certificate(
         (state.part.positions, state.certificate, state.certified_starts) for state in states
     )

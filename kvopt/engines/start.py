@@ -25,7 +25,7 @@ from kvopt.methods.options import (
     read_formulation,
 )
 from kvopt.runs.beside import BESIDE
-from kvopt.runs.events import Event, Relaxation, Report, ScheduleFound
+from kvopt.runs.events import Chosen, Event, Relaxation, Report, ScheduleFound
 from schedules import Schedule
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _run_whole(
     relaxation, own = bound_only(formulation, options) if formulation else (False, {})
     shown = format_formulation(formulation, options) if formulation else ""
     if shown and not method.formulation:
-        report.chosen(shown)
+        report.send(Chosen(text=shown))
     job = Job(
         instance=instance,
         solver=method.solver,

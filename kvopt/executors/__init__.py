@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from typing import Protocol
 
 from kvopt.runs.task import Finished, Task
 from support.machine import MachineError
@@ -19,33 +18,16 @@ class ExecutorError(Exception):
     """The executor cannot go on, whatever the tasks are; the message is one line."""
 
 
-class Executor(Protocol):
-    """Carries out runs side by side.
-
-    ``run`` yields every task's result once, as it comes, in any order.  When the caller stops
-    asking (``GeneratorExit``, Ctrl-C), the runs under way are stopped with all their processes.
-    """
-
-    def run(self, tasks: Iterable[Task]) -> Iterator[Finished]:
-        """Carry out tasks and yield the results as they come.
-
-        Raises
-        ------
-        ExecutorError
-            If the machines that carry out the runs are not to be had any more.
-        MachineError
-            After all others, if a machine has lacked something for some of them.
-        """
-        ...
-
-
 def results(
     submit: Callable[[Task], Future[Finished]],
     tasks: Iterable[Task],
     most: Callable[[], int],
     recover: Callable[[Task, Future[Finished]], Finished] = lambda _task, run: run.result(),
 ) -> Iterator[Finished]:
-    """Yield the result of each task as it comes.
+    """Yield the result of each task once, as it comes, in any order.
+
+    When the caller stops asking (``GeneratorExit``, Ctrl-C), the runs under way are stopped with
+    all their processes.
 
     Parameters
     ----------
@@ -56,6 +38,8 @@ def results(
 
     Raises
     ------
+    ExecutorError
+        If the machines that carry out the runs are not to be had any more.
     MachineError
         After all others, if a machine has lacked something for some of them.
     """

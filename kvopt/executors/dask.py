@@ -1,4 +1,4 @@
-"""The executor over Dask: the same runs on a SLURM cluster, or on Kubernetes."""
+"""Runs of a sweep on Dask: on a SLURM cluster, or on Kubernetes."""
 
 from __future__ import annotations
 
@@ -19,34 +19,28 @@ from support.machine import MachineError
 from support.text import one_line
 
 
-class DaskExecutor:
-    """Carries out runs on the workers of a Dask scheduler; those of a lost one are run again."""
-
-    def __init__(self, scheduler: str) -> None:
-        self._scheduler = scheduler
-
-    def run(self, tasks: Iterable[Task]) -> Iterator[Finished]:
-        """Carry out tasks and yield the results as they come."""
-        logging.disable()  # what matters of Dask's lines comes as an ExecutorError
-        try:
-            # Closing the client cancels what is under way.
-            with Client(self._scheduler) as client:
-                submit = client.get_executor(pure=False).submit
-                yield from results(
-                    lambda task: submit(
-                        # Sent by value: a worker without kvopt says so, and lives on.
-                        lambda line: import_module(__name__).carry_out(line),
-                        task.to_line(),
-                    ),
-                    tasks,
-                    lambda: 2 * sum(client.ncores().values()),
-                    _row,
-                )
-        except (OSError, ValueError, TypeError, RuntimeError, CancelledError) as error:
-            told = one_line(error, 300) or "the connection is lost"
-            raise ExecutorError(f"{self._scheduler}: no Dask scheduler answers: {told}") from None
-        finally:
-            logging.disable(logging.NOTSET)
+def run_on_dask(tasks: Iterable[Task], scheduler: str) -> Iterator[Finished]:
+    """Carry out tasks on the workers of a scheduler; those of a lost worker are run again."""
+    logging.disable()  # what matters of Dask's lines comes as an ExecutorError
+    try:
+        # Closing the client cancels what is under way.
+        with Client(scheduler) as client:
+            submit = client.get_executor(pure=False).submit
+            yield from results(
+                lambda task: submit(
+                    # Sent by value: a worker without kvopt says so, and lives on.
+                    lambda line: import_module(__name__).carry_out(line),
+                    task.to_line(),
+                ),
+                tasks,
+                lambda: 2 * sum(client.ncores().values()),
+                _row,
+            )
+    except (OSError, ValueError, TypeError, RuntimeError, CancelledError) as error:
+        told = one_line(error, 300) or "the connection is lost"
+        raise ExecutorError(f"{scheduler}: no Dask scheduler answers: {told}") from None
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 def _row(task: Task, future: Future[Finished]) -> Finished:

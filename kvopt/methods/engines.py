@@ -8,8 +8,8 @@ The files are read, not imported, so that naming them loads no solver.  A file w
 ``solves`` is the kind of formulation that it takes, None if it takes none; ``named`` says whether a
 user may name it.  Two may be left out: ``default`` says that it gets the formulations of its kind
 where no engine is named, ``proof`` is the source of the bounds that its own search proves, which
-makes it a witness of an optimum.  Its name is that of the file, its summary the docstring's first
-line.
+makes it a witness of an optimum.  It stands above all functions.  Its name is that of the file, its
+summary the docstring's first line.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def engines() -> dict[str, Engine]:
     """
     found: dict[str, Engine] = {}
     for path in sorted(_FOLDER.glob("[!_]*.py")):
-        tree = parse_file(path)
+        tree = parse_file(path, head=True)
         declared = _declaration(tree, path)
         if declared is None:
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
@@ -14,6 +15,8 @@ from support.inputs import read_whole
 
 #: Bytes of a file of Python.
 _LARGEST = 10**8
+#: Begins the first function or class.
+_FIRST = re.compile(rb"^(?=@|(?:class|def) \w+[(:])", re.MULTILINE)
 #: CPython 3.11 counts the depth of all threads that parse as one (its issue 106905).
 _PARSING = Lock()
 
@@ -49,8 +52,13 @@ def _digest(path: Path, *_: int) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def parse_file(path: Path) -> ast.Module:
+def parse_file(path: Path, *, head: bool = False) -> ast.Module:
     """Return what a file of Python says; threads may call it side by side.
+
+    Parameters
+    ----------
+    head
+        Whether what stands above its functions and classes is enough.
 
     Raises
     ------
@@ -61,6 +69,8 @@ def parse_file(path: Path) -> ast.Module:
     """
     try:
         content = read_whole(path, _LARGEST)
+        if head:
+            content = _FIRST.split(content, maxsplit=1)[0]
         with _PARSING:
             return ast.parse(content, filename=path.name)
     except ValueError as error:  # too large, or a NUL byte

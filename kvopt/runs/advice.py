@@ -19,7 +19,7 @@ from kvopt.engines.job import Job
 from kvopt.methods.grammar import read_method
 from kvopt.methods.method import Method
 from kvopt.methods.policy import PolicyCall
-from kvopt.runs.events import Event, Note, Relaxation, Report
+from kvopt.runs.events import Event, Note, Report
 from kvopt.runs.task import Task
 from schedules import Schedule
 
@@ -95,10 +95,10 @@ def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
         upper_bound=known.tel,
         memory_limit=task.memory_limit,
     )
-    importlib.import_module("kvopt.engines.highs").solve(job, Report(events.append))
-    for event in events:
-        if isinstance(event, Relaxation):
-            return np.array(event.expected_starts)
+    highs = importlib.import_module("kvopt.engines.highs")
+    starts = highs.relaxed_starts(job, Report(events.append))
+    if starts is not None:
+        return np.array(starts)
     reasons = [event.text for event in events if isinstance(event, Note)]
     ending = "the time limit" if time.monotonic() > deadline else "no reason given"
     raise AdviceError(f"the LP relaxation was not solved: {'; '.join(reasons) or ending}")

@@ -30,17 +30,10 @@ _REASONS = {
 
 
 def certify(task: Task, run: Supervised, stop: threading.Event, listen: Listener) -> None:
-    """Evaluate the certificate of a custom method; one that takes too long is dropped.
+    """Evaluate the certificate of a custom method for a run that has ended, and change its state.
 
-    It has what the run has left of its time, and some more
-    (:func:`kvopt.runs.limits.certificate_seconds`).  On Ctrl-C the run counts as interrupted.
-
-    Parameters
-    ----------
-    run
-        A run that has ended; its state and ending are changed.
-    stop
-        When it is set, the evaluation is killed and the run counts as interrupted.
+    One that takes too long is dropped (:func:`kvopt.runs.limits.certificate_seconds`).  On Ctrl-C,
+    or when ``stop`` is set, the run counts as interrupted.
     """
     state = run.state
     if not state.awaits_proof:

@@ -217,7 +217,7 @@ def _in_range(kind: type[Done | Relaxation], told: dict[str, Any]) -> Done | Rel
 
 
 class Report:
-    """Makes events, one method a kind, and hands each to ``sink`` as it comes.
+    """Makes events and hands each to ``sink`` as it comes.
 
     Parameters
     ----------
@@ -234,38 +234,22 @@ class Report:
         """Return a report of the same clock that hands its events to another sink."""
         return Report(sink, self._started)
 
-    def forward(self, event: Event) -> None:
-        """Pass on an event of a process below, at the time of this one."""
+    def send(self, event: Event) -> None:
+        """Send an event, of this process or one below, at the time of this one."""
         self.sink(event.model_copy(update={"seconds": self.elapsed()}))
 
     def elapsed(self) -> float:
         """Return the seconds since the end of the imports, before that since the start."""
         return time.monotonic() - self._started
 
-    def compiling(self, goes_on: bool) -> None:
-        """Tell that compiling begins or ends."""
-        self.sink(Compiling(seconds=self.elapsed(), goes_on=goes_on))
-
-    def compiled(self, done: int, of: int) -> None:
-        """Tell how many kernels are there, of how many, while compiling goes on."""
-        self.sink(Compiling(seconds=self.elapsed(), goes_on=True, done=done, of=of))
-
-    def own_file(self) -> None:
-        """Tell that a file of one's own is imported next."""
-        self.sink(OwnFile(seconds=self.elapsed()))
-
     def ready(self) -> None:
         """Tell that imports and compiling are done, and count from here."""
         self._started = time.monotonic()
         self.sink(Ready())
 
-    def chosen(self, text: str) -> None:
-        """Tell the formulation that the size has decided."""
-        self.sink(Chosen(seconds=self.elapsed(), text=text))
-
     def built(self, columns: int, rows: int, entries: int) -> None:
-        """Tell the size of the model that stands."""
-        self.sink(ModelBuilt(seconds=self.elapsed(), columns=columns, rows=rows, entries=entries))
+        """Send the size of the model that stands."""
+        self.send(ModelBuilt(columns=columns, rows=rows, entries=entries))
 
     def found(self, schedule: Schedule, found_by: str = "") -> None:
         """Send a schedule, with its clock if it is in real time."""
@@ -283,9 +267,8 @@ class Report:
         tel: int | None = None,
     ) -> None:
         """Send a schedule; ``clock`` and ``tel`` are of one in real time."""
-        self.sink(
+        self.send(
             ScheduleFound(
-                seconds=self.elapsed(),
                 starts=list(starts),
                 found_by=found_by,
                 attempts=[list(each) for each in attempts] if attempts else None,
@@ -297,26 +280,20 @@ class Report:
 
     def bound(self, value: int, source: str, certificate: dict[str, Any] | None = None) -> None:
         """Send a bound."""
-        self.sink(
-            BoundProved(seconds=self.elapsed(), value=value, source=source, certificate=certificate)
-        )
+        self.send(BoundProved(value=value, source=source, certificate=certificate))
 
     def relaxation(self, value: float | None, expected_starts: Sequence[float] = ()) -> None:
         """Send the objective of a relaxation and the expected starts."""
         told = {"value": value, "expected_starts": list(expected_starts)}
-        self.sink(_in_range(Relaxation, told | {"seconds": self.elapsed()}))
-
-    def itself(self, formulation: str) -> None:
-        """Tell on what the engine begins that others work beside."""
-        self.sink(Itself(seconds=self.elapsed(), formulation=formulation))
+        self.send(_in_range(Relaxation, told))
 
     def note(self, text: str) -> None:
         """Send a line that a reader of the result should know."""
-        self.sink(Note(seconds=self.elapsed(), text=text))
+        self.send(Note(text=text))
 
     def failure(self, text: str, status: FailureStatus = "error") -> None:
         """Tell why the method has come to no end of its own."""
-        self.sink(Failure(seconds=self.elapsed(), text=text, status=status))
+        self.send(Failure(text=text, status=status))
 
     def done(
         self,
@@ -327,15 +304,5 @@ class Report:
         ending: Ending = "finished",
     ) -> None:
         """Tell that the method has ended."""
-        told: dict[str, Any] = {
-            "solver": solver,
-            "nodes": nodes,
-            "outcome": outcome,
-            "ending": ending,
-        }
-        told |= {"solver_seconds": solver_seconds, "seconds": self.elapsed()}
-        self.sink(_in_range(Done, told))
-
-    def peak(self, count: int) -> None:
-        """Say the last word."""
-        self.sink(Peak(seconds=self.elapsed(), bytes=count))
+        told = {"solver": solver, "nodes": nodes, "outcome": outcome, "ending": ending}
+        self.send(_in_range(Done, told | {"solver_seconds": solver_seconds}))

@@ -33,10 +33,8 @@ def execute(
 
     Parameters
     ----------
-    stop
-        When it is set, the run is killed.
-    listen
-        Called with what is known so far, ten times a second and whenever something has come.
+    stop, listen
+        When ``stop`` is set, the run is killed; ``listen`` receives each ``Snapshot``.
 
     Raises
     ------

@@ -1,6 +1,8 @@
 """Fork server: an idle process that has imported what runs need, and forks one process a run.
 
-A command starts one server, and every run is a fork of it: a hundredth of an interpreter's start.
+Every run is a fork of the server: a hundredth of an interpreter's start.  A command that solves
+forks the server from itself, since both import nearly the same.  All else (a program that calls
+the library, with threads and memory of its own) starts an interpreter for it.
 ``multiprocessing`` has such a server, too.  That one imports the user's script again in every
 process, starts a second process that tracks resources, and leaves behind what cuts itself loose.
 
@@ -17,18 +19,19 @@ import atexit
 import contextlib
 import gc
 import importlib
+import io
 import json
 import os
 import select
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from kvopt.places import python_path
 from kvopt.runs.linux import adopt_orphans, end_with
@@ -39,21 +42,17 @@ from support.machine import LACKS, lacking
 _PRELOADED = ("numpy.random", "psutil", "kvopt.runs.worker")
 #: Seconds after which processes that cannot be killed (of another user, say) are left behind.
 _KILL_SECONDS = 5.0
+#: Shells open nothing from here on.
+_ABOVE_ALL = 1024
 
 
 @dataclass(frozen=True)
 class Ends:
     """The ends that a caller keeps of what it shares with a forked process.
 
-    Attributes
-    ----------
-    channel
-        Lines in both directions: what the run is to do, and its events.
-    control
-        From its keeper come the keeper's process id and then the run's wait status, a line each.
-        When this end is closed or shut down, the keeper kills the run.
-    printed
-        The reading end of a pipe, for what the run and all that it starts print.
+    Lines go both ways through the channel.  Through ``control`` come the keeper's process id and
+    the run's wait status, a line each; when the caller closes it, the keeper kills the run.
+    ``printed`` is the reading end of a pipe, for what the run and all that it starts print.
     """
 
     channel: socket.socket
@@ -67,78 +66,72 @@ class _Server:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.link: socket.socket | None = None
-        self._process: subprocess.Popen[bytes] | None = None
+        self.process = 0
 
-    def start(self) -> None:
-        """Start the server, unless there is one."""
+    def ask(self, request: bytes, given: list[int]) -> None:
+        """Have a process forked with some descriptors; start the server if there is none."""
         with self._lock:
-            self._connect()
-
-    def fork(self, compiler: bool, here: bool) -> Ends:
-        request = b"1" if compiler else b"0"
-        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
-            (channel, one), (control, other) = socket.socketpair(), socket.socketpair()
-            printed, written = os.pipe()
-            for each in (channel, control):
-                ours.enter_context(each)
-                each.setblocking(False)
-            ours.callback(os.close, printed)
-            theirs.enter_context(one)
-            theirs.enter_context(other)
-            theirs.callback(os.close, written)
-            given = [one.fileno(), other.fileno(), written]
-            with self._lock:
-                if here:
-                    kept = [channel.fileno(), control.fileno(), printed]
-                    _fork_here(given, kept if self.link is None else [*kept, self.link.fileno()])
-                else:
-                    self._ask(request, given)
-            ours.pop_all()
-        os.set_blocking(printed, False)
-        return Ends(channel, control, printed)
-
-    def _ask(self, request: bytes, given: list[int]) -> None:
-        try:
-            socket.send_fds(self._connect(), [request], given)
-        except ConnectionError:  # it was killed
-            self.link = None
-            socket.send_fds(self._connect(), [request], given)
+            try:
+                socket.send_fds(self._connect(), [request], given)
+            except ConnectionError:  # it was killed
+                self.link = None
+                socket.send_fds(self._connect(), [request], given)
 
     def _connect(self) -> socket.socket:
-        if self.link is None:
-            ours, theirs = socket.socketpair()
-            with theirs:
-                self._process = _start(theirs.fileno())
-            self.link = ours
-            atexit.register(_end, ours, self._process, os.getpid())
-        return self.link
+        if self.link is not None:
+            return self.link
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self.own(ours, _start(theirs.fileno()))
+        return ours
+
+    def own(self, link: socket.socket, server: int) -> None:
+        """Take a server that has been started, and end it with this process."""
+        self.link, self.process = link, server
+        atexit.register(_end, link, server, os.getpid())
 
 
 _server = _Server()
 
 
 def start_server() -> None:
-    """Start the server ahead of the first run: both this process and it import meanwhile."""
-    with contextlib.suppress(OSError, RuntimeError):  # the first run tells what is wrong
-        _server.start()
+    """Fork the server from this command, which has no threads yet.
+
+    Without docstrings it starts an interpreter for it: Pyomo cannot be imported without.
+    """
+    if not sys.flags.optimize:
+        _preload()
+        with contextlib.suppress(OSError):  # the first run tells what is wrong
+            _server.own(*_fork_server(_serve_command))
 
 
-def fork_process(compiler: bool = False, *, here: bool = False) -> Ends:
+def fork_process(compiler: bool = False) -> Ends:
     """Fork a process from the server; it waits for a line that says what to call.
 
     Parameters
     ----------
     compiler
-        Whether this run and the next ones need numba, which the server loads before it forks.
-    here
-        Whether it is a fork of this process, which has no threads yet, and has its open files.
+        Whether the run needs numba.  A second server loads it, and the first goes on meanwhile.
 
     Raises
     ------
     OSError
         If the machine has no process, file or memory left.
     """
-    return _server.fork(compiler, here)
+    with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+        (channel, one), (control, other) = socket.socketpair(), socket.socketpair()
+        printed, written = os.pipe()
+        for each in (channel, control):
+            ours.enter_context(each)
+            each.setblocking(False)
+        ours.callback(os.close, printed)
+        theirs.enter_context(one)
+        theirs.enter_context(other)
+        theirs.callback(os.close, written)
+        _server.ask(b"1" if compiler else b"0", [one.fileno(), other.fileno(), written])
+        ours.pop_all()
+    os.set_blocking(printed, False)
+    return Ends(channel, control, printed)
 
 
 def serve_below(channel: socket.socket) -> None:
@@ -151,38 +144,67 @@ def serve_below(channel: socket.socket) -> None:
     channel
         The run's own, which nobody else shall hold open.
     """
+    _server.own(*_fork_server(_serve, channel.fileno()))
+
+
+def _fork_server(
+    serve: Callable[[socket.socket], NoReturn], *kept: int
+) -> tuple[socket.socket, int]:
+    """Fork a server from this process, whose descriptors ``kept`` it closes."""
     ours, theirs = socket.socketpair()
-    if os.fork() == 0:
-        ours.close()
-        os.close(channel.fileno())
-        _serve(theirs)
+    server = os.fork()
+    if server == 0:
+        try:
+            for each in (ours.fileno(), *kept):
+                os.close(each)
+            serve(theirs)
+        finally:
+            os._exit(1)
     theirs.close()
-    _server.link = ours
+    return ours, server
 
 
-def _end(link: socket.socket, server: subprocess.Popen[bytes], owner: int) -> None:
+def _serve_command(link: socket.socket) -> NoReturn:
+    """Keep of the command its inputs, and else what an interpreter of its own would have."""
+    _ignore_signals()
+    sys.unraisablehook = sys.__unraisablehook__
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream, name in (1, "stdout"), (2, "stderr"):
+        os.dup2(nowhere, stream)
+        file: Any = io.FileIO(stream, "w", closefd=False)
+        unbuffered = io.TextIOWrapper(file, "utf-8", "backslashreplace", write_through=True)
+        setattr(sys, name, unbuffered)
+    os.close(nowhere)
+    # Nothing of the current folder is taken for a module.
+    path = sys.path if sys.flags.safe_path else sys.path[1:]
+    sys.path[:] = dict.fromkeys([*filter(None, python_path().split(os.pathsep)), *path])
+    sys.argv = sys.argv[:1]
+    _serve(link)
+
+
+def _end(link: socket.socket, server: int, owner: int) -> None:
     """Leave no zombie to whoever comes after the owner of the server."""
     if os.getpid() == owner:
         link.close()
-        server.kill()
-        server.wait()
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            os.kill(server, signal.SIGKILL)
+            os.waitpid(server, 0)
 
 
-def _start(descriptor: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
+def _start(descriptor: int) -> int:
+    os.set_inheritable(descriptor, True)
+    nowhere = os.devnull, os.O_WRONLY, 0
+    # It inherits what a shell has opened for a command that may be told to read it.
+    return os.posix_spawn(
+        sys.executable,
         # -P: nothing of the current folder is taken for one of the project's modules.
         [sys.executable, "-P", "-m", "kvopt.runs.fork_server", str(descriptor)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd=ROOT if CHECKOUT else None,
         # Matrices are small; with more threads patterns are priced ten times slower.
-        env={"OPENBLAS_NUM_THREADS": "1"}
-        | os.environ
+        {"OPENBLAS_NUM_THREADS": "1"}
+        | dict(os.environ)
         # Pyomo cannot be imported without docstrings.
         | {"PYTHONPATH": python_path(), "PYTHONUNBUFFERED": "1", "PYTHONOPTIMIZE": ""},
-        start_new_session=True,
-        pass_fds=[descriptor],
+        file_actions=[(os.POSIX_SPAWN_OPEN, stream, *nowhere) for stream in (1, 2)],
     )
 
 
@@ -190,22 +212,40 @@ def _main() -> NoReturn:
     link = socket.socket(fileno=int(sys.argv[1]))
     why = ""
     try:
-        loaded = [importlib.import_module(name) for name in _PRELOADED]
-        loaded[-1].rehearse()
+        _preload()
     except Exception as error:  # every run says so
         why = lacking(error) or str(error) or type(error).__name__
+    _serve(link, why)
+
+
+def _preload() -> None:
+    """Import what runs need."""
+    loaded = [importlib.import_module(name) for name in _PRELOADED]
+    loaded[-1].rehearse()
+
+
+def _serve_compiler(link: socket.socket) -> NoReturn:
+    """Load numba, and fork the processes that need it."""
+    from support.compiling import load_compiler  # what few commands need
+
+    why = ""
+    try:
+        load_compiler()
+    except (OSError, ImportError, MemoryError) as error:
+        why = lacking(error) or str(error)
     _serve(link, why)
 
 
 def _serve(link: socket.socket, why_not: str = "") -> NoReturn:
     """Fork a process for every request, until the caller has gone, or tell why not."""
     _ignore_signals()
+    if os.getsid(0) != os.getpid():
+        os.setsid()
     adopt_orphans()
     wake = _wake_at_ends()
     keepers: set[int] = set()
-    # Garbage collection would write to pages that forks share.
-    gc.collect()
-    gc.freeze()
+    compiler, compiling = 0, link
+    gc.freeze()  # a collection would write to pages that forks share
     poll = select.poll()
     for each in (link, wake):
         poll.register(each, select.POLLIN)
@@ -224,16 +264,19 @@ def _serve(link: socket.socket, why_not: str = "") -> NoReturn:
             try:
                 if why_not:
                     raise OSError(why_not)
+                ours = {link.fileno(), wake.fileno(), compiling.fileno()}
                 if request == b"1":
-                    from support.compiling import load_compiler  # what few commands need
-
-                    load_compiler()
-                if (keeper := os.fork()) == 0:
-                    for each in (link, wake):
-                        os.close(each.fileno())
+                    if compiler not in keepers:
+                        compiling, compiler = _fork_server(_serve_compiler, *ours, *descriptors)
+                        keepers.add(compiler)
+                    socket.send_fds(compiling, [b"0"], descriptors)
+                elif (keeper := os.fork()) == 0:
+                    for descriptor in ours:
+                        os.close(descriptor)
                     _fork_run(*descriptors)
-                keepers.add(keeper)
-            except (OSError, ImportError, MemoryError) as error:
+                else:
+                    keepers.add(keeper)
+            except (OSError, MemoryError) as error:
                 _fail(descriptors[0], f"{LACKS}{lacking(error) or error}")
         for descriptor in descriptors:
             os.close(descriptor)
@@ -256,24 +299,6 @@ def _ignore_signals() -> None:
     """Go on when all processes of a command are told to stop; the command itself ends them."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(each, signal.SIG_IGN)  # ignored children leave no zombies
-
-
-def _fork_here(given: list[int], kept: list[int]) -> None:
-    """Fork as the server does; what is between ends at once, so that no zombie is left.
-
-    What the caller keeps is closed in the fork: else it would never see that the caller has gone.
-    """
-    between = os.fork()
-    if between == 0:
-        try:
-            if os.fork() == 0:
-                _ignore_signals()
-                for descriptor in kept:
-                    os.close(descriptor)
-                _fork_run(*given)
-        finally:
-            os._exit(0)
-    os.waitpid(between, 0)
 
 
 def _fork_run(channel: int, control: int, printed: int) -> NoReturn:
@@ -391,13 +416,26 @@ def _run(channel: socket.socket, printed: int, keeper: int) -> NoReturn:
     os.close(printed)
     lines = channel.makefile("r", encoding="utf-8", newline="\n")
     named = json.loads(next(lines))
-    os.environ.clear()
-    os.environ.update(named["environment"])
+    if not named["reads"]:
+        _shut_inputs(channel.fileno())
+    if os.environ != named["environment"]:
+        os.environ.clear()
+        os.environ.update(named["environment"])
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed()  # or all forks would draw the same numbers
     module, _, function = named["call"].partition(":")
     getattr(importlib.import_module(module), function)(lines, channel)
     os._exit(0)
+
+
+def _shut_inputs(channel: int) -> None:
+    """Leave to a run nothing of what the command reads."""
+    os.close(0)
+    os.open(os.devnull, os.O_RDONLY)
+    os.closerange(3, channel)
+    os.closerange(channel + 1, _ABOVE_ALL)
+    if CHECKOUT:
+        os.chdir(ROOT)
 
 
 if __name__ == "__main__":

@@ -41,16 +41,10 @@ def kill_at(task: Task) -> float | None:
 
 
 def certificate_seconds(task: Task, spent: float, interrupted: bool) -> float:
-    """Return the seconds for the certificate of a method of one's own, from the end of the run on.
+    """Return the seconds for the certificate of a custom method, after a run of ``spent`` seconds.
 
-    That is until the run would have been killed, and ``CERTIFICATE_SECONDS`` in any case.
-
-    Parameters
-    ----------
-    spent
-        Seconds of the run, from the end of its imports.
-    interrupted
-        Whether the user wants an end of it.
+    They last until the run would have been killed, unless the user has interrupted it, and are
+    ``CERTIFICATE_SECONDS`` at least.
     """
     left = limit_of(task) - spent
     if (end := kill_at(task)) is not None:

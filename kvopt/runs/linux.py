@@ -10,6 +10,7 @@ import sys
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
+_LIBC = ctypes.CDLL(None)
 
 
 def end_with(parent: int) -> None:
@@ -36,4 +37,4 @@ def occupy_streams() -> None:
 def _prctl(option: int, value: int) -> None:
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+            _LIBC.prctl(option, value, 0, 0, 0)

@@ -12,6 +12,8 @@ import psutil
 
 #: Seconds between two looks where there is a limit.
 _LOOK_SECONDS = 0.05
+#: Seconds before the first look where there is none: a short run tells its peak itself.
+_FIRST_SECONDS = 0.3
 #: Looks that are repeated where a process has ended meanwhile.
 _LOOKS = 3
 #: Rest after a look without a limit, as a multiple of its length, and the longest in seconds.
@@ -23,17 +25,12 @@ class MemoryWatch:
 
     A page that processes share counts once, in equal shares (proportional set size), where the
     system tells.  A segment of shared memory that no process maps any more is not seen.
-
-    Parameters
-    ----------
-    gigabytes
-        The limit; None for none.
     """
 
     def __init__(self, gigabytes: float | None) -> None:
         self.peak = 0
         self._limit = math.inf if gigabytes is None else gigabytes * 1e9
-        self._next = time.monotonic() + _LOOK_SECONDS
+        self._next = time.monotonic() + (_LOOK_SECONDS if gigabytes else _FIRST_SECONDS)
 
     def exceeds(self, pid: int) -> bool:
         """Whether a process tree has held more than the limit; looks only from time to time."""

@@ -29,7 +29,7 @@ from kvopt.methods.program import load_program
 from kvopt.methods.sources import is_python
 from kvopt.runs.advice import adviser_of, expected_starts, run_policy_call
 from kvopt.runs.compiled import UNITS, compile_first, missing_units
-from kvopt.runs.events import Report
+from kvopt.runs.events import Compiling, OwnFile, Report
 from kvopt.runs.task import Task
 from support.compiling import CLOCK
 
@@ -54,7 +54,7 @@ def prepare(task: Task, report: Report) -> Run:
     units = _units(task, engine, computed)
     if computed is method and missing_units(units):
         _answer_first(task, report)
-    compile_first(units, report.compiled)
+    compile_first(units, lambda done, of: report.send(Compiling(goes_on=True, done=done, of=of)))
     if pays(len(task.instance)):
         # What was compiled is loaded.
         (real_time if task.batch_time else admission).compile_kernels()
@@ -63,7 +63,7 @@ def prepare(task: Task, report: Report) -> Run:
     if method.path is not None:
         # What the file compiles, or waits for, is its own time.
         CLOCK.stop()
-        report.own_file()
+        report.send(OwnFile())
         own = load_own(method.path) if is_python(method.path) else load_program(method.path)
         if not isinstance(own, Policy):
             return partial(_run_own, own)

@@ -41,9 +41,8 @@ _CHUNK_BYTES, _SENT_BYTES = 1 << 16, 1 << 20
 class Outcome:
     """How a process ended, and what it cost.
 
-    ``peak_memory`` is the largest resident memory of the process tree that was seen, in bytes, a
-    page that processes share counted once where the system tells;
-    ``output`` the last lines that it has printed, on either stream.
+    ``peak_memory`` is as in :class:`kvopt.runs.memory.MemoryWatch`, ``output`` the last lines that
+    it has printed, on either stream.
     """
 
     ending: Ending
@@ -61,17 +60,15 @@ class Process:
 
     Parameters
     ----------
-    call
-        ``module:function``; it is called with an iterator of lines and with the channel's socket,
-        into which it writes events, a line each.
-    lines
-        Those lines.
-    memory_limit
-        Gigabytes of resident memory of the process and all that it starts; None for no limit.
-    longest
-        Bytes of the longest honest event; longer ones are dropped.
-    compiler, here
+    call, lines
+        ``module:function``; it is called with an iterator of those lines and with the channel's
+        socket, into which it writes events, a line each.
+    memory_limit, longest
+        Gigabytes of the process and all that it starts; bytes of the longest honest event.
+    compiler
         As in :func:`kvopt.runs.fork_server.fork_process`.
+    reads
+        Whether it may read this command's standard input, and what a shell has opened for it.
 
     Attributes
     ----------
@@ -92,10 +89,10 @@ class Process:
         longest: int = 1 << 20,
         compiler: bool = False,
         *,
-        here: bool = False,
+        reads: bool = False,
     ) -> None:
         self._started = time.monotonic()
-        ends = fork_process(compiler, here=here)
+        ends = fork_process(compiler)
         self._channel, self._control = ends.channel, ends.control
         #: What takes each chunk that comes, by the descriptor on which it comes, as long as it may.
         self._sources = {
@@ -110,7 +107,7 @@ class Process:
         self._lines: deque[bytes] = deque()
         self._last_word = self._at_its_end = False
         self._status = self._output = b""
-        first = {"call": call, "environment": dict(os.environ)}
+        first = {"call": call, "environment": dict(os.environ), "reads": reads}
         self._unsent = bytearray(f"{json.dumps(first)}\n{lines}".encode())
 
     @property
@@ -281,14 +278,14 @@ def call_apart(
     memory_limit: float | None = None,
     *,
     longest: int = 1 << 20,
-    here: bool = False,
+    reads: bool = False,
     over: Callable[[], Ending | None] = lambda: None,
 ) -> tuple[Outcome, list[Event]]:
-    """Call a function with one line in a process with limits; return its end and its events.
+    """Call a function with one line in a process (:class:`Process`); return its end and events.
 
-    Parameters as of :class:`Process` and :func:`watch`; seconds count from its start.
+    Seconds count from its start; ``over`` is as in :func:`watch`.
     """
-    process = Process(call, f"{line}\n", memory_limit, longest, here=here)
+    process = Process(call, f"{line}\n", memory_limit, longest, reads=reads)
 
     def limits() -> Ending | None:
         if process.exceeds_memory():

@@ -54,21 +54,18 @@ def _git_commit() -> str | None:
 
     That of a repository in which the checkout happens to lie is none of it.
     """
-    if not CHECKOUT:
+    if not (CHECKOUT and (ROOT / ".git").exists()):
         return None
+    command = ["git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--"]
     try:
-        top, commit = _git("rev-parse", "--show-toplevel", "HEAD").splitlines()
-        changed = _git("--no-optional-locks", "status", "--porcelain", "--", *PACKAGES)
+        ran = subprocess.run(
+            [*command, *PACKAGES], cwd=ROOT, capture_output=True, text=True, timeout=10, check=True
+        )
     except (OSError, subprocess.SubprocessError, ValueError):
         return None
-    return commit if Path(top) == ROOT and not changed else None
-
-
-def _git(*command: str) -> str:
-    ran = subprocess.run(
-        ["git", *command], cwd=ROOT, capture_output=True, text=True, timeout=10, check=True
-    )
-    return ran.stdout
+    told = ran.stdout.splitlines()
+    changed = any(not line.startswith("# ") for line in told)
+    return None if changed else told[0].removeprefix("# branch.oid ")
 
 
 @cache

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import os
 import pickle
 import socket
 import time
@@ -43,10 +45,12 @@ def read_within(
     """
     seconds = until - time.monotonic()
     held = None if memory_limit is None else max(memory_limit, _LEAST_MEMORY)
-    # A fork of this process has its standard input, and what a shell has opened for it.
+    folder = os.curdir
+    with contextlib.suppress(FileNotFoundError):  # an instance of the library needs none
+        folder = os.getcwd()
     outcome, events = call_apart(
-        "kvopt.runs.read_input:read", _packed((path, options)), seconds, held,
-        longest=_LONGEST, here=True,
+        "kvopt.runs.read_input:read", _packed((folder, path, options)), seconds, held,
+        longest=_LONGEST, reads=True,
     )  # fmt: skip
     if outcome.ending == "interrupted":
         raise KeyboardInterrupt
@@ -67,7 +71,9 @@ def read(lines: Iterator[str], channel: socket.socket) -> None:
 
     answer: tuple[Any, Any, Any]
     try:
-        instance, report = read_input(*_unpacked(next(lines)))
+        folder, path, options = _unpacked(next(lines))
+        os.chdir(folder)
+        instance, report = read_input(path, options)
         answer = None, instance_columns(instance), report
     except Exception as error:
         answer = type(error), error.args, vars(error)

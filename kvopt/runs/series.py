@@ -1,4 +1,4 @@
-"""Runs many policies on one instance, one after the other, within one time limit.
+"""Runs many policies on one instance within one time limit.
 
 Each is a run of its own and has a share of the time.  The relaxation that several are advised by is
 solved once.
@@ -6,22 +6,25 @@ solved once.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from queue import SimpleQueue
 
-from kvopt.runs.execute import execute
+from kvopt.runs.execute import InterruptedRunError, execute
 from kvopt.runs.limits import LEAST_SHARE, share
 from kvopt.runs.row import faulty
-from kvopt.runs.supervise import Snapshot
+from kvopt.runs.supervise import Snapshot, needs_compiler
 from kvopt.runs.task import Finished, Task
 from support.machine import MachineError
 
 
 class Series:
-    """Methods on one instance, one after the other.
+    """Methods on one instance, one after the other, or two side by side.
 
     Parameters
     ----------
@@ -34,11 +37,11 @@ class Series:
         Called with what is known so far of the method that runs, some times a second.
     first_whole
         Whether the first may take all the time.
+    side_by_side
+        Whether those that need the compiler run beside the others.
 
     Attributes
     ----------
-    waiting
-        The tasks that have not begun, or were not through when the time was over.
     interrupted
         Whether Ctrl-C has ended it; all results so far have been yielded.
     """
@@ -50,33 +53,72 @@ class Series:
         listen: Callable[[Task, Snapshot], None] = lambda _task, _snapshot: None,
         *,
         first_whole: bool = False,
+        side_by_side: bool = False,
     ) -> None:
         self._listen = listen
         self._whole = tasks[0] if first_whole else None
-        self.waiting = deque(tasks)
+        self._beside = deque(filter(needs_compiler, tasks) if side_by_side else [])
+        self._first = deque(task for task in tasks if task not in self._beside)
         self.interrupted = False
-        self._deadline = deadline
+        self._deadline = self._planned = deadline
         self._advice: list[float] | None = None
+
+    @property
+    def waiting(self) -> list[Task]:
+        """The tasks that have not begun, or were not through when the time was over."""
+        return [*self._first, *self._beside]
 
     def run(self) -> Iterator[Finished]:
         """Yield the result of every method as it comes, as long as there is time."""
-        while self.waiting and not self.interrupted and self._left() > LEAST_SHARE:
-            task = self.waiting[0]
+        ended: SimpleQueue[Finished | None] = SimpleQueue()
+        stop = threading.Event()
+
+        def run_beside() -> None:
+            try:
+                for found in self._results(self._beside, stop):
+                    ended.put(found)
+            except InterruptedRunError:
+                pass
+            finally:
+                ended.put(None)
+
+        with ThreadPoolExecutor(1) as pool:
+            try:
+                pool.submit(run_beside)
+                yield from self._results(self._first)
+                if self.interrupted:
+                    stop.set()
+                yield from iter(ended.get, None)
+            except KeyboardInterrupt:
+                self.interrupted = True
+            finally:
+                stop.set()
+        while not ended.empty() and (found := ended.get()) is not None:
+            yield found
+
+    def _results(
+        self, tasks: deque[Task], stop: threading.Event | None = None
+    ) -> Iterator[Finished]:
+        """Carry out tasks one after the other."""
+        compiling = 0.0
+        while tasks and not self.interrupted and self._left() > LEAST_SHARE:
+            task = tasks[0]
             waiting = 1 if task is self._whole else len(self.waiting)
             limit = round(share(task, self._left(), waiting), 3)
             given = replace(
                 task, deadline=self._deadline, time_limit=limit, expected_starts=self._advice
             )
             try:
-                found = execute(given, listen=partial(self._listen, task))
+                found = execute(given, stop, partial(self._listen, task))
             except MachineError as error:
                 found = faulty(task, str(error), "error", time.monotonic())
-            self._deadline += found.compiling
+            compiling += found.compiling
+            self._deadline = max(self._deadline, self._planned + compiling)
             if found.record.ending == "time_limit" and self._left() <= 0:
                 return
-            self.waiting.popleft()
+            tasks.popleft()
             self._advice = self._advice or found.expected_starts
-            self.interrupted = found.record.ending == "interrupted"
+            self.interrupted |= found.record.ending == "interrupted"
             yield found
 
     def _left(self) -> float:

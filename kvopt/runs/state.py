@@ -63,46 +63,24 @@ class RunState:
 
     Attributes
     ----------
-    batch_time
-        The batch time that its schedules must have; empty for an instance in rounds.
     own
         Whether the method is a custom one, whose bound counts as far as integers prove it here.
-    schedule, found_by
-        The best schedule that the checker let pass (``schedules.model.better``).
-    lower_bound, bound_source
-        The integer that no TEL is below (rounds): an engine's word, or a proof.
-    claimed_bound
-        What a custom method claims beyond that; held against schedules, and nothing else.
-    root_bound
-        The first bound that came from prices (rounds).
     certificate, certified_after
-        The strongest bound that comes with its proof (``formulations.lagrangian.certificate``), as
-        JSON; its value may be less than ``lower_bound``.  Evaluated by whoever relies on it.
+        The strongest bound that comes with its proof, as JSON; it may be below ``lower_bound``.
     proved, dropped
-        What the certificate of a custom method was evaluated to, in a process of its own after the
-        run (``kvopt.runs.certify``); or why it was not, in words that follow "its certificate".
-    engine_formulation, engine_tel, engine_bound
-        Of the engine that others work beside: what it has begun to work on, else empty; its own
-        best checked TEL and its own best bound.
-    expected_starts
-        Σ t·x of each request in the LP relaxation, shape (n,).
-    chosen
-        Formulation with options, where the method has left it to the size.
+        The value to which ``kvopt.runs.certify`` evaluated the certificate of a custom method; or
+        why it did not, in words that follow "its certificate".
     incumbents, bounds
         Pairs (seconds since the end of the imports, value in rounds); a schedule that keeps tokens
         is no incumbent.
-    refused, contradictions
-        One line for every schedule that the checker refused, and for every bound that is wrong.
     beyond
         One line for every bound in seconds that no number of 64 bits holds; it may be true as long
         as there is no schedule.
     disputed, misstated
         One line if the bound exceeds the optimum that the instance's file states, and nothing shows
         which of the two is wrong; one if the run has proved that statement wrong.
-    failure, failure_status
-        What the process said of an end without a result.
-    done
-        Whether the process has said its last word.
+    others
+        As in ``kvopt.runs.record.Record`` and ``kvopt.runs.task.Finished``.
     """
 
     instance: Instance

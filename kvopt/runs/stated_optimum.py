@@ -4,13 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from formulations.lagrangian.budget import CertificateError
-from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import read_certificate
-from formulations.lagrangian.rates import (
-    evaluate_rates,
-    read_rate_certificate,
-)
 from formulations.valid.volumes import volume_bound
 from instances import Instance
 from schedules import evidence
@@ -64,6 +57,12 @@ def evaluated(
     """
     if document is None:
         return 0
+    # Few runs have a certificate.
+    from formulations.lagrangian.budget import CertificateError
+    from formulations.lagrangian.certificate import evaluate
+    from formulations.lagrangian.certificate_file import read_certificate
+    from formulations.lagrangian.rates import evaluate_rates, read_rate_certificate
+
     try:
         if batch_time:
             rates = read_rate_certificate(document)

@@ -41,18 +41,9 @@ Listener = Callable[[Snapshot], None]
 
 @dataclass
 class Supervised:
-    """A run that has ended.
+    """A run that has ended; seconds to the end of its imports, and from there on.
 
-    Attributes
-    ----------
-    state
-        What it has shown.
-    outcome
-        How its process ended, and what it cost.
-    start_seconds, seconds
-        From the start of the process to the end of its imports, and from there to its end.
-    compiling
-        Seconds of the start that went into compiling, which no limit counts.
+    ``compiling`` is the part of ``start_seconds`` that no limit counts.
     """
 
     state: RunState
@@ -75,11 +66,9 @@ def supervise(
     Parameters
     ----------
     limit
-        Seconds that it may take from the end of its imports, and before that the import of a file
-        of one's own.
+        Seconds from the end of its imports, and before that for the import of a custom file.
     kill_at
-        When it is killed in any case, on the clock of ``time.monotonic``; what compiling kernels
-        has taken of its start is added.
+        When it is killed in any case, ``time.monotonic``; its seconds of compiling are added.
     stop
         When it is set, the run is killed and counts as interrupted.
 
@@ -101,11 +90,11 @@ def process_of(task: Task) -> Process:
     """Start the process of a task."""
     assert task.instance is not None
     longest = _LONGEST_LINE + _BYTES_A_REQUEST * len(task.instance)
-    return Process(WORKER, task.to_line(), task.memory_limit, longest, _compiles(task))
+    return Process(WORKER, task.to_line(), task.memory_limit, longest, needs_compiler(task))
 
 
-def _compiles(task: Task) -> bool:
-    """Tell whether this run needs the compiler, and others after it may as well."""
+def needs_compiler(task: Task) -> bool:
+    """Tell whether this run needs the compiler, or is one of many of which some do."""
     assert task.instance is not None
     method, stored = task.method, bool(task.code)
     kernels = method.call is not None and (method.advised or method.call.policy.warm_up is not None)

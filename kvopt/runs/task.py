@@ -27,28 +27,16 @@ class Task:
         What is to be scheduled; None where its file could not be read, see ``fault``.
     name
         The instance's name, or the path of a file that could not be read.
-    method
-        What is to be run.  Of it the canonical text is part of the key; where a file lies is not,
-        the digest of its sources is.
-    seed
-        Of the method and the prediction.
-    time_limit
-        Seconds of wall clock from the moment at which the imports are done.
-    memory_limit
-        Gigabytes of resident memory of the run's processes; None for no limit.
-    threads
-        Of the method.
-    code
-        Digest of the sources that the method can reach (``kvopt.methods.fingerprint``); empty where
-        the run is not to be stored, and nothing needs to be the same as when it was planned.
-    versions
-        Of Python and of the libraries that decide a result.
+    time_limit, memory_limit
+        Seconds of wall clock from the end of the imports, gigabytes of resident memory.
+    code, versions
+        Digest of the sources that the method can reach (``kvopt.methods.fingerprint``), and the
+        versions of its libraries; empty where the run is not to be stored.
     section
         The suite's section that asked for the run; no part of the key.
-    fault
-        One line that says why the instance cannot be run at all.
-    fault_status
-        ``error`` for a file that cannot be read, ``infeasible`` for a request that never fits.
+    fault, fault_status
+        One line that says why the instance cannot be run at all: ``error`` for a file that cannot
+        be read, ``infeasible`` for a request that never fits.
     deadline
         When the run must have ended in any case, on this machine's ``time.monotonic``: where the
         limit covers more than the run.  No part of the key.
@@ -144,12 +132,10 @@ class Finished:
     Attributes
     ----------
     schedule
-        The checked schedule, None without one.
+        The checked schedule.
     certificate
         What proves the lower bound where it can be checked by evaluation (memory prices), as JSON,
         else None: the bound then rests on the engine's search.
-    instance
-        None where it could not be read.
     status
         That of the run by itself, whatever the instance's file states of its optimum.
     notes

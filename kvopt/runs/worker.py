@@ -7,6 +7,7 @@ schedules (``kvopt.runs.beside``).
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import socket
 import sys
@@ -26,7 +27,7 @@ from kvopt.engines.parts.counting import ends_at_once
 from kvopt.methods.grammar import read_method
 from kvopt.methods.own import OwnMethodError
 from kvopt.runs.beside import BESIDE
-from kvopt.runs.events import Event, Report, event_line
+from kvopt.runs.events import Compiling, Event, Peak, Report, event_line
 from kvopt.runs.fork_server import serve_below
 from kvopt.runs.preparing import prepare
 from kvopt.runs.task import Task
@@ -42,9 +43,9 @@ def run(lines: Iterator[str], channel: socket.socket) -> NoReturn:
         task = Task.from_line(next(lines))
         if task.method.kind == "auto" or task.method.joined:
             _begin_team(task, channel)
-        if task.method.kind != "file":  # which may close the channel, and nobody else shall hold it
+        if task.method.kind in ("auto", "engine"):
             BESIDE.listen(lines)
-        CLOCK.listen = report.compiling
+        CLOCK.listen = lambda goes_on: report.send(Compiling(goes_on=goes_on))
         begin = prepare(task, report)
         CLOCK.stop()
         if task.deadline is not None:
@@ -106,7 +107,8 @@ def telling_failures(report: Report) -> Iterator[None]:
 
 def leave(report: Report) -> NoReturn:
     """Say the last word and end the process."""
-    report.peak(_peak_memory())
+    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
+    report.send(Peak(bytes=kilobytes * (1024 if sys.platform == "linux" else 1)))
     # Neither threads that a method has left behind nor the interpreter's own end are waited for.
     sys.stderr.flush()
     os._exit(0)
@@ -118,14 +120,3 @@ def _be_the_first_to_go() -> None:
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     except OSError:
         return
-
-
-def _peak_memory() -> int:
-    """Return the largest resident memory of this process so far in bytes, 0 where unknown."""
-    try:
-        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError):
-        pass
-    return 0

@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -36,10 +37,10 @@ if TYPE_CHECKING:
     from kvopt.store.store import Store
 
 
-def judged(rows: pd.DataFrame, store: Store) -> pd.DataFrame:
+def judged(rows: pd.DataFrame, store: Store, instances: Iterable[Instance] = ()) -> pd.DataFrame:
     """Return rows of a store with the column ``proved``: what integers prove of each bound.
 
-    It is missing where a bound names no proof.
+    It is missing where a bound names no proof.  ``instances`` need not be read from the store.
 
     Raises
     ------
@@ -50,7 +51,7 @@ def judged(rows: pd.DataFrame, store: Store) -> pd.DataFrame:
 
     columns = ["bound_source", "key", "instance_sha256", "batch_time"]
     told = zip(rows["lower_bound"].notna(), *(rows[each] for each in columns), strict=True)
-    judge = _Judge(store)
+    judge = _Judge(store, {(each.sha256, each.time_unit): each for each in instances})
     found = [judge.proved(*run) if there and names_proof(run[0]) else None for there, *run in told]
     return rows.assign(**{PROVED: pd.Series(found, rows.index, dtype="Int64")})
 
@@ -80,14 +81,15 @@ def believed_rows(rows: pd.DataFrame) -> pd.Series:
 class _Judge:
     """Proves bounds of rows from the documents of their store; instances are read once."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, known: dict[tuple[str, str], Instance]) -> None:
+        self._store, self._known = store, known
         self._instance = cache(self._read)
         self._volumes: dict[str, int] = {}
 
     def proved(self, source: str, key: str, sha256: str, batch_time: str) -> int:
-        instance = self._instance(sha256)
-        if instance is None or bool(batch_time) != (instance.time_unit == "second"):
+        unit = "second" if batch_time else "round"
+        instance = self._known.get((sha256, unit)) or self._instance(sha256)
+        if instance is None or instance.time_unit != unit:
             return 0
         if source in COMPUTED:
             if not batch_time:

@@ -10,12 +10,12 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache, lru_cache
+from importlib import import_module
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -41,9 +41,8 @@ _SECONDS_UNTOLD = 5
 LARGEST = 2**63 - 1
 #: The texts that may stand in a column, where not all may.
 _LISTS = {column.name: column.texts for column in columns() if column.texts}
-#: Keys of one query; both databases take more.
-_PORTION = 10_000
-_INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+#: Keys of one query, of rows and of schedules, which may be large; both databases take more.
+_PORTION, _SCHEDULES = 10_000, 100
 
 
 class _LockedError(StoreError):
@@ -166,27 +165,29 @@ class Store:
                 _listed(name, [row[place] for row in rows])
             return rows
 
-    def rows(self, keys: Collection[str] | None = None) -> pd.DataFrame:
+    def rows(self, keys: Collection[str] | None = None, *, traces: bool = True) -> pd.DataFrame:
         """Return the runs as a table, one row each, in an order that depends on them alone.
 
-        The columns are those of ``kvopt.runs.record``, with their types.  Nothing is judged:
-        :func:`kvopt.store.belief.judged` adds what integers prove of each bound.
+        The columns are those of ``kvopt.runs.record``, with their types, the traces among them if
+        they are wanted.  Nothing is judged: :func:`kvopt.store.belief.judged` adds what integers
+        prove of each bound.
         """
         import pandas as pd  # half a second, which a sweep need not wait for
 
         with self._telling("read"), self._engine.connect() as connection:
-            query = sa.select(*(RUNS.c[column.name] for column in columns()))
+            wanted = [column for column in columns() if traces or not column.trace]
+            query = sa.select(*(RUNS.c[column.name] for column in wanted))
             parts = [query]
             if keys is not None:
                 parts = [query.where(RUNS.c.key.in_(each)) for each in _portions(keys)]
             # Not pd.read_sql, which takes a column with gaps through floats: of integers beyond
             # 2**53 the last digits would be lost, and the largest could not be read at all.
             read = [row for part in parts for row in connection.execute(part)]
-            cells = list(zip(*read, strict=True)) or [()] * len(columns())
+            cells = list(zip(*read, strict=True)) or [()] * len(wanted)
             frame = pd.DataFrame(
                 {
                     column.name: pd.Series(checked(column, list(values)), dtype=column.dtype)
-                    for column, values in zip(columns(), cells, strict=True)
+                    for column, values in zip(wanted, cells, strict=True)
                 }
             )
             order = ["family", "n", "instance", "method", "seed", "key"]
@@ -194,33 +195,43 @@ class Store:
 
     def schedule(self, key: str) -> dict[str, Any] | None:
         """Return the schedule document of a run, None without one."""
-        document = self._proof(key, "schedule")
-        try:
-            if document is not None:
-                parse_schedule(document)
-        except ScheduleFileError as error:
-            raise self._damaged(f"the schedule of run {key[:12]}", error) from None
-        return document
+        return dict(self.schedules([key])).get(key)
+
+    def schedules(self, keys: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield key and schedule document of those runs that have one."""
+        with self._telling("read"), self._engine.connect() as connection:
+            for each in _portions(keys, _SCHEDULES):
+                query = sa.select(PROOFS.c.key, PROOFS.c.schedule).where(PROOFS.c.key.in_(each))
+                for key, packed in connection.execute(query):
+                    what = f"the schedule of run {key[:12]}"
+                    document = self._unpacked(packed, what)
+                    if document is not None:
+                        try:
+                            parse_schedule(document)
+                        except ScheduleFileError as error:
+                            raise self._damaged(what, error) from None
+                        yield key, document
 
     def certificate(self, key: str) -> dict[str, Any] | None:
         """Return the certificate of a run's lower bound, None without one."""
-        return self._proof(key, "certificate")
+        query = sa.select(PROOFS.c.certificate).where(PROOFS.c.key == key)
+        return self._document(query, f"the certificate of run {key[:12]}", LARGEST_CERTIFICATE)
 
     def instance(self, sha256: str) -> dict[str, Any] | None:
         """Return the document of an instance that was run, None if there was no such run."""
         query = sa.select(INSTANCES.c.document).where(INSTANCES.c.sha256 == sha256)
         return self._document(query, f"the instance {sha256[:12]}")
 
-    def _proof(self, key: str, column: str) -> dict[str, Any] | None:
-        query = sa.select(PROOFS.c[column]).where(PROOFS.c.key == key)
-        largest = LARGEST_CERTIFICATE if column == "certificate" else LARGEST_FILE
-        return self._document(query, f"the {column} of run {key[:12]}", largest)
-
     def _document(
         self, query: sa.Select[Any], what: str, largest: int = LARGEST_FILE
     ) -> dict[str, Any] | None:
         with self._telling("read"), self._engine.connect() as connection:
             packed = connection.execute(query).scalar()
+        return self._unpacked(packed, what, largest)
+
+    def _unpacked(
+        self, packed: bytes | None, what: str, largest: int = LARGEST_FILE
+    ) -> dict[str, Any] | None:
         try:
             return _unpack(packed, largest)
         except (OSError, EOFError, zlib.error, ValueError, TypeError, RecursionError) as error:
@@ -246,9 +257,9 @@ class Store:
             raise kind(f"{self.name}: cannot be {verb}: {line}") from None
 
 
-def _portions(keys: Collection[str]) -> list[list[str]]:
+def _portions(keys: Collection[str], size: int = _PORTION) -> list[list[str]]:
     every = list(dict.fromkeys(keys))
-    return [every[place : place + _PORTION] for place in range(0, len(every), _PORTION)]
+    return [every[place : place + size] for place in range(0, len(every), size)]
 
 
 def _options(url: URL) -> dict[str, Any]:
@@ -291,7 +302,7 @@ def _put(
 
 @cache
 def _insertion(dialect: str, table: sa.Table, replace: bool) -> sa.Insert:
-    insert = _INSERT[dialect](table)
+    insert = import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
     if replace:
         others = {c.name: insert.excluded[c.name] for c in table.c if not c.primary_key}
         insert = insert.on_conflict_do_update(index_elements=table.primary_key, set_=others)

@@ -17,7 +17,7 @@ import pandas as pd
 from instances import Instance
 from instances.batch_time import BatchTime
 from kvopt.best_known import known_values
-from kvopt.executors.local import LocalExecutor
+from kvopt.executors.local import run_local
 from kvopt.methods.fingerprint import unread_neighbours
 from kvopt.methods.grammar import read_methods
 from kvopt.methods.knowledge import shown_methods
@@ -129,7 +129,7 @@ def carried_out(
         display = Display(sys.stdout, len(todo), quiet=not progress)
         with suppress(KeyboardInterrupt):
             keep = partial(store.put, tell=partial(print, file=sys.stderr))
-            display.follow(LocalExecutor(jobs, display.take).run(todo), keep)
+            display.follow(run_local(todo, jobs, display.take), keep)
         keys = [task.key for task in tasks]
         shown = {run.key: run for run in run_summaries(store, keys)}
         rows = store.rows(keys).set_index("key").reindex([key for key in keys if key in shown])

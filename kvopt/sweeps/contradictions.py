@@ -54,15 +54,20 @@ def run_summaries(store: Store, keys: Collection[str] | None) -> list[RunSummary
     names = [each.name for each in fields(RunSummary) if each.name != "keeps_tokens"]
     rows = store.select(*names)
     runs = [RunSummary(*row) for row in rows if wanted is None or row[0] in wanted]
-    return [replace(run, keeps_tokens=True) if _keeps_tokens(run, store) else run for run in runs]
+    may_keep = {method for method in {run.method for run in runs} if _may_keep_tokens(method)}
+    asked = [run.key for run in runs if run.method in may_keep and run.tel is not None]
+    kept = {key: bool(easier_by(document)) for key, document in store.schedules(asked)}
+    return [
+        replace(run, keeps_tokens=True)
+        if run.tel is not None
+        and keeps_tokens(run.detail, may_keep=run.method in may_keep, kept=kept.get(run.key))
+        else run
+        for run in runs
+    ]
 
 
-def _keeps_tokens(run: RunSummary, store: Store) -> bool:
-    """Tell whether the requests of a schedule kept tokens over an eviction."""
-    may_keep = is_own(run.method) or policy_name(run.method) in token_keeping_policies()
-    document = store.schedule(run.key) if may_keep and run.tel is not None else None
-    kept = None if document is None else bool(easier_by(document))
-    return run.tel is not None and keeps_tokens(run.detail, may_keep=may_keep, kept=kept)
+def _may_keep_tokens(method: str) -> bool:
+    return is_own(method) or policy_name(method) in token_keeping_policies()
 
 
 def alarms(runs: Sequence[RunSummary]) -> list[str]:

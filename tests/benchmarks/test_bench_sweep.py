@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from instances import Instance, Request
-from kvopt.executors.local import LocalExecutor
+from kvopt.executors.local import run_local
 from kvopt.methods.grammar import read_methods
 from kvopt.runs.record import Record
 from kvopt.runs.task import Finished
@@ -39,7 +39,7 @@ def test_overhead_per_run(jobs: int, benchmark: Any, tmp_path: Path) -> None:
     tasks = plan([Section("", sources, read_methods(["svf,a-min"]))])
 
     def sweep() -> list[Record]:
-        return [finished.record for finished in LocalExecutor(jobs).run(tasks)]
+        return [finished.record for finished in run_local(tasks, jobs)]
 
     records = benchmark.pedantic(sweep, rounds=1)
     overheads = [record.total_seconds - record.seconds for record in records]

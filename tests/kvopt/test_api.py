@@ -27,7 +27,7 @@ import kvopt.runs.certify
 import kvopt.sweeps.comparison
 from formulations.valid.volumes import volume_bound
 from instances import InfeasibleInstanceError, Instance, InstanceFileError, Request, write_instance
-from kvopt.executors.local import LocalExecutor
+from kvopt.executors.local import run_local
 from kvopt.methods.grammar import MethodError
 from kvopt.registered import Registered, registered
 from kvopt.runs.task import Finished, Task
@@ -364,11 +364,11 @@ def test_a_comparison_with_a_store_is_resumed(
     first = kvopt.compare([FOUR], ["svf", "mc-sf"], store=store)
     asked: list[str] = []
 
-    def note(_self: LocalExecutor, tasks: Sequence[Task]) -> Iterator[Finished]:
+    def note(tasks: Sequence[Task], *_: object) -> Iterator[Finished]:
         asked.extend(task.method.text for task in tasks)
         return iter(())
 
-    monkeypatch.setattr(LocalExecutor, "run", note)
+    monkeypatch.setattr("kvopt.sweeps.comparison.run_local", note)
     again = kvopt.compare([FOUR], ["svf", "mc-sf"], store=store)
     pd.testing.assert_frame_equal(first, again)
     assert asked == []
@@ -379,13 +379,12 @@ def test_an_interrupted_comparison_returns_what_had_finished(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With a warning that says how many runs are missing."""
-    run = LocalExecutor.run
 
-    def interrupted(self: LocalExecutor, tasks: Sequence[Task]) -> Iterator[Finished]:
-        yield from run(self, tasks[:1])
+    def interrupted(tasks: Sequence[Task], *_: object) -> Iterator[Finished]:
+        yield from run_local(tasks[:1])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(LocalExecutor, "run", interrupted)
+    monkeypatch.setattr("kvopt.sweeps.comparison.run_local", interrupted)
     with pytest.warns(UserWarning, match="interrupted: 2 of 3 runs are missing"):
         table = kvopt.compare([FOUR], ["svf", "mc-sf", "fcfs"])
     assert list(table["method"]) == ["svf"]

@@ -17,8 +17,8 @@ import pytest
 
 from instances import Instance, Request, write_instance
 from kvopt.executors import ExecutorError
-from kvopt.executors.dask import DaskExecutor
-from kvopt.executors.local import LocalExecutor
+from kvopt.executors.dask import run_on_dask
+from kvopt.executors.local import run_local
 from kvopt.runs.task import Finished, Task
 from tests.kvopt.dask_cluster import DaskCluster, dask_cluster, listening, runs_of
 from tests.kvopt.sweep_tools import ROOT, task_of, wait_until
@@ -43,12 +43,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
     """A scheduler with two workers that the tests of this file share."""
     with dask_cluster(tmp_path_factory.mktemp("dask"), workers=2) as running:
         yield running
-
-
-@pytest.fixture
-def executor(cluster: DaskCluster) -> DaskExecutor:
-    """The executor on that cluster."""
-    return DaskExecutor(cluster.address)
 
 
 def gated_tasks(folder: Path, count: int) -> list[Task]:
@@ -103,10 +97,10 @@ def workers_of(finished: Finished) -> set[int]:
 
 
 @pytest.mark.slow("walks")
-def test_same_rows_as_without_dask(executor: DaskExecutor) -> None:
+def test_same_rows_as_without_dask(cluster: DaskCluster) -> None:
     """Workers of a cluster give the rows that the local executor gives."""
     planned = tasks("mc-sf", "fcfs", count=2)
-    assert by_key(list(executor.run(planned))) == by_key(list(LocalExecutor(2).run(planned)))
+    assert by_key([*run_on_dask(planned, cluster.address)]) == by_key([*run_local(planned, 2)])
 
 
 def test_cluster_as_documented_listens_on_loopback(cluster: DaskCluster) -> None:
@@ -116,9 +110,7 @@ def test_cluster_as_documented_listens_on_loopback(cluster: DaskCluster) -> None
 
 
 @pytest.mark.slow("waits")
-def test_worker_killed_and_worker_late(
-    cluster: DaskCluster, executor: DaskExecutor, tmp_path: Path
-) -> None:
+def test_worker_killed_and_worker_late(cluster: DaskCluster, tmp_path: Path) -> None:
     """A run whose worker is killed is run elsewhere; a worker that joins late gets work."""
     planned = gated_tasks(tmp_path, count=6)
     doomed = cluster.add_worker()
@@ -136,7 +128,7 @@ def test_worker_killed_and_worker_late(
 
     events = threading.Thread(target=happen)
     events.start()
-    results = list(executor.run(planned))
+    results = list(run_on_dask(planned, cluster.address))
     events.join()
     assert by_key(results).keys() == {task.key for task in planned}
     assert {each.record.status for each in results} == {"feasible"}
@@ -146,11 +138,9 @@ def test_worker_killed_and_worker_late(
 
 
 @pytest.mark.slow("waits")
-def test_closing_the_results_stops_the_runs(
-    cluster: DaskCluster, executor: DaskExecutor, tmp_path: Path
-) -> None:
+def test_closing_the_results_stops_the_runs(cluster: DaskCluster, tmp_path: Path) -> None:
     """Who stops asking leaves no process behind on the workers, not even a grandchild."""
-    results = executor.run([*tasks("fcfs"), *gated_tasks(tmp_path, 4)])
+    results = run_on_dask([*tasks("fcfs"), *gated_tasks(tmp_path, 4)], cluster.address)
     assert isinstance(results, Generator)
     next(results)
     wait_until(lambda: any(map(runs_of, cluster.workers)))
@@ -185,13 +175,14 @@ def test_command_that_is_stopped_leaves_nothing(
         assert len(errors.splitlines()) == 1
 
 
-def test_other_sources_are_refused(executor: DaskExecutor) -> None:
+def test_other_sources_are_refused(cluster: DaskCluster) -> None:
     """Results of a worker that has other sources or libraries never stand under our key."""
     (task,) = tasks("fcfs")
     with pytest.raises(ExecutorError, match=r"carry out fcfs: ImportError: tcp:.*: the sources"):
-        list(executor.run([replace(task, code="0" * 16)]))
+        list(run_on_dask([replace(task, code="0" * 16)], cluster.address))
+    other = replace(task, versions=task.versions | {"python": "3.1"})
     with pytest.raises(ExecutorError, match=r"carry out fcfs: .*: python 3.* on this machine"):
-        list(executor.run([replace(task, versions=task.versions | {"python": "3.1"})]))
+        list(run_on_dask([other], cluster.address))
 
 
 def test_a_worker_without_kvopt_ends_the_sweep(tmp_path: Path) -> None:
@@ -201,7 +192,7 @@ def test_a_worker_without_kvopt_ends_the_sweep(tmp_path: Path) -> None:
     with dask_cluster(tmp_path / "here", 0, python_path=tmp_path) as cluster:
         cluster.add_worker(python_path=tmp_path)
         with pytest.raises(ExecutorError, match="ModuleNotFoundError: no kvopt here") as told:
-            list(DaskExecutor(cluster.address).run(tasks("fcfs")))
+            list(run_on_dask(tasks("fcfs"), cluster.address))
         assert len(str(told.value).splitlines()) == 1
 
 
@@ -219,7 +210,7 @@ def test_run_that_kills_every_worker(tmp_path: Path) -> None:
         killer, harmless = *tasks(f"file:{path}"), *tasks("fcfs")
         for _ in range(3):
             cluster.add_worker()
-        results = DaskExecutor(cluster.address).run([killer, harmless])
+        results = run_on_dask([killer, harmless], cluster.address)
         found = {each.record.key: each.record for each in results}
         first, second = found[killer.key], found[harmless.key]
     assert (first.status, first.ending) == ("crashed", "lost")
@@ -241,7 +232,7 @@ def test_scheduler_killed(tmp_path: Path) -> None:
         with pytest.raises(
             ExecutorError, match=r"no Dask scheduler answers: the connection is lost$"
         ):
-            list(DaskExecutor(cluster.address).run(gated_tasks(tmp_path, 2)))
+            list(run_on_dask(gated_tasks(tmp_path, 2), cluster.address))
         events.join()
         wait_until(lambda: not cluster.processes())
 
@@ -252,5 +243,5 @@ def test_no_scheduler_there() -> None:
         late = dask.config.set({"distributed.comm.timeouts.connect": "1s"})
         silent = pytest.raises(ExecutorError, match=f"^{address}: no Dask scheduler answers: ")
         with late, silent as told:
-            list(DaskExecutor(address).run(tasks("fcfs")))
+            list(run_on_dask(tasks("fcfs"), address))
         assert len(str(told.value).splitlines()) == 1

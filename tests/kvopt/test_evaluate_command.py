@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -16,10 +16,11 @@ import kvopt.executors.dask
 import kvopt.methods.fingerprint
 from instances import Instance, Request, write_instance
 from kvopt.commands.evaluate import main
-from kvopt.executors.local import LocalExecutor
+from kvopt.executors.local import run_local
 from kvopt.methods.fingerprint import fingerprint
 from kvopt.methods.grammar import read_method
 from kvopt.runs.record import PROVED
+from kvopt.runs.task import Finished, Task
 from kvopt.store.export import read_rows
 from kvopt.sweeps.contradictions import RunSummary
 from kvopt.sweeps.failures import Failure
@@ -399,11 +400,11 @@ def test_the_executor_by_its_name(
     """Dask gets its address."""
     asked: list[str] = []
 
-    def recorded(scheduler: str) -> LocalExecutor:
+    def recorded(tasks: list[Task], scheduler: str) -> Iterator[Finished]:
         asked.append(scheduler)
-        return LocalExecutor()
+        return run_local(tasks)
 
-    monkeypatch.setattr(kvopt.executors.dask, "DaskExecutor", recorded)
+    monkeypatch.setattr(kvopt.executors.dask, "run_on_dask", recorded)
     address = "tcp://127.0.0.1:8786"
     several = ["--methods", "fcfs"]
     assert evaluate(small, *several, "--executor", "dask", "--scheduler", address) == 0

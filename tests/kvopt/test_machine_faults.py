@@ -33,11 +33,11 @@ def test_a_run_without_a_process_is_not_stored_and_repeated(
     """The sweep carries out what it can and says what it could not; the same command goes on."""
     asked = ["evaluate", "tiny_handover", "--methods", "svf,fcfs", "--store", "s.sqlite", "--quiet"]
 
-    def failing_once(compiler: bool, *, here: bool) -> Ends:
+    def failing_once(compiler: bool) -> Ends:
         if not failed:
             failed.append(compiler)
             raise fault
-        return fork_process(compiler, here=here)
+        return fork_process(compiler)
 
     failed: list[bool] = []
     monkeypatch.setattr(kvopt.runs.process, "fork_process", failing_once)
@@ -57,10 +57,13 @@ def test_one_run_without_a_process_is_one_line(
 ) -> None:
     """Also of the command that runs one method."""
 
-    def failing(compiler: bool, *, here: bool) -> Ends:
-        if not here:
+    def failing(compiler: bool) -> Ends:
+        if read:
             raise NO_FILES
-        return fork_process(compiler, here=here)
+        read.append(compiler)
+        return fork_process(compiler)
+
+    read: list[bool] = []
 
     monkeypatch.setattr(kvopt.runs.process, "fork_process", failing)
     assert main(["solve", "tiny_handover", "--method", "svf", "--quiet"]) == 7

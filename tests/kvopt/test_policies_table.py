@@ -101,7 +101,7 @@ def test_the_policies_of_the_answer_are_run_first(monkeypatch: pytest.MonkeyPatc
     """vLLM's is the very first; what solves or searches is last, and a table of nothing says so."""
     ran: list[Task] = []
 
-    def series(tasks: list[Task], deadline: float, _: object) -> _None:
+    def series(tasks: list[Task], deadline: float, *_: object, **__: object) -> _None:
         assert deadline > time.monotonic()
         ran.extend(tasks)
         _None.waiting = tuple(tasks)

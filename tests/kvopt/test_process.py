@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import time
 from collections.abc import Callable
@@ -51,12 +52,20 @@ def test_a_long_line_waits_for_nobody(played: Callable[[str], None]) -> None:
 def test_a_killed_server_is_replaced() -> None:
     """The next run has a new one."""
     assert _run().outcome.ending == "finished"
-    server = fork_server._server._process
-    assert server is not None
-    server.kill()
-    server.wait()
+    server = fork_server._server.process
+    os.kill(server, signal.SIGKILL)
+    os.waitpid(server, 0)
     assert _run().outcome.ending == "finished"
-    assert fork_server._server._process is not server
+    assert fork_server._server.process != server
+
+
+def test_a_killed_compiler_is_replaced() -> None:
+    """The server that loads numba is below the first one; the next run has another."""
+    for _ in range(2):
+        assert supervise(task_of(PAIR, "lp-swap"), 60).outcome.ending == "finished"
+        (compiler,) = psutil.Process(fork_server._server.process).children()
+        compiler.kill()
+        compiler.wait(10)
 
 
 @pytest.mark.parametrize("name", ["SIGSEGV", "SIGHUP"])

@@ -248,9 +248,8 @@ def test_a_killed_engine_still_reports(hard: Path, tmp_path: Path) -> None:
     """SIGKILL of the engine's process in mid-solve leaves a report with the best so far."""
     out = tmp_path / "out.json"
     process = start_solve(hard, "--solver", "highs", "--out", out)
-    engine = _run_of(process)
     wait_for_an_incumbent(process)
-    engine.kill()
+    _run_of(process).kill()
     output, errors = process.communicate(timeout=20)
     assert process.returncode == 0, errors
     assert "SIGKILL" in summary_of(output)["note"]
@@ -290,7 +289,7 @@ def test_what_reads_the_input_ends_with_the_command(tmp_path: Path, number: sign
     os.close(there)
     os.write(here, b" " * (1 << 17))  # more than a pipe holds: it is being read
     forks = [each for each in psutil.process_iter(["cmdline"]) if each.info["cmdline"] == line]
-    assert len(forks) == 3
+    assert len(forks) == 4  # the command, its server, a keeper and what reads
     for each in [process] if number == signal.SIGKILL else forks:
         with contextlib.suppress(psutil.NoSuchProcess):  # it ends with those above it
             each.send_signal(number)
@@ -320,8 +319,8 @@ def test_a_run_of_highs_is_one_process_below_its_keeper(hard: Path) -> None:
     """Below the command the server, below it the keeper that waits and the run with its engine."""
     process = start_solve(hard, "--method", "highs:ilp(groups=yes)", "--time-limit", "20")
     try:
+        time.sleep(2.0)  # the input has been read
         run = _run_of(process)
-        time.sleep(2.0)
         below = psutil.Process(process.pid).children(recursive=True)
         assert [each.pid for each in below] == [each.pid for each in (*run.parents()[1::-1], run)]
     finally:

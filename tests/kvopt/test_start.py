@@ -8,9 +8,6 @@ import sys
 
 import pytest
 
-import kvopt.commands.main
-import kvopt.commands.start
-from kvopt.runs import fork_server
 from tests.kvopt.sweep_tools import ROOT, in_python
 
 #: Waits, and then runs the rest of its arguments in its own place.
@@ -35,34 +32,6 @@ try:
 except KeyboardInterrupt:
     print("stopped")
 """
-
-
-@pytest.mark.parametrize(
-    ("arguments", "ahead"),
-    [
-        (["solve", "tiny_two_bursts"], True),
-        (["solve", "--help"], False),
-        (["solve", "--list"], False),
-        (["evaluate", "tiny_two_bursts"], False),
-    ],
-)
-def test_a_command_that_solves_starts_the_server_first(
-    arguments: list[str], ahead: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The server imports beside the command, unless there will be no run."""
-    order: list[str] = []
-
-    def main(given: list[str], program: str, caller: object) -> int:
-        order.append(f"{program} {given[0]}")
-        assert isinstance(caller, float)
-        return 7
-
-    monkeypatch.setattr(sys, "argv", ["kvopt", *arguments])
-    monkeypatch.setattr(kvopt.commands.start, "interrupt_once", lambda: None)
-    monkeypatch.setattr(fork_server, "start_server", lambda: order.append("ahead"))
-    monkeypatch.setattr(kvopt.commands.main, "main", main)
-    assert kvopt.commands.start.kvopt() == 7
-    assert order == ["ahead"] * ahead + [f"kvopt {arguments[0]}"]
 
 
 @pytest.mark.slow("waits")

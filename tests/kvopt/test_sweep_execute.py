@@ -11,7 +11,7 @@ import pytest
 
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request, write_instance
-from kvopt.executors.local import LocalExecutor
+from kvopt.executors.local import run_local
 from kvopt.runs.events import BoundProved, ScheduleFound
 from kvopt.runs.execute import InterruptedRunError, execute
 from kvopt.runs.process import Outcome
@@ -260,7 +260,7 @@ def test_the_engine_stops_with_its_caller(tmp_path: Path) -> None:
     """Closing the generator stops what runs, and starts nothing more."""
     endless = own_method(tmp_path, "while True: pass")
     tasks = [_task("svf"), *(_task(endless, seed=seed) for seed in range(50))]
-    results = LocalExecutor(2).run(tasks)
+    results = run_local(tasks, 2)
     assert next(results).record.method == "svf"
     started = time.monotonic()
     results.close()  # type: ignore[attr-defined]

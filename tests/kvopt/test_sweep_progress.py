@@ -10,7 +10,7 @@ import pytest
 
 import kvopt.progress
 from instances import Instance, Request
-from kvopt.executors.local import LocalExecutor
+from kvopt.executors.local import run_local
 from kvopt.progress import Display, counts
 from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Snapshot
@@ -102,8 +102,8 @@ def test_a_sweep_tells_of_the_runs_under_way() -> None:
     one = Instance("one", 2, (Request(0, 0, 1, 1),))
     tasks = [task_of(one, name) for name in ("svf", "fcfs")]
     seen: set[str] = set()
-    executor = LocalExecutor(
-        1, lambda task, snapshot: seen.add(f"{task.method.text} {snapshot.ended}")
+    results = run_local(
+        tasks, 1, lambda task, snapshot: seen.add(f"{task.method.text} {snapshot.ended}")
     )
-    assert len(list(executor.run(tasks))) == 2
+    assert len(list(results)) == 2
     assert {"svf True", "fcfs True"} <= seen
