@@ -6,7 +6,7 @@ import math
 import time
 
 from formulations.bounds.seconds import bound_in_seconds
-from formulations.valid.loads import not_covered
+from formulations.valid.loads import Room, not_covered
 from heuristics.policy import Policy
 from heuristics.registry import policies
 from heuristics.simulator import Setting, run_policy
@@ -75,4 +75,4 @@ def compile_kernels() -> None:
 
     # Nothing is searched for among arrivals as late as this, and no clock is looked at.
     late = Instance("late", 9, (Request(0, 10**8, 1, 3),), time_unit="second")
-    list(best_rates(late, parse_batch_time(DEFAULT), math.inf))
+    list(best_rates(late, parse_batch_time(DEFAULT), Room(late.memory), math.inf))
