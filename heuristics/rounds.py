@@ -57,6 +57,13 @@ class Stalling(Protocol):
         """Take note that time passes without progress."""
 
 
+@runtime_checkable
+class EngineAccounting(Protocol):
+    """What rules add whose requests may hold s + j − 1 tokens at the end of their j-th round."""
+
+    engine_accounting: bool
+
+
 class EndlessLoopError(Exception):
     """A policy came back to a state it had been in, so it would never finish."""
 

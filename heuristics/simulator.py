@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from heuristics.policy import (
 )
 from heuristics.predictions import Prediction, predict
 from heuristics.real_time import starts_in_time
-from heuristics.rounds import Segment, Trace, drive
+from heuristics.rounds import EngineAccounting, Segment, Trace, drive
 from instances import Instance
 from instances.batch_time import BatchTime
 from schedules import Clock, Schedule, make_schedule
@@ -89,8 +89,7 @@ def run_policy(
     arrivals = _times(instance, setting.batch_time)
     by_rank, beliefs, first_fit = _one_order(policy, instance, arrivals, setting)
     if by_rank is None:
-        trace = _run_on_clock(policy, instance, setting)
-        return _schedule_of(trace, instance, method or policy.name, setting.batch_time)
+        return _run_on_clock(policy, instance, setting, method or policy.name)
     requests = Requests(arrivals, instance.prompts, beliefs, instance.outputs)
     method = method or policy.name
     passes = len(instance) if first_fit else 0
@@ -110,11 +109,10 @@ def run_in_order(instance: Instance, order: Ints, method: str) -> Schedule:
     return make_schedule(instance, starts_in_order(requests, order, instance.memory), method)
 
 
-def _run_on_clock(policy: Policy, instance: Instance, setting: Setting) -> Trace:
-    """Return what a policy does round by round, in unit rounds or in real time.
-
-    The policy is the same object in both.
-    """
+def _run_on_clock(
+    policy: Policy, instance: Instance, setting: Setting, method: str
+) -> Schedule:
+    """Return the schedule of a policy that decides round by round."""
     arrivals = _times(instance, setting.batch_time)
     known = _known(policy, instance, arrivals, setting)
     rules: Rules
@@ -123,16 +121,20 @@ def _run_on_clock(policy: Policy, instance: Instance, setting: Setting) -> Trace
     else:
         assert isinstance(policy, PlanPolicy)
         rules = _PlanRules(known, policy)
-    return drive(
+    late = isinstance(rules, EngineAccounting) and rules.engine_accounting
+    trace = drive(
         policy.name,
         rules,
         arrivals.tolist(),
         instance.prompts.tolist(),
         instance.outputs.tolist(),
-        instance.memory,
+        # The newest token of each request has no slot yet.
+        instance.memory + late * len(instance),
         batch_time=setting.batch_time,
         keeps_tokens=isinstance(policy, RoundPolicy) and policy.keeps_tokens,
     )
+    schedule = _schedule_of(trace, instance, method, setting.batch_time)
+    return replace(schedule, engine_accounting=late)
 
 
 def _times(instance: Instance, batch_time: BatchTime | None) -> Ints:

@@ -87,6 +87,32 @@ class EngineLimits:
 
 
 @dataclass(frozen=True)
+class EngineSettings:
+    """What a file says of the engine that it was measured with; None or empty where it does not.
+
+    Attributes
+    ----------
+    blocks, block
+        Blocks of the cache (``num_gpu_blocks``, the null block counts), and tokens of a block.
+    running, budget
+        ``max_num_seqs`` and ``max_num_batched_tokens``.
+    gpu, model
+        As the file writes them.
+    """
+
+    blocks: int | None = None
+    block: int | None = None
+    running: int | None = None
+    budget: int | None = None
+    gpu: str = ""
+    model: str = ""
+
+
+#: Of a file that says nothing of it.
+UNSTATED = EngineSettings()
+
+
+@dataclass(frozen=True)
 class Gpu:
     """A GPU by its data sheet.
 

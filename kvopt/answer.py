@@ -175,7 +175,7 @@ def totals(instance: Instance, runs: Iterable[Finished]) -> Iterator[MethodTotal
         policy = record.found_by.removeprefix(_POLICY)
         if policy != record.found_by and knowledge(text, told).lengths == "unknown":
             text, told = policy, ""
-        kept = run.schedule is not None and run.schedule.keeps_tokens
+        kept = run.schedule is not None and bool(run.schedule.easier)
         known = knowledge(text, told).on(instance)
         label, told = marked(text, record.own_name, kept=kept), ""
         idle = no_request_waits(record.peak_waiting, record.mean_waiting, record.mean_running)

@@ -91,8 +91,8 @@ class Result(TimedRun):
     @property
     def bounded(self) -> bool:
         """Whether bounds hold for the schedule, which may keep tokens over an eviction."""
-        kept = self.schedule is not None and self.schedule.keeps_tokens
-        return not kept or bounds_kept_tokens(self.instance, self.batch_time)
+        easier = self.schedule is not None and self.schedule.easier
+        return not easier or bounds_kept_tokens(self.instance, self.batch_time)
 
     @property
     def seconds(self) -> float:

@@ -30,7 +30,7 @@ from itertools import chain, pairwise
 
 from instances.model import Instance
 from schedules.memory import Piece, memory_exceeded
-from schedules.model import KEEPS_TOKENS, KEEPS_TOKENS_NOTE, Schedule
+from schedules.model import ENGINE_ACCOUNTING, OUTSIDE, Schedule
 from schedules.real_time.check import wrong_clock
 from schedules.real_time.replay import ReplayError, replay
 from schedules.real_time.runs import runs_of
@@ -203,10 +203,11 @@ def _pieces(instance: Instance, schedule: Schedule) -> Iterator[Piece]:
     """Yield the tokens held: s + k + (t − p) at time t by a run that begins at p with k kept."""
     if _cuts_prompts(schedule):
         for run in chain.from_iterable(runs_of(instance, schedule)):
-            yield from run.pieces()
+            yield from run.pieces(schedule.held_prompt(run.prompt))
         return
     for position, start, kept, tokens in _runs(instance, schedule):
-        constant = instance.requests[position].prompt + kept - start
+        prompt = schedule.held_prompt(instance.requests[position].prompt)
+        constant = prompt + kept - start
         yield position, start + 1, start + tokens + 1, constant, 1
 
 
@@ -224,8 +225,8 @@ def _false_claim(schedule: Schedule, tel: int) -> Verdict | None:
         )
     if schedule.status in ("infeasible", "no_solution"):
         return malformed(f"status is {schedule.status}, but the schedule can be run")
-    if schedule.status == "optimal" and schedule.keeps_tokens:
-        return malformed("status is optimal, but requests keep tokens over evictions")
+    if schedule.status == "optimal" and schedule.easier:
+        return malformed(f"status is optimal, but the schedule {schedule.easier}")
     return None
 
 
@@ -261,9 +262,13 @@ def _summary(instance: Instance, schedule: Schedule) -> str:
 
 def _remark(instance: Instance, schedule: Schedule) -> str:
     """Return what the reader of a valid verdict should know besides, or nothing."""
-    if schedule.keeps_tokens:
-        # Which bounds in seconds hold for it is told by what computes them.
-        return f"; {KEEPS_TOKENS_NOTE if schedule.clock is None else KEEPS_TOKENS}"
+    # Which bounds in seconds hold for what keeps tokens is told by what computes them.
+    outside = OUTSIDE if schedule.clock is None else ""
+    told = [f"; {schedule.easier}{outside}"] if schedule.easier else []
+    if schedule.engine_accounting and ENGINE_ACCOUNTING != schedule.easier:
+        told.append(f"; {ENGINE_ACCOUNTING}")
+    if schedule.easier:
+        return "".join(told)
     optimum, bound = instance.stated_optimum, schedule.lower_bound
     if optimum is not None and schedule.tel < optimum:
         return f"; the instance's known optimum, {shown(optimum)}, is wrong"

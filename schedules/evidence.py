@@ -24,7 +24,13 @@ from enum import StrEnum
 from itertools import combinations
 from typing import Literal, NamedTuple
 
-from schedules.model import KEEPS_TOKENS, KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
+from schedules.model import (
+    ENGINE_ACCOUNTING,
+    KEEPS_TOKENS,
+    KEEPS_TOKENS_COVERED,
+    KEEPS_TOKENS_NOTE,
+    OUTSIDE,
+)
 
 Standing = Literal[
     "opt", "one argument", "one witness", "construction", "stated", "open", "none", "contradiction"
@@ -170,18 +176,18 @@ class Dispute:
 
 
 def keeps_tokens(detail: str, *, may_keep: bool, kept: bool | None = None) -> bool:
-    """Tell whether the schedule of a run is no upper bound, since it kept tokens or may have.
+    """Tell whether the schedule of a run is no upper bound, as it is easier or may be.
 
     Parameters
     ----------
     detail
-        Of the run; it begins with ``KEEPS_TOKENS`` where the run said so itself.
+        Of the run; it begins with what makes its schedule easier where the run said so itself.
     may_keep
         Whether the method's requests may keep tokens.
     kept
         Whether the stored schedule shows that they did; None without a schedule.
     """
-    return detail.startswith(KEEPS_TOKENS) or (may_keep and kept is not False)
+    return detail.startswith((KEEPS_TOKENS, ENGINE_ACCOUNTING)) or (may_keep and kept is not False)
 
 
 def bounds_hold(detail: str, kept: bool) -> bool:
@@ -235,7 +241,7 @@ def alarming(status: str, detail: str) -> bool:
 
 
 def _of_the_run(detail: str) -> str:
-    for note in (KEEPS_TOKENS_NOTE, KEEPS_TOKENS_COVERED):
+    for note in (KEEPS_TOKENS_NOTE, KEEPS_TOKENS_COVERED, ENGINE_ACCOUNTING + OUTSIDE):
         detail = detail.removeprefix(f"{note}; ")
     return detail
 

@@ -56,6 +56,8 @@ def schedule_document(schedule: Schedule) -> dict[str, Any]:
     for key in ("attempts", "kept", "clock"):
         if document[key] is None:
             del document[key]
+    if not schedule.engine_accounting:
+        del document["engine_accounting"]
     if schedule.clock is not None and schedule.clock.prefills is None:
         del document["clock"]["prefills"]
     return document

@@ -188,11 +188,10 @@ def holdings(instance: Instance, schedule: Schedule) -> Iterator[Holding]:
         zip(schedule.starts, instance.requests, strict=True)
     ):
         kept = schedule.kept[position][-1] if schedule.kept else 0
-        yield Holding(
-            position, start + kept, request.prompt + kept, request.output - kept, cancelled=False
-        )
+        prompt = schedule.held_prompt(request.prompt)
+        yield Holding(position, start + kept, prompt + kept, request.output - kept, cancelled=False)
     for position, attempts in enumerate(schedule.attempts or ()):
-        prompt = instance.requests[position].prompt
+        prompt = schedule.held_prompt(instance.requests[position].prompt)
         for number, (start, tokens) in enumerate(attempts):
             kept = schedule.kept[position][number] if schedule.kept else 0
             yield Holding(position, start + kept, prompt + kept, tokens - kept, cancelled=True)

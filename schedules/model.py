@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Annotated, Any, Literal, get_args
 
@@ -29,11 +29,14 @@ STATUSES: tuple[str, ...] = get_args(Status)
 _WRITTEN_OUT = 10
 Whole = Annotated[int, Field(strict=True, ge=0)]
 Round = Whole
-#: How all that a reader is told of a schedule that keeps tokens begins; then where bounds do not
-#: hold for it, and where they do, as most bounds in seconds.
+#: What makes a schedule easier than the problem; then where bounds do not hold for it, and where
+#: they do, as most bounds in seconds.
 KEEPS_TOKENS = "keeps tokens over evictions"
-KEEPS_TOKENS_NOTE = f"{KEEPS_TOKENS}: outside the problem, its TEL may be below OPT"
-KEEPS_TOKENS_COVERED = f"{KEEPS_TOKENS}: bounds in seconds hold for that, too"
+ENGINE_ACCOUNTING = "counts memory as vLLM's engine"
+OUTSIDE = ": outside the problem, its TEL may be below OPT"
+COVERED = ": bounds in seconds hold for that, too"
+KEEPS_TOKENS_NOTE = KEEPS_TOKENS + OUTSIDE
+KEEPS_TOKENS_COVERED = KEEPS_TOKENS + COVERED
 #: A cancelled attempt: the round in which it started and the tokens it made, kept ones included.
 #: With none it was cancelled while its prompt was prefilled in chunks, which needs a clock.
 Attempt = tuple[Round, Whole]
@@ -90,9 +93,12 @@ class Schedule:
     start is the round in which it would have begun without what it kept, and p + o is still the
     completion.  Without ``kept`` every k is 0.
 
-    A schedule that keeps tokens (:attr:`keeps_tokens`) solves an easier problem than the one that
-    OPT and bounds are about.  So it is never ``optimal``, its TEL is no upper bound on OPT, and
-    kvopt writes no ``lower_bound`` beside it; one that a file states is at most its TEL.
+    ``engine_accounting`` says that memory is counted as in vLLM, where a token takes its slot in the
+    round after it was made: a run holds s + j - 1 tokens at p + j, an empty prompt counted as one.
+
+    A schedule that is :attr:`easier` than the problem is about another optimum.  So it is never
+    ``optimal``, its TEL is no upper bound on OPT, and kvopt writes no ``lower_bound`` beside it; one
+    that a file states is at most its TEL.
 
     Raises
     ------
@@ -110,6 +116,7 @@ class Schedule:
     attempts: Annotated[tuple[tuple[Attempt, ...], ...], FIRST_FAULT] | None = None
     kept: Annotated[tuple[tuple[Round, ...], ...], FIRST_FAULT] | None = None
     clock: Clock | None = None
+    engine_accounting: Annotated[bool, Field(strict=True)] = False
     provenance: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -130,9 +137,13 @@ class Schedule:
         return f"Schedule({', '.join(f'{e.name}={getattr(self, e.name)!r}' for e in fields(self))})"
 
     @property
-    def keeps_tokens(self) -> bool:
-        """Whether a request kept tokens over an eviction; see :func:`any_kept`."""
-        return any_kept(self.kept)
+    def easier(self) -> str:
+        """What makes it easier than the problem, empty if nothing does; see :func:`easier_by`."""
+        return easier_by(vars(self))
+
+    def held_prompt(self, prompt: int) -> int:
+        """Return the prompt as memory counts it: a run holds that and j tokens at p + j."""
+        return max(prompt - 1, 0) if self.engine_accounting else prompt
 
 
 def any_kept(kept: Iterable[Iterable[int]] | None) -> bool:
@@ -140,13 +151,24 @@ def any_kept(kept: Iterable[Iterable[int]] | None) -> bool:
     return any(map(any, kept or ()))
 
 
+def easier_by(fields: Mapping[str, Any]) -> str:
+    """Return what makes a schedule, by its fields or its JSON object, easier than the problem.
+
+    Tokens are kept over evictions or, in rounds, counted as in the engine; bounds in seconds hold
+    for either way to count.
+    """
+    if fields.get("engine_accounting") and fields.get("clock") is None:
+        return ENGINE_ACCOUNTING
+    return KEEPS_TOKENS if any_kept(fields.get("kept")) else ""
+
+
 def better(schedule: Schedule, than: Schedule) -> bool:
     """Tell whether a schedule is to replace another as the best one of its instance.
 
-    In rounds one that keeps no tokens is better than any that does, whose TEL is of an easier
-    problem; on a clock prefilling what was kept takes its time, and the TEL decides.
+    In rounds one that is no :attr:`Schedule.easier` than the problem is better than any that is;
+    on a clock prefilling what was kept takes its time, and the TEL decides.
     """
-    easier, easier_than = (each.keeps_tokens and each.clock is None for each in (schedule, than))
+    easier, easier_than = (bool(each.easier) and each.clock is None for each in (schedule, than))
     return (easier, schedule.tel) < (easier_than, than.tel)
 
 

@@ -345,9 +345,9 @@ def _subtitle(instance: Instance, schedule: Schedule) -> str:
         f"AEL {mean:,.{max(unit.digits, 1)}f}{unit.symbol}",
     ]
     bound = schedule.lower_bound
-    if schedule.keeps_tokens:
+    if schedule.easier:
         # No bound is about such a schedule, so it has no gap either.
-        parts.append("keeps tokens over evictions")
+        parts.append(schedule.easier)
     elif schedule.status == "optimal":
         parts.append("optimal")
     elif bound is not None and schedule.tel > 0:

@@ -1,22 +1,25 @@
 """vLLM's V1 scheduler: arrival order, preempts the last admitted (source of vllm-project/vllm).
 
-Read in ``vllm/v1/core/sched/scheduler.py`` (versions of 2025 and 2026) and put into rounds:
+A step is planned so:
 
-- The running requests are served first, in order of admission, one token each.  If their blocks
-  do not suffice for the next time, the last of them is preempted, and so on until the rest fits.
-  A preempted request frees all its memory, goes to the head of the queue and keeps its output
-  tokens, which are prefilled again together with its prompt.
-- Only in a round without a preemption, requests are admitted from the head of the queue: as long
-  as fewer than ``running`` run, the round's token ``budget`` lasts (each running request takes
-  one token of it, each new one its prompt and what it kept), and the blocks for the prompt, what
-  it kept and the first token are free.  Nothing is reserved for the rest of the output.  The
-  first that does not fit ends the round.
+- The running requests come first, in order of admission: one token each, or the next chunk of a
+  prompt.  Where blocks do not suffice, the last running request is preempted, and so on until the
+  rest fits.  A preempted request frees its memory, goes to the head of the queue and keeps its
+  output tokens, which are prefilled again with its prompt.
+- Without a preemption, requests are admitted from the head of the queue: as long as fewer than
+  ``running`` run, the step's token ``budget`` lasts, and the blocks for the prompt and what it kept
+  are free.  Nothing is reserved for the output.  The first that does not fit ends the step.
 
-It is not clairvoyant and uses no prediction.  ``docs/policies.md`` has its parameters, what differs
-from the engine, and how prompts are cut into chunks.
+``accounting=engine`` counts memory as the engine does: the sampled token takes its slot in the next
+step, and one block is the null block.  ``tokens`` is the problem's own convention.  With
+``asynchronous=yes`` a step is planned when the one before begins: what has completed in that one
+still holds its blocks and its seat, and what has arrived since waits.  An empty plan is made again.
 
-Guarantee: none is claimed.  It always ends.  With ``block`` > 1 a request may fit into M tokens and
-not into the blocks; then the policy says that it cannot serve the instance.
+It is not clairvoyant and uses no prediction.  ``docs/policies.md`` has its parameters and says what
+is compared with the engine.
+
+Guarantee: none is claimed.  It always ends.  A request may fit into M tokens and not into the
+blocks; then the policy says that it cannot serve the instance.
 
 Proof that it ends: docs/proofs/termination.md (P11).
 
@@ -47,78 +50,96 @@ _BUDGET = (
 _RUNNING = f"most requests that run at a time (0: the engine's there; on an A100 {_A100.running})"
 
 
-class _BlockRules:
+class _EngineRules:
+    """The plan of each step.
+
+    A request that decodes begins one block of B tokens in every B rounds.  So the blocks in use
+    follow from how many requests begin one in the rounds 0..B − 1 modulo B.
+    """
+
     def __init__(
-        self, known: Known, block: int, budget: int, running: int, watermark: float
+        self,
+        known: Known,
+        *,
+        block: int,
+        budget: int,
+        running: int,
+        watermark: float,
+        engine_accounting: bool,
+        asynchronous: bool,
+        cut: bool,
     ) -> None:
-        self._block = block
-        self._blocks = known.memory // block
-        self._budget = budget
-        self._running = running
-        self._reserve = int(exact(watermark) * self._blocks)
+        blocks = known.memory // block
+        self.engine_accounting = engine_accounting
+        self._block, self._budget, self._most = block, budget, running
+        self._blocks = blocks - engine_accounting  # less the null block
+        self._reserve = int(exact(watermark) * blocks)
+        self._asynchronous, self._cut = asynchronous, cut
+        #: Tokens held when the prompt is computed, beyond it: the first output token's slot.
+        self._ahead = [int(not (engine_accounting and prompt)) for prompt in known.prompts]
+        self._arrived: list[int] = []
         self._queue: deque[int] = deque()
-        self._preempted = False
-        self._quiet = False
+        #: In order of admission, with those that have ended and still hold their blocks.
+        self._running: dict[int, None] = {}
+        self._ended: list[tuple[int, int]] = []
+        self._still_held: dict[int, int] = {}
+        #: Blocks in use when round ``_round`` begins, and the next to be planned.
+        self._used = self._round = 0
+        self._begins = [0] * block
+        self._chunks: list[tuple[int, int]] = []
+        self._preempted = self._quiet = False
 
     def arrive(self, request: int) -> None:
-        self._queue.append(request)
+        self._arrived.append(request)
 
     def finish(self, request: int, output: int) -> None:
-        del request, output
+        self._ended.append((request, output))
+
+    def next_eviction(self, state: State) -> int | None:
+        self._settle(state)
+        free = self._blocks - self._used
+        if self._growth(state) > free:
+            return self._round
+        decoding = sum(self._begins)
+        if not decoding:
+            return None
+        round_ = self._round + free // decoding * self._block
+        free %= decoding
+        while free >= self._begins[round_ % self._block]:
+            free -= self._begins[round_ % self._block]
+            round_ += 1
+        return round_
 
     def evict(self, state: State) -> list[int]:
-        used = self._used_next(state)
-        running = [*state.starts, *state.prefilling]
         preempted = []
-        while used > self._blocks:
-            request = running.pop()
-            used -= self._ceil(self._tokens_next(state, request))
-            if not running:
-                self._refuse(request)
-            self._queue.appendleft(request)
-            preempted.append(request)
-        self._preempted = bool(preempted)
+        while self._used + self._growth(state) > self._blocks:
+            request, _ = self._running.popitem()
+            self._preempt(state, request)
+            if request in state.starts or request in state.prefilling:
+                if not self._running:
+                    self._refuse(request)
+                self._queue.appendleft(request)
+                preempted.append(request)
         return preempted
 
     def admit(self, state: State) -> list[int]:
-        if self._preempted:
-            self._preempted = self._quiet = False
-            return []
-        self._quiet = True
-        admitted: list[int] = []
-        running = len(state.starts)
-        if not self._queue or running >= self._running:
-            return admitted
-        budget = self._budget - running
-        free = self._blocks - self._used_next(state)
-        while self._queue and running < self._running:
-            request = self._queue[0]
-            tokens = state.prompts[request] + state.kept(request)
-            # An empty prompt still takes a token, so that no more run than the budget can serve.
-            cost = max(1, tokens)
-            if budget < 1 or (admitted and cost > budget):
-                self._quiet = False
-                break
-            needed = self._ceil(tokens + 1)
-            if needed > free - (self._reserve if running else 0):
-                if not running:
-                    self._refuse(request)
-                break
-            budget -= cost
-            free -= needed
-            running += 1
-            admitted.append(self._queue.popleft())
+        self._used += self._begins[state.now % self._block]
+        self._chunks = []
+        budget = self._budget - len(state.starts)
+        for request, before in state.prefilling.items():
+            tokens = self._next_chunk(state, request)
+            self._compute(state, request, before, tokens)
+            budget -= tokens
+        self._round = state.now + 1
+        self._quiet = not (self._preempted or self._still_held or self._arrived)
+        admitted = [] if self._preempted else self._admit(state, budget)
+        if not state.starts and not self._chunks:
+            # An empty plan is made again when the step before has ended.
+            self._let_go()
+            admitted = self._admit(state, budget)
+        self._let_go()
+        self._preempted = False
         return admitted
-
-    def next_eviction(self, state: State) -> int | None:
-        # Blocks may run out while tokens do not, unless a block is a token.
-        if self._block == 1 or not state.starts:
-            return None
-        free = self._blocks - self._used_next(state)
-        if free < 0:
-            return state.now
-        # In as many rounds as a block has tokens, each request begins at most one block.
-        return state.now + free // len(state.starts) * self._block + 1
 
     def quiet(self) -> bool:
         # Blocks in use only grow until something ends; the budget is new in every round.
@@ -127,110 +148,134 @@ class _BlockRules:
     def fingerprint(self) -> object:
         return None
 
-    def _ceil(self, tokens: int) -> int:
-        return -(-tokens // self._block)
+    def _settle(self, state: State) -> None:
+        """Count the blocks begun since the last plan, and note what has ended."""
+        passed = state.now - self._round
+        if passed > 0:
+            self._used += passed // self._block * sum(self._begins)
+            for round_ in range(state.now - passed % self._block, state.now):
+                self._used += self._begins[round_ % self._block]
+            self._round = state.now
+        for request, output in self._ended:
+            held = state.prompts[request] + output - 1 + self._ahead[request]
+            self._begins[(state.now - held) % self._block] -= 1
+            self._still_held[request] = self._ceil(held)
+        self._ended.clear()
+        if not self._asynchronous:
+            self._let_go()
 
-    def _tokens_next(self, state: State, request: int) -> int:
-        """Return what an active request holds at the next time, without a chunk of this round."""
-        if request in state.prefilling:
-            return state.prefilling[request]
-        return state.prompts[request] + state.made(request) + 1
+    def _let_go(self) -> None:
+        """Free what has ended, and let what has arrived wait."""
+        for request, blocks in self._still_held.items():
+            del self._running[request]
+            self._used -= blocks
+        self._still_held.clear()
+        self._queue.extend(self._arrived)
+        self._arrived.clear()
 
-    def _used_next(self, state: State) -> int:
-        if self._block == 1:
-            return state.tokens_next
-        active = (*state.starts, *state.prefilling)
-        return sum(self._ceil(self._tokens_next(state, request)) for request in active)
+    def _growth(self, state: State) -> int:
+        """Return the blocks that the running requests begin in the next round."""
+        growth = self._begins[self._round % self._block]
+        for request, before in state.prefilling.items():
+            if request in self._running:
+                after = before + self._next_chunk(state, request)
+                growth += self._ceil(self._held(state, request, after)) - self._ceil(before)
+        return growth
 
-    def _refuse(self, request: int) -> None:
-        raise NotApplicableError(
-            f"vllm-v1: the request at position {request} alone needs more than the {self._blocks} "
-            f"blocks of {self._block} tokens; use a smaller block"
-        )
+    def _preempt(self, state: State, request: int) -> None:
+        """Free the blocks of a request that runs, or that ends in the step before."""
+        self._preempted = True
+        if request in self._still_held:
+            self._used -= self._still_held.pop(request)
+        elif request in state.prefilling:
+            self._used -= self._ceil(state.prefilling[request])
+        else:
+            held = state.prompts[request] + state.made(request) - 1 + self._ahead[request]
+            self._used -= self._ceil(held)
+            self._begins[(state.now - held) % self._block] -= 1
 
-
-class _ChunkRules(_BlockRules):
-    """The same with prompts that are cut where the budget ends."""
-
-    _cut: list[tuple[int, int]]
-
-    def evict(self, state: State) -> list[int]:
-        preempted = super().evict(state)
-        for request in state.prefilling:
-            if not preempted and self._growth(state, request) > self._blocks - self._used_next(
-                state
-            ):
-                if not state.starts:
-                    self._refuse(request)
-                self._queue.appendleft(request)
-                preempted.append(request)
-                self._preempted = True
-        return preempted
-
-    def admit(self, state: State) -> list[int]:
-        self._cut = []
-        if self._preempted:
-            # The last to be admitted is the first to be preempted: no prompt is on its way.
-            self._preempted = self._quiet = False
-            return []
-        admitted: list[int] = []
-        running = len(state.starts) + len(state.prefilling)
-        budget = self._budget - len(state.starts)
-        free = self._blocks - self._used_next(state)
-        for request in state.prefilling:
-            tokens = self._next_chunk(state, request)
-            free -= self._growth(state, request)
-            budget -= tokens
-            self._cut.append((request, tokens))
-        while self._queue and running < self._running and budget >= 1:
+    def _admit(self, state: State, budget: int) -> list[int]:
+        admitted = []
+        while self._queue and len(self._running) < self._most:
             request = self._queue[0]
             whole = state.prompts[request] + state.kept(request)
-            if self._ceil(whole + 1) > free - (self._reserve if running else 0):
-                if not running:
+            # An empty prompt still takes a token, so that no more run than the budget can serve.
+            if budget < (1 if self._cut else max(1, whole)):
+                if whole > self._budget and not self._cut:
+                    self._refuse(request)
+                self._quiet = False
+                break
+            free = self._blocks - self._used - (self._reserve if self._running else 0)
+            if self._ceil(whole + self._ahead[request]) > free:
+                if not self._running:
                     self._refuse(request)
                 break
             tokens = min(whole, budget)
-            free -= self._ceil(tokens + (tokens == whole))
             budget -= max(1, tokens)
-            running += 1
-            self._cut.append((request, tokens))
+            self._running[request] = None
+            self._compute(state, request, 0, tokens)
             admitted.append(self._queue.popleft())
-        self._quiet = budget >= 1 or running >= self._running
         return admitted
 
-    def chunks(self, state: State) -> list[tuple[int, int]]:
-        del state
-        return self._cut
-
-    def next_eviction(self, state: State) -> int | None:
-        for request in state.prefilling:
-            if self._growth(state, request) > self._blocks - self._used_next(state):
-                return state.now
-        return super().next_eviction(state)
+    def _compute(self, state: State, request: int, before: int, tokens: int) -> None:
+        """Let a request compute tokens of its prompt and of what it kept in this round."""
+        self._chunks.append((request, tokens))
+        held = self._held(state, request, before + tokens)
+        self._used += self._ceil(held) - self._ceil(before)
+        if before + tokens == state.prompts[request] + state.kept(request):
+            self._begins[(state.now + 1 - held) % self._block] += 1
 
     def _next_chunk(self, state: State, request: int) -> int:
         """Return the tokens that a prompt on its way gets: what decoding leaves of the budget."""
         whole = state.prompts[request] + state.kept(request)
         return min(whole - state.prefilling[request], self._budget - len(state.starts))
 
-    def _growth(self, state: State, request: int) -> int:
-        """Return the blocks that its chunk needs, its first token included if it is the last."""
-        before = state.prefilling[request]
-        after = before + self._next_chunk(state, request)
-        whole = state.prompts[request] + state.kept(request)
-        return self._ceil(after + (after == whole)) - self._ceil(before)
+    def _held(self, state: State, request: int, computed: int) -> int:
+        """Return what a request holds when so many tokens of its prompt are computed."""
+        complete = computed == state.prompts[request] + state.kept(request)
+        return computed + complete * self._ahead[request]
+
+    def _ceil(self, tokens: int) -> int:
+        return -(-tokens // self._block)
+
+    def _refuse(self, request: int) -> None:
+        raise NotApplicableError(
+            f"vllm-v1: the request at position {request} alone needs more than the {self._blocks} "
+            f"blocks of {self._block} tokens, or than a budget of {self._budget} without chunks"
+        )
+
+
+class _ChunkRules(_EngineRules):
+    def chunks(self, state: State) -> list[tuple[int, int]]:
+        del state
+        return self._chunks
 
 
 def rules(known: Known) -> Rules:
     """Return the rules of one run."""
     values = dict(known.values)
-    chunk = values.pop("chunk")
-    # In rounds a tick is a round.
-    cut = known.ticks > 1 if chunk == "auto" else chunk == "yes"
+    timed = known.ticks > 1  # in rounds a tick is a round
     limits = engine_limits(known.batch_time.gpu)
-    values["budget"] = values["budget"] or (limits.server if cut else limits.offline)
+
+    def chosen(name: str, yes: str) -> bool:
+        word = values.pop(name)
+        return timed if word == "auto" else bool(word == yes)
+
+    cut = chosen("chunk", "yes")
+    engine = chosen("accounting", "engine")
+    values["block"] = values["block"] or (16 if engine else 1)
     values["running"] = values["running"] or limits.running
-    return (_ChunkRules if cut else _BlockRules)(known, **values)
+    # Without chunks the engine's budget is at least the longest sequence, which M bounds.
+    values["budget"] = values["budget"] or (
+        limits.server if cut else max(limits.offline, known.memory)
+    )
+    return (_ChunkRules if cut else _EngineRules)(
+        known,
+        engine_accounting=engine,
+        asynchronous=chosen("asynchronous", "yes"),
+        cut=cut,
+        **values,
+    )
 
 
 POLICY = RoundPolicy(
@@ -239,11 +284,21 @@ POLICY = RoundPolicy(
     blind=True,
     keeps_tokens=True,
     parameters=(
-        Parameter("block", 1, 1, 4096, "tokens of a block of memory (the engine: 16)", True),
+        Parameter("block", 0, 0, 4096, "tokens of a block (0: the engine's 16, 1 in tokens)", True),
         Parameter("budget", 0, 0, 1e9, _BUDGET, True),
         Parameter("running", 0, 0, 1e9, _RUNNING, True),
         Parameter("watermark", 0.0, 0.0, 0.9, "share of blocks kept free at admission"),
         Choice("chunk", ("auto", "yes", "no"), "prompts are cut at the budget (auto: in seconds)"),
+        Choice(
+            "accounting",
+            ("auto", "engine", "tokens"),
+            "memory counted as in the engine, or as in the problem (auto: engine in seconds)",
+        ),
+        Choice(
+            "asynchronous",
+            ("auto", "yes", "no"),
+            "a step is planned when the one before begins (auto: in seconds)",
+        ),
     ),
     rules=rules,
 )

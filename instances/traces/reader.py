@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from instances.deployments import UNSTATED, EngineSettings
 from instances.traces.measured import Measured
 from instances.traces.numbers import Unit, whole
 from instances.traces.report import Reason
@@ -38,8 +39,8 @@ class Rows:
         The ids of each prompt's blocks, and the tokens of a block; None where the file states none.
     measured
         When each request had its tokens where the file was recorded; None where it does not say.
-    model
-        What the file says that it was recorded with; empty where it does not say.
+    settings
+        What the file says of the engine that it was recorded with.
     notes
         What was done to the rows, for the report; one line each.
     lacks
@@ -55,7 +56,7 @@ class Rows:
     prefixes: Sequence[Any] | None = None
     block: int = 0
     measured: Measured | None = None
-    model: str = ""
+    settings: EngineSettings = UNSTATED
     notes: tuple[str, ...] = ()
     lacks: str = ""
 

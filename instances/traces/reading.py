@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from instances.arrivals import as_rounds, as_seconds, drawn_times
 from instances.batch_time import DEFAULT, read_batch_time
 from instances.bulk import built_requests
+from instances.deployments import UNSTATED, EngineSettings
 from instances.families.draws import Draws
 from instances.files import read_instance
 from instances.model import MAX_ARRIVAL, Instance
@@ -158,7 +159,7 @@ def read_trace(
         kept=selection.kept,
         skipped=skipped,
         notes=tuple(notes),
-        model=selection.model,
+        settings=selection.settings,
         measured=selection.measured,
         warning=selection.warning,
     )
@@ -239,7 +240,7 @@ class _Selection:
     kept: int = 0
     seen: bool = False
     timed: bool = False
-    model: str = ""
+    settings: EngineSettings = UNSTATED
     lacks: str = ""
     notes: dict[str, None] = field(default_factory=dict)
     _first: int | None = None
@@ -330,7 +331,7 @@ class _Selection:
 
     def _note(self, rows: Rows, kept: NDArray[np.int64]) -> None:
         """Take what the file tells of the requests besides, by their places in the rows."""
-        self.model = self.model or rows.model
+        self.settings = rows.settings
         self.lacks = self.lacks or rows.lacks
         self.notes |= dict.fromkeys(rows.notes)
         if rows.measured is not None:
@@ -410,7 +411,8 @@ def _instance(path: Path, form: Format, selection: _Selection) -> tuple[Instance
         notes.append(f"rounds of {options.round_seconds:g} s, arrivals rounded up")
     notes += selection.told
     arrivals, time_unit = _arrivals(options, times, len(prompts))
-    parts = [path.name, form.name, selection.model and f"of {selection.model}", str(options)]
+    model = selection.settings.model
+    parts = [path.name, form.name, model and f"of {model}", str(options)]
     told = ", ".join(part for part in parts if part)
     instance = Instance(
         name=printable(_name(path, options), 200),

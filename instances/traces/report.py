@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+from instances.deployments import UNSTATED, EngineSettings
 from instances.files import InstanceFileError
 from instances.traces.measured import Measured
 from support.text import counted
@@ -75,8 +76,8 @@ class TraceReport:
         Rows that are no requests, by reason.
     notes
         How units were converted and what was left out, one line each.
-    model
-        What the file says that it was recorded with; empty where it does not say.
+    settings
+        What the file says of the engine that it was recorded with.
     measured
         Latencies of the requests as they were measured there; None where the file has none.
     warning
@@ -89,7 +90,7 @@ class TraceReport:
     kept: int
     skipped: tuple[Skipped, ...]
     notes: tuple[str, ...]
-    model: str = ""
+    settings: EngineSettings = UNSTATED
     measured: Measured | None = None
     warning: str = ""
 

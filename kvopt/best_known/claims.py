@@ -23,7 +23,7 @@ from kvopt.runs.task import Finished, Task
 from kvopt.store import Store, StoreError
 from schedules import Schedule, check_schedule, make_schedule
 from schedules.evidence import CONSTRUCTION, VOLUMES, believed, names_proof
-from schedules.model import any_kept
+from schedules.model import easier_by
 from support.jsonfile import first_fault
 
 
@@ -215,7 +215,7 @@ def _best_schedule(
         verdict = check_schedule(instance, schedule)
         if verdict.valid and schedule.tel == tel:
             return value, schedule
-        if not any_kept(document.get("kept")):
+        if not easier_by(document):
             notes.append(f"{run.method}: {verdict.reason}")
     return None
 

@@ -15,7 +15,7 @@ from kvopt.registered import registered
 from kvopt.solution_file import schedule_of_solution
 from schedules import Schedule, check_schedule
 from schedules.files import read_schedule
-from schedules.model import KEEPS_TOKENS_NOTE
+from schedules.model import OUTSIDE
 from schedules.verdict import EXIT_CODES
 from support.jsonfile import FileError
 
@@ -98,7 +98,7 @@ def _judge(
     for each in (schedule, schedule_of(found.instance, schedule.starts, _upper(schedule))):
         verdict = check_schedule(found.instance, each)
         if not verdict.valid:
-            note = "" if each is schedule else f"{KEEPS_TOKENS_NOTE}; without that "
+            note = "" if each is schedule else f"{schedule.easier}{OUTSIDE}; without that "
             return Judged(f"{told}{note}{verdict}", verdict.exit_code)
     before, of_it = best.get(schedule.instance_sha256, (tel + 1, path))
     if before <= tel:

@@ -64,7 +64,7 @@ class Line:
     @property
     def keeps_tokens(self) -> bool:
         """Whether the schedule keeps tokens over an eviction."""
-        return self.schedule is not None and self.schedule.keeps_tokens
+        return self.schedule is not None and bool(self.schedule.easier)
 
     @property
     def marked(self) -> bool:

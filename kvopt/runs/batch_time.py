@@ -109,9 +109,10 @@ def refuse_silent_default(report: TraceReport | None, wished: BatchTime | None) 
         With one line that says what to do.
     """
     served = (read_batch_time(DEFAULT) if wished is None else wished).served
-    if report is None or not report.model or served is None or served.is_of(report.model):
+    model = report.settings.model if report else ""
+    if report is None or not model or served is None or served.is_of(model):
         return ""
-    told = f"{report.file}: measured with {report.model}"
+    told = f"{report.file}: measured with {model}"
     if wished is None:
         raise InSecondsError(
             f"{told}, and the default batch time is that of {served}: name GPU and model (--gpu, "

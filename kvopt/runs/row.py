@@ -151,7 +151,7 @@ def _schedule(state: RunState, record: Record, origin: dict[str, Any]) -> Schedu
     return replace(
         found,
         # None where the bound is not about this schedule.
-        lower_bound=None if found.keeps_tokens else state.lower_bound,
+        lower_bound=None if found.easier else state.lower_bound,
         status="optimal" if state.standing() == "optimal" else "feasible",
         provenance=origin
         | {name: getattr(record, name) for name in _OF_SCHEDULE}

@@ -37,7 +37,7 @@ from kvopt.runs.stated_optimum import dispute, evaluated
 from schedules import Schedule, Status, check_schedule, make_schedule
 from schedules.evidence import AT_ONCE, CERTIFICATE, CONTRADICTED, VOLUMES, own_contradiction
 from schedules.gap import gap
-from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE, better
+from schedules.model import COVERED, OUTSIDE, better
 from support.text import one_line
 
 #: Notes and refusals that are kept of a run, and entries of each trace; methods send any number.
@@ -265,7 +265,7 @@ class RunState:
     @property
     def upper_bound(self) -> int | None:
         """The TEL that OPT is at most (rounds); None without a schedule that keeps no tokens."""
-        if self.schedule is None or self.schedule.keeps_tokens:
+        if self.schedule is None or self.schedule.easier:
             return None
         return self.schedule.tel
 
@@ -312,10 +312,10 @@ class RunState:
         return [*self._on_kept_tokens(), *filter(None, [self.failure]), *self.notes]
 
     def _on_kept_tokens(self) -> list[str]:
-        if self.schedule is None or not self.schedule.keeps_tokens:
+        if self.schedule is None or not self.schedule.easier:
             return []
         covered = bounds_kept_tokens(self.instance, self.batch_time)
-        return [KEEPS_TOKENS_COVERED if covered else KEEPS_TOKENS_NOTE]
+        return [self.schedule.easier + (COVERED if covered else OUTSIDE)]
 
     def offer(
         self, schedule: Schedule, found_by: str, seconds: float = 0.0, *, itself: bool = False
@@ -343,7 +343,7 @@ class RunState:
         if not improves:
             return False
         self.schedule, self.found_by = schedule, found_by
-        if not schedule.keeps_tokens:
+        if not schedule.easier:
             _trace(self.incumbents, seconds, schedule.tel)
         return True
 

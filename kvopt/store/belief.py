@@ -143,6 +143,6 @@ def _checked_tel(store: Store, key: str, instance: Instance) -> int | None:
     """Return the TEL (rounds) of a run's schedule, which a certificate may assume."""
     document = store.schedule(key)
     schedule = None if document is None else parse_schedule(document)
-    if schedule is None or schedule.keeps_tokens:
+    if schedule is None or schedule.easier:
         return None
     return schedule.tel if check_schedule(instance, schedule).valid else None

@@ -10,7 +10,7 @@ from kvopt.methods.knowledge import policy_name, shown_method, token_keeping_pol
 from kvopt.methods.witness import is_own
 from kvopt.store import Store
 from schedules.evidence import Statement, alarming, contradictions, keeps_tokens
-from schedules.model import any_kept
+from schedules.model import easier_by
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def _keeps_tokens(run: RunSummary, store: Store) -> bool:
     """Tell whether the requests of a schedule kept tokens over an eviction."""
     may_keep = is_own(run.method) or policy_name(run.method) in token_keeping_policies()
     document = store.schedule(run.key) if may_keep and run.tel is not None else None
-    kept = None if document is None else any_kept(document.get("kept"))
+    kept = None if document is None else bool(easier_by(document))
     return run.tel is not None and keeps_tokens(run.detail, may_keep=may_keep, kept=kept)
 
 

@@ -137,7 +137,7 @@ def bounded(schedule: Schedule, line: Mapping[str, Any]) -> Schedule:
     """
     bound = line["certified"] if pd.isna(line["opt"]) else line["opt"]
     lower = None if pd.isna(bound) else int(bound)
-    met = schedule.tel == lower and not schedule.keeps_tokens
+    met = schedule.tel == lower and not schedule.easier
     return replace(schedule, lower_bound=lower, status="optimal" if met else "feasible")
 
 

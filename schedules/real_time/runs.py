@@ -45,8 +45,11 @@ class Run(NamedTuple):
         """First round after it."""
         return self.last_chunk + max(self.made, 1)
 
-    def pieces(self) -> Iterator[Piece]:
-        """Yield what it holds: tokens computed after each chunk, then one more after each round."""
+    def pieces(self, prompt: int) -> Iterator[Piece]:
+        """Yield what it holds: tokens computed after each chunk, then one more after each round.
+
+        ``prompt`` is that of memory (``Schedule.held_prompt``) once the whole prompt is computed.
+        """
         held = 0
         # The chunk that completes the prompt is followed by the first token at the same time.
         partial = self.chunks[:-1] if self.made else self.chunks
@@ -54,7 +57,7 @@ class Run(NamedTuple):
             held += tokens
             yield self.position, time, time + 1, held, 0
         if self.made:
-            constant = self.prompt + self.kept - self.last_chunk
+            constant = prompt + self.kept - self.last_chunk
             begin = self.last_chunk + 1
             yield self.position, begin, begin + self.made, constant, 1
 

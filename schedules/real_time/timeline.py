@@ -163,7 +163,7 @@ def timeline(instance: Instance, schedule: Schedule) -> Timeline:
     count = int((runs.begin + np.maximum(runs.made, 1)).max())
     _check_count(schedule.method, count, int(runs.made.sum()) + len(chunks.run) + len(runs.owner))
     decoding = _covered(runs.begin + 1, runs.start + runs.last, count)
-    read = _held(instance, runs, runs.begin + 1, count)
+    read = _held(instance.prompts, runs, runs.begin + 1, count)
     prefilled = _sums(chunks.round, chunks.tokens, count)
     squares = _sums(chunks.round, chunks.tokens * (2 * chunks.before + chunks.tokens), count)
     model = parse_batch_time(schedule.clock.batch_time)
@@ -174,13 +174,14 @@ def timeline(instance: Instance, schedule: Schedule) -> Timeline:
     last = runs.start[:n] + outputs - 1
     running = decoding + _sums(chunks.round, np.ones_like(chunks.round), count)
     arrived = np.searchsorted(np.sort(arrivals), begins, side="right")
+    held = np.array([schedule.held_prompt(each.prompt) for each in instance.requests])
     complete = np.cumsum(_sums(last + 1, np.ones_like(last), count + 1))[:count]
     rounds = Rounds(
         begins=begins,
         durations=durations,
         running=running,
         waiting=arrived - complete - running,
-        tokens=_held(instance, runs, runs.begin, count, after=1)
+        tokens=_held(held, runs, runs.begin, count, after=1)
         + _sums(*_unfinished(runs, chunks), count),
         prefilled=prefilled,
         decoding=decoding,
@@ -278,14 +279,14 @@ def _covered(first: Ints, end: Ints, count: int) -> Ints:
     return covered
 
 
-def _held(instance: Instance, runs: _Runs, first: Ints, count: int, after: int = 0) -> Ints:
+def _held(prompts: Ints, runs: _Runs, first: Ints, count: int, after: int = 0) -> Ints:
     """Return what runs hold in the rounds from ``first`` to their last, that make tokens.
 
     At the beginning of round r that is s + r − start for each; ``after`` = 1 asks for the end.
     """
     end = runs.start + runs.last
     some = (end > first) & (runs.made > 0)
-    held = (instance.prompts[runs.owner] - runs.start + after)[some]
+    held = (prompts[runs.owner] - runs.start + after)[some]
     constant = _sums(first[some], held, count + 1) - _sums(end[some], held, count + 1)
     slope = _covered(first[some], end[some], count)
     total: Ints = np.cumsum(constant)[:count] + slope * np.arange(count)

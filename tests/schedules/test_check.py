@@ -227,7 +227,7 @@ def test_kept_tokens_without_attempts_are_refused() -> None:
 def test_what_keeps_tokens_is_never_optimal() -> None:
     """OPT is about schedules that keep none; a bound up to the TEL is what old files state."""
     schedule = make_schedule(KEEPING, [0], "test", attempts=[[(0, 2)]], kept=[[0, 2]])
-    assert schedule.keeps_tokens
+    assert schedule.easier
     verdict = check_schedule(KEEPING, schedule)
     assert verdict.reason.endswith("TEL 5; " + KEEPS_TOKENS_NOTE)
     assert check_schedule(KEEPING, dataclasses.replace(schedule, lower_bound=5)).valid

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from instances.batch_time import NANOSECONDS
+from instances.deployments import EngineSettings
 from instances.model import MAX_SECONDS
 from instances.traces.measured import Measured
 from instances.traces.numbers import SECONDS, whole
@@ -97,7 +98,7 @@ class ResultReader(Reader):
         rows = make_rows(numbers, lists.get(_STARTS), lists[_PROMPTS], lists[_OUTPUTS], reasons)
         yield replace(
             rows,
-            model=_text(result, "model_id"),
+            settings=EngineSettings(model=_text(result, "model_id")),
             notes=notes,
             measured=_measured(stream, numbers, lists),
             lacks="" if _STARTS in lists else _STARTS,

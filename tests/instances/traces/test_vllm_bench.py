@@ -68,14 +68,14 @@ def test_rows_are_sorted_by_their_start(tmp_path: Path) -> None:
     assert seconds.tolist() == [1.0, 0.125, 1.0]
     assert (report.measured.first_tokens / NANOSECONDS).tolist() == [0.25, 0.125, 0.5]
     assert report.measured.outputs.tolist() == [3, 1, 4]
-    assert report.model == "Some/Model-8B"
+    assert report.settings.model == "Some/Model-8B"
 
 
 def test_in_order_nothing_is_told() -> None:
     """A file whose rows start in their order has no note of sorting."""
     _, report = read(BY_NAME["vllm_bench.json"].path)
     assert not any("sorted" in note for note in report.notes)
-    assert (report.measured, report.model) == (None, "")
+    assert (report.measured, report.settings.model) == (None, "")
 
 
 def test_no_latencies_of_another_load(tmp_path: Path) -> None:
