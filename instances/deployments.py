@@ -96,6 +96,8 @@ class EngineSettings:
         Blocks of the cache (``num_gpu_blocks``, the null block counts), and tokens of a block.
     running, budget
         ``max_num_seqs`` and ``max_num_batched_tokens``.
+    replicas
+        Engines that share the requests.
     gpu, model
         As the file writes them.
     """
@@ -104,6 +106,7 @@ class EngineSettings:
     block: int | None = None
     running: int | None = None
     budget: int | None = None
+    replicas: int | None = None
     gpu: str = ""
     model: str = ""
 

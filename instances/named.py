@@ -13,6 +13,7 @@ from pathlib import Path
 
 from instances.files import InstanceFileError
 from instances.ladder import ladder, rung_file
+from instances.traces.stream import trace_file
 from support.progress import telling
 from support.text import did_you_mean, printable
 
@@ -46,7 +47,7 @@ def find_instance(name_or_path: str | Path) -> Path:
     """
     if not isinstance(name_or_path, str | Path):  # of a caller from Python
         raise InstanceFileError(f"expected a name or a path, found {name_or_path!r}")
-    path = Path(name_or_path)
+    path = trace_file(name_or_path)
     try:
         if path.exists() and not path.is_dir():
             return path
@@ -92,7 +93,7 @@ def find_instances(name: str) -> list[Path]:
     OSError, ValueError
         If there can be no such path: it is too long, or holds a NUL.
     """
-    path = Path(name)
+    path = trace_file(name)
     if path.is_dir():
         inside = sorted((*path.rglob("*.json"), *path.rglob("*.json.gz")))
         return [each for each in inside if each.is_file() and may_be_instance(each)]

@@ -24,7 +24,7 @@ from instances.traces.options import TraceOptionError, TraceOptions, in_nanoseco
 from instances.traces.prefixes import SharedPrefixes
 from instances.traces.reader import Rows
 from instances.traces.report import Reason, Skipped, TraceError, TraceReport
-from instances.traces.stream import TraceStream, first_object
+from instances.traces.stream import IN_FOLDER, TraceStream, first_object, trace_file
 from instances.traces.table import header_of
 from instances.traces.tokens import WORDS_NOTE, token_count
 from support.progress import telling
@@ -81,7 +81,7 @@ def is_trace(path: str | Path, options: TraceOptions | None = None) -> bool:
     given = bool((options or TraceOptions()).given)
     if options is not None and options.format is not None:
         return True
-    if not os.path.isfile(path):
+    if not os.path.isfile(trace_file(path)):
         # What is no file can be read only once, and a folder not at all.
         return given and os.path.exists(path)
     head = _head(path)
@@ -137,11 +137,6 @@ def read_trace(
     TraceOptionError
         If the memory is missing, or an option does not go with the format.
     """
-    if options.memory is None:
-        raise TraceOptionError(
-            f"{printable(str(path) if name is None else name)}: a trace states no memory, "
-            f"expected one in tokens (--memory M){_memory_of_the_default()}"
-        )
     stream = TraceStream(path, name)
     try:
         form = _format(stream, options)
@@ -151,7 +146,7 @@ def read_trace(
     skipped = selection.skipped
     if not selection.kept:
         raise TraceError(f"{printable(stream.label)}: {_nothing_left(selection, skipped)}")
-    instance, notes = _instance(Path(path), form, selection)
+    instance, notes = _instance(stream.path, form, selection)
     report = TraceReport(
         file=stream.label,
         format=form.name,
@@ -252,6 +247,19 @@ class _Selection:
     _skipped: dict[Reason, Skipped] = field(default_factory=dict)
 
     @property
+    def memory(self) -> int:
+        """M: what is asked for, or else what the engine had that the file was recorded with."""
+        blocks, block = self.settings.blocks, self.settings.block
+        if self.options.memory is None and blocks and block:
+            return blocks * block
+        if self.options.memory is None:
+            raise TraceOptionError(
+                f"{printable(self.stream.label)}: a trace states no memory, expected one in "
+                f"tokens (--memory M){_memory_of_the_default()}"
+            )
+        return self.options.memory
+
+    @property
     def skipped(self) -> tuple[Skipped, ...]:
         """What was skipped, by the first row."""
         return tuple(sorted(self._skipped.values(), key=lambda each: each.first_row))
@@ -263,6 +271,7 @@ class _Selection:
 
     def take(self, rows: Rows) -> bool:
         """Take what is wanted of a stretch; tell whether there may be more of it."""
+        self.settings = rows.settings
         start, end, more = 0, len(rows.numbers), True
         reasons = self._judged(rows)
         if rows.times is not None:
@@ -296,12 +305,11 @@ class _Selection:
 
     def _judged(self, rows: Rows) -> NDArray[np.int8]:
         """Return why each row is no request."""
-        assert self.options.memory is not None
         reasons, prompts, outputs = rows.reasons.copy(), rows.prompts, rows.outputs
         for reason, fault in (
             (Reason.NEGATIVE, (prompts < 0) | (outputs < 0)),
             (Reason.NO_OUTPUT, outputs == 0),
-            (Reason.OVER_MEMORY, prompts + outputs > self.options.memory),
+            (Reason.OVER_MEMORY, prompts + outputs > self.memory),
         ):
             reasons[fault & (reasons == Reason.NONE)] = reason
         return reasons
@@ -331,7 +339,6 @@ class _Selection:
 
     def _note(self, rows: Rows, kept: NDArray[np.int64]) -> None:
         """Take what the file tells of the requests besides, by their places in the rows."""
-        self.settings = rows.settings
         self.lacks = self.lacks or rows.lacks
         self.notes |= dict.fromkeys(rows.notes)
         if rows.measured is not None:
@@ -373,7 +380,13 @@ class _Selection:
     @property
     def told(self) -> list[str]:
         """What the report says of the rows, one line each."""
-        return [*self.notes, *([self._prefixes.note(self._block)] if self._block else [])]
+        replicas = self.settings.replicas or 1
+        shared = f"recorded on {replicas} engines that share the requests; here one has all"
+        return [
+            *([shared] if replicas > 1 else []),
+            *self.notes,
+            *([self._prefixes.note(self._block)] if self._block else []),
+        ]
 
     def columns(self) -> tuple[list[int], list[int], list[int] | None]:
         """Return prompts, outputs and, where there are any, times in nanoseconds from 0."""
@@ -389,7 +402,6 @@ class _Selection:
 
 def _instance(path: Path, form: Format, selection: _Selection) -> tuple[Instance, list[str]]:
     options = selection.options
-    assert options.memory is not None
     prompts, outputs, times = selection.columns()
     notes = []
     if form.reader.counts_text:
@@ -415,10 +427,10 @@ def _instance(path: Path, form: Format, selection: _Selection) -> tuple[Instance
     parts = [path.name, form.name, model and f"of {model}", str(options)]
     told = ", ".join(part for part in parts if part)
     instance = Instance(
-        name=printable(_name(path, options), 200),
+        name=printable(_name(path, options, selection.memory), 200),
         source=printable(told, 300),
         seed=options.arrival_seed if options.rate is not None else None,
-        memory=options.memory,
+        memory=selection.memory,
         time_unit=time_unit,
         requests=built_requests(arrivals, prompts, outputs),
     )
@@ -442,12 +454,12 @@ def _arrivals(
     return rounds, "round"
 
 
-def _name(path: Path, options: TraceOptions) -> str:
+def _name(path: Path, options: TraceOptions, memory: int) -> str:
     """Return the stem of the file with the options that were given, as in conv_m16492_limit100."""
-    stem = path.name
+    stem = path.parent.name if path.name == IN_FOLDER else path.name
     while (suffix := Path(stem).suffix) in (*_SUFFIXES, ".json"):
         stem = stem.removesuffix(suffix)
-    parts = [stem or "trace", f"m{options.memory}"]
+    parts = [stem or "trace", f"m{memory}"]
     given = {key: value for key, value in options.given.items() if key != "memory"}
     given.pop("format", None)
     for key, value in given.items():

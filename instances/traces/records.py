@@ -167,10 +167,16 @@ def first_exchange(
     return (prompt, answer) if isinstance(prompt, str) and isinstance(answer, str) else None
 
 
+def records_of(stream: TraceStream) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield row numbers with their objects."""
+    values = _entries(stream) if stream.head.lstrip()[:1] == "[" else _lines(stream)
+    return ((stream.row, _object(stream, value)) for value in values)
+
+
 def _chunks(stream: TraceStream) -> Iterator[tuple[list[int], list[dict[str, Any]]]]:
     """Yield row numbers with their objects, some thousands at a time."""
-    values = _entries(stream) if stream.head.lstrip()[:1] == "[" else _lines(stream)
-    while chunk := [(stream.row, _object(stream, value)) for value in islice(values, _CHUNK)]:
+    records = records_of(stream)
+    while chunk := [*islice(records, _CHUNK)]:
         yield [row for row, _ in chunk], [each for _, each in chunk]
 
 

@@ -27,6 +27,8 @@ class Reason(IntEnum):
     NO_OUTPUT = 6
     OVER_MEMORY = 7
     NOT_COUNTED = 8
+    NO_TIMES = 9
+    WARM_UP = 10
 
     def __str__(self) -> str:
         """Return the reason in words."""
@@ -43,6 +45,8 @@ _WORDS = {
     Reason.NO_OUTPUT: "no output tokens",
     Reason.OVER_MEMORY: "prompt and output exceed the memory",
     Reason.NOT_COUNTED: "the tokenizer fails on a text",
+    Reason.NO_TIMES: "its tokens have no times in order",
+    Reason.WARM_UP: "it was sent to warm up",
 }
 
 

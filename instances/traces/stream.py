@@ -21,6 +21,8 @@ from support.text import printable
 HEAD = 1 << 16
 #: Most characters of a line of JSON or of an entry of an array: a conversation, say.
 LONGEST_TEXT = 1 << 24
+#: A folder with this file is a trace.
+IN_FOLDER = "requests.jsonl"
 #: Most bytes of a trace.
 LARGEST_TRACE = 10**11
 
@@ -55,13 +57,19 @@ def first_object(head: str) -> tuple[dict[str, str | None], bool]:
     return found, False
 
 
+def trace_file(path: str | Path) -> Path:
+    """Return the file of a trace: of a folder the one with the requests, if there is one."""
+    inside = Path(path, IN_FOLDER)
+    return inside if os.path.isfile(inside) else Path(path)
+
+
 class TraceStream(io.RawIOBase):
     """The bytes of one trace in UTF-8, from its beginning to its end, once.
 
     Attributes
     ----------
-    label
-        The name in messages.
+    path, label
+        The file, and its name in messages.
     head
         The beginning, ``HEAD`` bytes or as many as a first object of JSON needs, and what is no
         text in it replaced.
@@ -77,10 +85,11 @@ class TraceStream(io.RawIOBase):
     def __init__(self, path: str | Path, label: str | None = None) -> None:
         self.label = str(path) if label is None else label
         self.row = 1
-        if os.path.isdir(path):
+        self.path = trace_file(path)
+        if os.path.isdir(self.path):
             raise TraceError(f"{printable(self.label)}: expected a trace, found a folder")
         try:
-            file: Any = open_input(path, LARGEST_TRACE, buffering=HEAD)
+            file: Any = open_input(self.path, LARGEST_TRACE, buffering=HEAD)
             start = file.peek(1)[:1]
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)

@@ -58,7 +58,7 @@ class TableReader(Reader):
     def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
         """Yield the rows; see :class:`instances.traces.reader.Reader`."""
         del count
-        for numbers, columns in read_table(stream, self.expects, broken=False):
+        for numbers, columns in _columns(stream, self.expects):
             for name, column in columns.items():
                 if name in column:
                     stream.refuse("the header stands here again", numbers[column.index(name)])
@@ -83,12 +83,10 @@ def header_of(head: str) -> list[str]:
         return []
 
 
-def read_table(
-    stream: TraceStream, needed: Sequence[str], *, broken: bool, chunk: int = _CHUNK
+def _columns(
+    stream: TraceStream, needed: Sequence[str]
 ) -> Iterator[tuple[Sequence[int], dict[str, list[str]]]]:
     """Yield row numbers with the columns that are needed, without blank lines.
-
-    A row has the number of its first line; ``broken`` lets text in quotation marks have several.
 
     Raises
     ------
@@ -98,10 +96,10 @@ def read_table(
     """
     csv.field_size_limit(LONGEST_TEXT)
     table = csv.reader((line.decode() for line in stream.lines()), strict=True)
-    header = next(_rows(stream, table, broken=broken), (1, []))[1]
+    rows = _rows(stream, table)
+    header = next(rows, (1, []))[1]
     places = _find_columns(stream, header, needed)
-    rows = _rows(stream, table, broken=broken)
-    while stretch := [*islice(rows, chunk)]:
+    while stretch := [*islice(rows, _CHUNK)]:
         for number, fields in stretch:
             if len(fields) not in (0, len(header)):
                 stream.refuse(f"expected {len(header)} fields, found {len(fields)}", number)
@@ -110,12 +108,12 @@ def read_table(
             yield [number for number, _ in filled], kept
 
 
-def _rows(stream: TraceStream, table: Any, *, broken: bool) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a CSV with the number of the first line of each."""
-    first = table.line_num + 1
+def _rows(stream: TraceStream, table: Any) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a CSV with the number of the line of each."""
+    first = 1
     try:
         for fields in table:
-            if table.line_num > first and not broken:
+            if table.line_num > first:
                 stream.refuse("expected a row a line, found a line break in quotation marks", first)
             yield first, fields
             first = table.line_num + 1

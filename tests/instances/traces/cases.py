@@ -42,7 +42,8 @@ class Case:
 _OUTPUT, _PROMPT = "no output tokens", "the prompt is empty"
 _OVER, _FAILED = "prompt and output exceed the memory", "the request failed"
 _NUMBER, _NEGATIVE = "a length is no whole number", "a length is negative"
-_ANSWER = "no prompt with an answer"
+_ANSWER, _TIMES = "no prompt with an answer", "its tokens have no times in order"
+_WARM_UP = "it was sent to warm up"
 
 CASES = [
     # 23:59:59.5000001 is 0; midnight is half a second later, 1.5 s after midnight 2 s later.  An
@@ -130,14 +131,6 @@ CASES = [
         [(_ANSWER, 1, 2), (_PROMPT, 1, 3)],
         timed=False,
     ),
-    # The first conversation takes rows 2 and 3; 'it''s b' is its b to Python.
-    Case(
-        "lmsys.csv",
-        "lmsys",
-        [(0, 2, 3), (0, 1, 2), (0, 1, 2)],
-        [(_ANSWER, 1, 5)],
-        timed=False,
-    ),
     Case(
         "vllm_custom.jsonl",
         "vllm-custom",
@@ -151,6 +144,29 @@ CASES = [
         [(0, 12, 5), (1.5, 14, 7)],
         [(_FAILED, 1, 2)],
         time=("1000.5", '"soon"'),
+    ),
+    # The second arrives first; the third has no token, and 99 + 2 exceed 100.
+    Case(
+        "llmservingsim.jsonl",
+        "llmservingsim",
+        [(0, 20, 1), (0.5, 10, 4)],
+        [(_TIMES, 1, 3), (_OVER, 1, 4)],
+        time=("1000.5", '"soon"'),
+    ),
+    # The second started last.
+    Case(
+        "guidellm.json",
+        "guidellm",
+        [(0, 10, 1), (2.25, 20, 3)],
+        [(_FAILED, 2, 3)],
+        time=("1759813208.0", '"soon"'),
+    ),
+    Case(
+        "aiperf.jsonl",
+        "aiperf",
+        [(0, 10, 9), (2.25, 20, 3)],
+        [(_WARM_UP, 1, 1), (_FAILED, 1, 4)],
+        time=("1759813210250000000", '"soon"'),
     ),
 ]
 BY_NAME = {case.file: case for case in CASES}

@@ -48,7 +48,7 @@ def damaged(case: Case, tmp_path: Path, data: bytes | str) -> Path:
 def test_a_missing_column(case: Case, tmp_path: Path) -> None:
     """Told by its name where the format is named, with the nearest format where it is not."""
     expects = formats()[case.format].reader.expects
-    lost = expects[0] if case.file == "lmsys.csv" else expects[-1]
+    lost = expects[-1]
     path = damaged(case, tmp_path, case.text.replace(lost, lost.swapcase() + "_"))
     told = refusal(path, case.format)
     assert "row 1" in told or "row 2" in told
@@ -75,8 +75,9 @@ def test_a_wrong_unit(case: Case, tmp_path: Path) -> None:
     """What is no time of the unit is told with its row and what was expected."""
     good, bad = case.time
     assert case.text.count(good) == 1
-    at = case.text[: case.text.index(good)].count("\n") + 1
-    row = at if case.file != "vllm_bench.json" else 2
+    row = case.text[: case.text.index(good)].count("\n") + 1
+    if case.file in ("vllm_bench.json", "guidellm.json"):
+        row = 2  # an entry of a list
     told = refusal(damaged(case, tmp_path, case.text.replace(good, bad)))
     assert f"row {row}: " in told
     assert ": expected a" in told
@@ -175,6 +176,8 @@ def test_a_line_of_a_million_characters(case: Case, tmp_path: Path) -> None:
         content = case.text.partition("\n")[0] + "\n" + "9" * 10**6 + "\n"
     elif case.format in ("mooncake", "bailian"):
         content = '{"timestamp": 0, "input_length": ' + "9" * 10**6 + "}\n"
+    elif case.format in ("llmservingsim", "guidellm", "aiperf"):
+        content = case.text.replace(case.time[0], "9" * 10**6)
     elif case.format == "vllm-bench":
         content = '{"input_lens": [' + "9" * 10**6 + '], "output_lens": [1]}'
     else:
@@ -232,13 +235,9 @@ def test_a_column_that_stands_twice(case: Case, tmp_path: Path) -> None:
 
 @each_table
 def test_a_header_that_stands_again(case: Case, tmp_path: Path) -> None:
-    """Where two files were joined; of conversations it is a row without one."""
+    """Where two files were joined."""
     header, _, rest = case.text.partition("\n")
     path = damaged(case, tmp_path, f"{header}\n{rest}{header}\n{rest}")
-    if case.format == "lmsys":
-        _, report = read_trace(path, TraceOptions(memory=MEMORY))
-        assert [each.rows for each in report.skipped] == [3]
-        return
     row = case.text.count("\n") + 1
     assert f"row {row}: the header stands here again" in refusal(path)
 
@@ -255,8 +254,6 @@ def test_a_row_of_other_fields(case: Case, line: str, tmp_path: Path) -> None:
 def test_a_line_break_in_quotation_marks(case: Case, tmp_path: Path) -> None:
     """Told with the row that it is in, whatever follows."""
     header, first, *others = case.text.splitlines()
-    if case.format == "lmsys":
-        pytest.skip("text may have line breaks")
     value, _, rest = first.partition(",")
     broken = "\n".join([header, first, f'"{value}\n",{rest}', *others, first, ""])
     told = refusal(damaged(case, tmp_path, broken), case.format)
