@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from instances.batch_time import parse_batch_time
-from instances.deployments import engine_limits
 from kvopt.methods.grammar import read_method
 from kvopt.methods.knowledge import policy_name
 from schedules.real_time.timeline import Timeline
@@ -48,7 +47,7 @@ def what_binds(method: str, batch_time: str, memory: int, times: Timeline) -> st
         return ""
     call = read_method(method).call
     assert call is not None
-    limit = call.values["running"] or engine_limits(parse_batch_time(batch_time).gpu).running
+    limit = call.values["running"] or parse_batch_time(batch_time).engine_limits.running
     full = rounds.tokens >= _NEARLY * memory
     share = float(waited[~full & (rounds.running >= limit)].sum() / waited.sum())
     if share < max(_SOME, float(waited[full].sum() / waited.sum())):

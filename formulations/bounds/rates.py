@@ -92,7 +92,8 @@ def best_rates(
         knots = _knots(table, hint, int(part * finer * finest))
         before, search = search, _Ascent(table, hint, knots)
         if point is None or before is None:
-            starts = [search.first_point(), search.work_point(*work_prices(instance, batch_time, room))]
+            work = work_prices(instance, batch_time, room)
+            starts = [search.first_point(), search.work_point(*work)]
             if begin:
                 starts.append(search.joined_point(begin))
             point = max(starts, key=lambda each: search.dual(each).value)

@@ -255,7 +255,7 @@ def rules(known: Known) -> Rules:
     """Return the rules of one run."""
     values = dict(known.values)
     timed = known.ticks > 1  # in rounds a tick is a round
-    limits = engine_limits(known.batch_time.gpu)
+    limits = known.batch_time.engine_limits
 
     def chosen(name: str, yes: str) -> bool:
         word = values.pop(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from instances.deployments import EngineLimits, engine_limits
 from instances.kv_memory import Served
 from instances.time_unit import NANOSECONDS as NANOSECONDS
 
@@ -84,8 +85,9 @@ class BatchTime:
     served
         The model and GPUs that the numbers are of, with their memory; None where it is not stated.
     gpu
-        The GPU by its name in ``instances.deployments``, whose limits vLLM's scheduler takes; empty
-        where it is not stated.
+        The GPU by its name in ``instances.deployments``; empty where it is not stated.
+    running, budget
+        Limits of vLLM's scheduler that are not those it takes on the GPU; 0 for these.
 
     Raises
     ------
@@ -103,6 +105,8 @@ class BatchTime:
     origin: str = field(default="", compare=False)
     served: Served | None = field(default=None, compare=False)
     gpu: str = field(default="", compare=False)
+    running: int = field(default=0, compare=False)
+    budget: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
         for value in self.coefficients:
@@ -119,6 +123,13 @@ class BatchTime:
     def coefficients(self) -> tuple[int, int, int, int, int]:
         """Base, per prefilled token, per square, per decoding request, per token read (ps)."""
         return (self.base, self.per_prefill, self.per_square, self.per_decode, self.per_read)
+
+    @property
+    def engine_limits(self) -> EngineLimits:
+        """What vLLM's scheduler takes."""
+        own = engine_limits(self.gpu)
+        budgets = (self.budget or own.server, self.budget or own.offline)
+        return EngineLimits(*budgets, self.running or own.running)
 
     def prefill_load(self, tokens: int) -> int:
         """Return what prefilling so many tokens adds to rounds (ps), in chunks or whole."""

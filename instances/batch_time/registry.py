@@ -1,7 +1,8 @@
 """The batch-time models, found by looking into ``kinds``, and the text that names one.
 
 ``NAME`` or ``NAME(option=value, ...)``, and `` on GPU`` behind it for numbers that do not say on
-which GPU they hold; the numbers of a model are decimal milliseconds.
+which GPU they hold, `` with running=R,budget=B`` for other limits than vLLM's scheduler takes there
+(``max_num_seqs``, ``max_num_batched_tokens``); the numbers of a model are decimal milliseconds.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 
 from instances.batch_time import kinds
-from instances.batch_time.batch_time_kind import BatchTimeKind
+from instances.batch_time.batch_time_kind import BatchTimeKind, whole
 from instances.batch_time.model import BatchTime, BatchTimeError
 from instances.deployments import DeploymentError, known_gpu
 from support.declared import declared
@@ -21,7 +22,7 @@ from support.text import did_you_mean, find_name, printable, unknown_name
 DEFAULT = "llama2-70b-2xa100"
 #: Longest text of a batch time; a path may be long.
 _LONGEST = 4000
-_ON_GPU = re.compile(r"\s+on\s+([^\s()]+)\s*$", re.IGNORECASE)
+_BEHIND = re.compile(r"(?:\s+on\s+([^\s()]+))?(?:\s+with\s+([^()]+?))?\s*$", re.IGNORECASE)
 
 
 @cache
@@ -46,8 +47,8 @@ def read_batch_time(text: str) -> BatchTime:
     BatchTimeError
         If there is no such model, or its options or its file are not right.
     """
-    kind, inside, gpu = _kind_of(text)
-    return _on_gpu(kind.build(inside if kind.takes_file else _options(kind, inside)), gpu)
+    kind, inside, behind = _kind_of(text)
+    return _deployed(kind.build(inside if kind.takes_file else _options(kind, inside)), *behind)
 
 
 def parse_batch_time(text: str) -> BatchTime:
@@ -58,30 +59,48 @@ def parse_batch_time(text: str) -> BatchTime:
     BatchTimeError
         If there is no such model, its options are not right, or it is to be fitted to a file.
     """
-    kind, inside, gpu = _kind_of(text)
+    kind, inside, behind = _kind_of(text)
     if kind.takes_file:
         raise BatchTimeError(
             f"batch time {printable(text, 60)!r} names a file, expected its numbers: linear(...)"
         )
-    return _on_gpu(kind.build(_options(kind, inside)), gpu)
+    return _deployed(kind.build(_options(kind, inside)), *behind)
 
 
-def _on_gpu(model: BatchTime, gpu: str) -> BatchTime:
-    """Return a model on a GPU that stands behind it, if one does."""
-    if not gpu:
-        return model
-    try:
-        found = known_gpu(gpu)
-    except DeploymentError as error:
-        raise BatchTimeError(f"batch time {model.name}: {error}") from None
-    if model.gpu:
-        raise BatchTimeError(f"batch time {model.name} is that of {model.gpu}: leave out on {gpu}")
-    return replace(model, name=f"{model.name} on {found}", gpu=found)
+def limited(model: BatchTime, running: int, budget: int) -> BatchTime:
+    """Return a model with limits of vLLM's scheduler, 0 for what it takes on the GPU."""
+    stated = {"running": running, "budget": budget}
+    told = ",".join(f"{name}={value}" for name, value in stated.items() if value)
+    return replace(model, name=f"{model.name} with {told}", **stated) if told else model
 
 
-def _kind_of(text: str) -> tuple[BatchTimeKind, str, str]:
-    """Return the kind that a text names, what stands in its parentheses, and the GPU behind."""
-    text, *named = _ON_GPU.split(text[:_LONGEST].strip(), maxsplit=1)
+def _deployed(model: BatchTime, gpu: str | None, limits: str | None) -> BatchTime:
+    """Return a model on the GPU and with the limits that stand behind it, if some do."""
+    if gpu:
+        try:
+            found = known_gpu(gpu)
+        except DeploymentError as error:
+            raise BatchTimeError(f"batch time {model.name}: {error}") from None
+        if model.gpu:
+            told = f"batch time {model.name} is that of {model.gpu}: leave out on {gpu}"
+            raise BatchTimeError(told)
+        model = replace(model, name=f"{model.name} on {found}", gpu=found)
+    stated = {"running": 0, "budget": 0}
+    for entry in limits.split(",") if limits else ():
+        name, _, value = (part.strip() for part in entry.partition("="))
+        if stated.get(name) != 0:
+            told = f"expected running=R,budget=B, found {printable(limits or '', 60)!r}"
+            raise BatchTimeError(f"batch time {model.name} with: {told}")
+        stated[name] = whole(f"batch time {model.name}, {name}", value)
+    return limited(model, **stated)
+
+
+def _kind_of(text: str) -> tuple[BatchTimeKind, str, tuple[str | None, str | None]]:
+    """Return the kind that a text names, what stands in its parentheses, GPU and limits behind."""
+    text = text[:_LONGEST].strip()
+    behind = _BEHIND.search(text)
+    assert behind is not None  # it matches nothing at the end
+    text, gpu, limits = text[: behind.start()], behind[1], behind[2]
     name, opened, rest = text.partition("(")
     known = batch_times()
     found = find_name(name.strip(), known)
@@ -89,7 +108,7 @@ def _kind_of(text: str) -> tuple[BatchTimeKind, str, str]:
         raise BatchTimeError(unknown_name("batch time", printable(name.strip(), 60), known))
     if bool(opened) != rest.endswith(")"):
         raise BatchTimeError(f"batch time {printable(text, 60)!r}: expected {found}(...)")
-    return known[found], rest[:-1], named[0] if named else ""
+    return known[found], rest[:-1], (gpu, limits)
 
 
 def _options(kind: BatchTimeKind, inside: str) -> dict[str, str]:

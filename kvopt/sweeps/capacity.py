@@ -227,8 +227,8 @@ class StabilityRate:
     """The rate M / (b · E[g]) of arXiv 2605.04595 (Nie, Si and Zhou, theorem 4.1).
 
     A request holds g = s·o + o(o − 1)/2 tokens, summed over its rounds, s + j − 1 in round j
-    (``formulations.valid.loads.Room``).  The paper measures b, the seconds of a round.  Here they follow
-    from the batch time: a round with M tokens held does M / E[g] of a request's loads, so
+    (``formulations.valid.loads.Room``).  The paper measures b, the seconds of a round.  Here they
+    follow from the batch time: a round with M tokens held does M / E[g] of a request's loads, so
     b = base + M / E[g] times the mean load of a request, and b · E[g] / M is the mean of
     ``formulations.valid.loads.work`` over M.
 

@@ -57,9 +57,7 @@ def _model(coefficients: Coefficients) -> BatchTime:
     return model
 
 
-def _bound(
-    instance: Instance, model: BatchTime, seconds: float, running: int = 0
-) -> SecondsBound:
+def _bound(instance: Instance, model: BatchTime, seconds: float, running: int = 0) -> SecondsBound:
     found = bound_in_seconds(instance, model, time.monotonic() + seconds, running=running)
     certificate = read_rate_certificate(found.certificate)
     assert certificate.running == running
@@ -99,8 +97,8 @@ def _draw(rng: random.Random) -> tuple[Triples, int, Coefficients]:
 def test_no_schedule_is_better_than_the_bound(number: int) -> None:
     """On small instances each source of the bound is at most the least latency found.
 
-    The search tries chunks, pauses, cancelled attempts, and kept tokens where they are covered, with
-    an engine's count of tokens, under which no less is possible, for any or few requests at a time.
+    The search tries chunks, pauses, cancelled attempts, and kept tokens where they are covered, as
+    an engine counts tokens, which allows all that the problem does, any number or few at a time.
     """
     rng = random.Random(13)
     met = rates = 0
