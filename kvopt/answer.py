@@ -25,7 +25,7 @@ from kvopt.methods.knowledge import (
 )
 from kvopt.methods.witness import is_own
 from kvopt.runs.task import Finished
-from kvopt.waiting import no_request_waits, what_binds
+from kvopt.waiting import HARDLY, no_request_waits, none_waits_long, what_binds
 from schedules.real_time.timeline import timeline
 from support.text import counted
 
@@ -132,7 +132,7 @@ class Answer:
 
     def _leaves(self, mean: str) -> str:
         low = _percent_won(self.won)
-        if self.base.no_request_waits and float(low) == 0:
+        if self.base.no_request_waits and self.won < HARDLY:
             return f"nothing that order could win of {mean}, for {self.base.no_request_waits}"
         if self.left is None:
             return f"at least {low} % of {mean}"
@@ -182,6 +182,10 @@ def totals(instance: Instance, runs: Iterable[Finished]) -> Iterator[MethodTotal
         if policy_name(text) == BASE and run.schedule is not None and record.peak_waiting:
             times = timeline(instance, run.schedule)
             told = what_binds(text, record.batch_time, instance.memory, times)
+            idle = none_waits_long(times) or idle
+        if idle and record.peak_tokens is not None:
+            full = math.ceil(100 * record.peak_tokens / instance.memory)
+            idle += f" and memory is at most {full} % full"
         yield MethodTotal(label, text, known, record.tel, idle, told)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from instances.batch_time import parse_batch_time
 from kvopt.methods.grammar import read_method
 from kvopt.methods.knowledge import policy_name
 from schedules.real_time.timeline import Timeline
 
 #: Requests that wait a smaller share of the time leave hardly anything to win.
-_HARDLY = 0.001
+HARDLY = 0.01
 #: Share of the waiting from which on the limit on requests is named, and of M that is nearly full.
 _SOME, _NEARLY = 0.1, 0.9
 _SEATED = "vllm-v1"
@@ -26,7 +28,19 @@ def no_request_waits(peak: float | None, waiting: float | None, running: float |
     if peak == 0:
         return "no request waits"
     share = waiting / (waiting + running)
-    return f"requests wait {100 * share:.2f} % of the time" if share < _HARDLY else ""
+    return f"requests wait {100 * share:.2f} % of the time" if share < HARDLY else ""
+
+
+def none_waits_long(times: Timeline) -> str:
+    """Return that no request waits for more than a round; empty if one does, or is evicted.
+
+    In an asynchronous engine each waits for the round that was planned before it came.
+    """
+    begins = times.rounds.begins
+    passed = np.searchsorted(begins, times.begins) - np.searchsorted(begins, times.arrivals)
+    if passed.max() > 1 or times.evictions.any():
+        return ""
+    return "no request waits for more than the round under way"
 
 
 def what_binds(method: str, batch_time: str, memory: int, times: Timeline) -> str:

@@ -28,7 +28,7 @@ BATCH = "affine(base=100,token=10)"
     [
         ((0, 0.0, 3.0), "no request waits"),
         ((2, 0.001, 4.0), "requests wait 0.02 % of the time"),
-        ((2, 0.01, 4.0), ""),
+        ((2, 0.05, 4.0), ""),
         ((None, None, None), ""),
         ((math.nan, math.nan, math.nan), ""),
     ],
@@ -45,10 +45,10 @@ def _left(result: Result) -> str:
 def test_the_summary_says_that_order_has_nothing_to_win() -> None:
     """All five run from the first round on, and the bound leaves something all the same."""
     instance = replace(FIVE, requests=(*FIVE.requests, Request(5, 0.25, 1, 3)))
-    result = kvopt.run(instance, "vllm-v1", batch_time=BATCH)
+    result = kvopt.run(instance, "vllm-v1(block=1)", batch_time=BATCH)
     assert result.gap is not None
     assert _left(result) == "nothing by order: no request waits"
-    waits = kvopt.run(replace(instance, memory=10), "vllm-v1", batch_time=BATCH)
+    waits = kvopt.run(replace(instance, memory=10), "vllm-v1(block=1)", batch_time=BATCH)
     assert _left(waits).startswith("at most")
 
 
@@ -56,12 +56,12 @@ def test_the_summary_says_that_order_has_nothing_to_win() -> None:
     ("method", "memory", "said"),
     [
         (
-            "vllm-v1(running=2)",
+            "vllm-v1(block=1,running=2)",
             40,
             "100 % of the waiting is while 2 requests run, the most that may (running, vLLM's "
             "max_num_seqs); memory is at most 20 % full",
         ),
-        ("vllm-v1(running=4)", 9, ""),
+        ("vllm-v1(block=1,running=4)", 9, ""),
         ("svf", 9, ""),
     ],
 )
@@ -74,11 +74,11 @@ def test_the_limit_that_binds_is_named(method: str, memory: int, said: str) -> N
 def test_the_answer_at_each_rate_says_both(tmp_path: Path) -> None:
     """At a request in ten seconds nobody waits; at fifty a second all do, for two seats."""
     wishes = Wishes(batch_time=read_batch_time(BATCH), time_limit=2.0)
-    methods = [read_method("vllm-v1(running=2)"), read_method("svf")]
+    methods = [read_method("vllm-v1(block=1,running=2)"), read_method("svf")]
     swept = rate_sweep(FIVE, (0.1, 50.0), methods, wishes, store=tmp_path / "runs.sqlite")
     answers = swept.answers
     assert str(answers[0.1]) == (
-        "vLLM's scheduler (vllm-v1(running=2) *) leaves nothing that order could win of 0.345 s a "
+        "vLLM's scheduler (vllm-v1(block=1,running=2) *) leaves nothing that order could win of 0.345 s a "
         "request, for no request waits: knowing lengths wins nothing (svf, 0.345 s); no schedule "
         "is below 0.334 s (1 instance)."
     )
