@@ -109,9 +109,7 @@ def run_in_order(instance: Instance, order: Ints, method: str) -> Schedule:
     return make_schedule(instance, starts_in_order(requests, order, instance.memory), method)
 
 
-def _run_on_clock(
-    policy: Policy, instance: Instance, setting: Setting, method: str
-) -> Schedule:
+def _run_on_clock(policy: Policy, instance: Instance, setting: Setting, method: str) -> Schedule:
     """Return the schedule of a policy that decides round by round."""
     arrivals = _times(instance, setting.batch_time)
     known = _known(policy, instance, arrivals, setting)

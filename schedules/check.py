@@ -262,13 +262,12 @@ def _summary(instance: Instance, schedule: Schedule) -> str:
 
 def _remark(instance: Instance, schedule: Schedule) -> str:
     """Return what the reader of a valid verdict should know besides, or nothing."""
-    # Which bounds in seconds hold for what keeps tokens is told by what computes them.
-    outside = OUTSIDE if schedule.clock is None else ""
-    told = [f"; {schedule.easier}{outside}"] if schedule.easier else []
-    if schedule.engine_accounting and ENGINE_ACCOUNTING != schedule.easier:
-        told.append(f"; {ENGINE_ACCOUNTING}")
+    if schedule.clock is not None:
+        # Which bounds hold for what keeps tokens is told by what computes them.
+        counted = ENGINE_ACCOUNTING if schedule.engine_accounting else ""
+        return "".join(f"; {each}" for each in (counted, schedule.easier) if each)
     if schedule.easier:
-        return "".join(told)
+        return f"; {schedule.easier}{OUTSIDE}"
     optimum, bound = instance.stated_optimum, schedule.lower_bound
     if optimum is not None and schedule.tel < optimum:
         return f"; the instance's known optimum, {shown(optimum)}, is wrong"

@@ -93,12 +93,11 @@ class Schedule:
     start is the round in which it would have begun without what it kept, and p + o is still the
     completion.  Without ``kept`` every k is 0.
 
-    ``engine_accounting`` says that memory is counted as in vLLM, where a token takes its slot in the
-    round after it was made: a run holds s + j - 1 tokens at p + j, an empty prompt counted as one.
+    ``engine_accounting`` says that memory is counted as in vLLM, where a token takes its slot in
+    the round after: a run holds s + j - 1 tokens at p + j, and an empty prompt counts as one token.
 
-    A schedule that is :attr:`easier` than the problem is about another optimum.  So it is never
-    ``optimal``, its TEL is no upper bound on OPT, and kvopt writes no ``lower_bound`` beside it; one
-    that a file states is at most its TEL.
+    A schedule that is :attr:`easier` than the problem has another optimum.  So it is never
+    ``optimal``, its TEL is no upper bound on OPT, and kvopt writes no ``lower_bound`` next to it.
 
     Raises
     ------

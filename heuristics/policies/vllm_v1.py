@@ -72,7 +72,8 @@ class _EngineRules:
         blocks = known.memory // block
         self.engine_accounting = engine_accounting
         self._block, self._budget, self._most = block, budget, running
-        self._blocks = blocks - engine_accounting  # less the null block
+        self._blocks = max(0, blocks - engine_accounting)
+        self._null = " (one more is the null block)" if engine_accounting else ""
         self._reserve = int(exact(watermark) * blocks)
         self._asynchronous, self._cut = asynchronous, cut
         #: Tokens held when the prompt is computed, beyond it: the first output token's slot.
@@ -202,7 +203,10 @@ class _EngineRules:
             # An empty prompt still takes a token, so that no more run than the budget can serve.
             if budget < (1 if self._cut else max(1, whole)):
                 if whole > self._budget and not self._cut:
-                    self._refuse(request)
+                    raise NotApplicableError(
+                        f"vllm-v1: a budget of {self._budget} tokens has no room for the {whole} "
+                        f"tokens of the request at position {request}, which are not cut"
+                    )
                 self._quiet = False
                 break
             free = self._blocks - self._used - (self._reserve if self._running else 0)
@@ -241,7 +245,7 @@ class _EngineRules:
     def _refuse(self, request: int) -> None:
         raise NotApplicableError(
             f"vllm-v1: the request at position {request} alone needs more than the {self._blocks} "
-            f"blocks of {self._block} tokens, or than a budget of {self._budget} without chunks"
+            f"blocks of {self._block} tokens{self._null}; use a smaller block"
         )
 
 

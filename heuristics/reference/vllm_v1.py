@@ -5,43 +5,61 @@ The policy's docstring and docs/policies.md say what was read in the engine's so
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
 
 from heuristics.reference import UnservableError
-from heuristics.reference.worker import Worker
+from heuristics.reference.worker import Job, Worker
 from instances import Instance
 from schedules import Schedule
 
 
 def vllm_v1(
-    instance: Instance, block: int, budget: int, running: int, watermark: float
+    instance: Instance, block: int, budget: int, running: int, watermark: float, accounting: str
 ) -> Schedule:
     """Serve running requests first, preempting the last; then admit by prompt blocks only."""
-    return _Blocks(instance, block, budget, running, watermark).serve("vllm-v1")
+    engine = accounting == "engine"
+    worker = _Blocks(instance, block, budget, running, watermark, engine)
+    return replace(worker.serve("vllm-v1"), engine_accounting=engine)
 
 
 class _Blocks(Worker):
     keeps_tokens = True
 
     def __init__(
-        self, instance: Instance, block: int, budget: int, running: int, watermark: float
+        self,
+        instance: Instance,
+        block: int,
+        budget: int,
+        running: int,
+        watermark: float,
+        engine: bool,
     ) -> None:
         super().__init__(instance)
-        self.block, self.budget, self.most_running = block, budget, running
-        self.blocks = self.memory // block
-        self.reserve = floor(Fraction(str(watermark)) * self.blocks)
+        self.block, self.budget, self.most_running, self.engine = block, budget, running, engine
+        blocks = self.memory // block
+        self.reserve = floor(Fraction(str(watermark)) * blocks)
+        # One is the null block.
+        self.blocks = blocks - 1 if engine else blocks
+
+    def tokens_next(self, job: Job) -> int:
+        """Tokens with a slot at the next time; in the engine the newest has none yet."""
+        return max(job.prompt, 1) + job.made if self.engine else job.next_tokens
+
+    def held_next(self) -> int:
+        return sum(map(self.tokens_next, self.running))
 
     def blocks_of(self, tokens: int) -> int:
         return ceil(Fraction(tokens, self.block))
 
     def evict(self) -> None:
         # Step 1: the running requests in order of admission take the blocks of their next token.
-        holds = {job.position: self.blocks_of(job.next_tokens - 1) for job in self.running}
+        holds = {job.position: self.blocks_of(self.tokens_next(job) - 1) for job in self.running}
         served = 0
         while served < len(self.running):
             job = self.running[served]
-            needed = self.blocks_of(job.next_tokens) - holds[job.position]
+            needed = self.blocks_of(self.tokens_next(job)) - holds[job.position]
             while sum(holds.values()) + needed > self.blocks:
                 # No block is left: the last is preempted and goes to the head of the queue.
                 last = self.running[-1]
@@ -61,18 +79,18 @@ class _Blocks(Worker):
         if self.evicted_now:
             return
         budget = self.budget - len(self.running)
-        first = True
-        while self.queue and len(self.running) < self.most_running and budget >= 1:
+        while self.queue and len(self.running) < self.most_running:
             job = self.queue[0]
             prefill = max(1, job.prompt + job.made)
-            if prefill > budget and not first:
+            if prefill > self.budget:
+                raise UnservableError
+            if prefill > budget:
                 break
-            used = sum(self.blocks_of(other.next_tokens) for other in self.running)
+            used = sum(self.blocks_of(self.tokens_next(other)) for other in self.running)
             free = self.blocks - used - (self.reserve if self.running else 0)
-            if self.blocks_of(job.next_tokens) > free:
+            if self.blocks_of(self.tokens_next(job)) > free:
                 if not self.running:
                     raise UnservableError
                 break
             self.start(job)
             budget -= prefill
-            first = False

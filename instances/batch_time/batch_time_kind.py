@@ -72,21 +72,17 @@ def exact(where: str, text: str) -> Fraction:
 
 
 def picoseconds(where: str, text: str) -> int:
-    """Return the picoseconds of a number of milliseconds.
+    """Return a number of milliseconds in picoseconds, rounded (ties to even).
 
     Raises
     ------
     BatchTimeError
-        If it is no number, too large, or finer than a picosecond (10^-9 ms).
+        If it is no number, or too large.
     """
     value = exact(where, text) * PICOSECONDS_PER_MS
     if value > MOST_PICOSECONDS:
         raise BatchTimeError(f"{where}: expected at most 10^9 ms, found {printable(text, 60)}")
-    if value.denominator != 1:
-        raise BatchTimeError(
-            f"{where}: expected whole picoseconds (10^-9 ms), found {printable(text, 60)} ms"
-        )
-    return int(value)
+    return round(value)
 
 
 def whole(where: str, text: str) -> int:

@@ -9,6 +9,7 @@ from instances.deployments import EngineLimits, engine_limits
 from instances.kv_memory import Served
 from instances.time_unit import NANOSECONDS as NANOSECONDS
 
+PICOSECONDS = 10**12
 #: Picoseconds of a millisecond, the unit in which coefficients are written.
 PICOSECONDS_PER_MS = 10**9
 #: Largest coefficient, picoseconds: about eleven days.

@@ -58,7 +58,7 @@ class TableReader(Reader):
     def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
         """Yield the rows; see :class:`instances.traces.reader.Reader`."""
         del count
-        for numbers, columns in _columns(stream, self.expects):
+        for numbers, columns in columns_of(stream, self.expects):
             for name, column in columns.items():
                 if name in column:
                     stream.refuse("the header stands here again", numbers[column.index(name)])
@@ -83,7 +83,7 @@ def header_of(head: str) -> list[str]:
         return []
 
 
-def _columns(
+def columns_of(
     stream: TraceStream, needed: Sequence[str]
 ) -> Iterator[tuple[Sequence[int], dict[str, list[str]]]]:
     """Yield row numbers with the columns that are needed, without blank lines.

@@ -33,6 +33,10 @@ _SUBCOMMANDS = {
     "warm": ("kvopt.commands.warm", "compile all kernels, so that no run waits for them"),
     "memory": ("kvopt.commands.memory", "how many tokens a GPU's memory holds, step by step"),
     "rounds": ("kvopt.commands.rounds", "the rounds of a log of vLLM, and a batch time of them"),
+    "calibrate": (
+        "kvopt.commands.calibrate",
+        "a batch time from measured requests, with its error on others of them",
+    ),
     "show": ("kvopt.commands.show", "a policy beside its paper's pseudocode, or a formulation"),
     "best-known": (
         "kvopt.best_known.__main__",

@@ -99,14 +99,14 @@ METRICS = tuple(each.name for each in fields(Serving))
 
 def serving(timeline: Timeline) -> Serving:
     """Compute all metrics of a timeline but the goodput."""
-    spreads: dict[str, float | None] = {}
+    found: dict[str, float | None] = {}
     for name, (values, counts) in _samples(timeline).items():
-        spreads |= _spread(name, values, counts)
+        found |= _spread(name, values, counts)
     seconds = timeline.duration / NANOSECONDS
     rounds = timeline.rounds
     output = int(timeline.outputs.sum())
     return Serving(
-        **spreads,
+        **found,
         mean_normalized_ms=float((timeline.latencies / timeline.outputs).mean()) / MILLISECOND,
         mean_delay_ms=float((timeline.begins - timeline.arrivals).mean()) / MILLISECOND,
         duration_s=seconds,
@@ -131,7 +131,7 @@ def serving_lines(
     Under each that was measured, too, stands what was measured.
     """
     found = serving(timeline)
-    beside = {} if measured is None else _measured_spreads(measured)
+    beside = {} if measured is None else spreads(measured)
     lines = []
     for name in SPREADS:
         lines += _told(name.upper(), name, vars(found))
@@ -161,15 +161,14 @@ def serving_lines(
 
 def measured_lines(measured: Measured) -> list[tuple[str, str]]:
     """Return labels and values of what was measured, TTFT, TPOT and E2EL, times in seconds."""
-    spreads = _measured_spreads(measured)
     return [
         line
-        for name, spread in spreads.items()
+        for name, spread in spreads(measured).items()
         for line in _told(f"{name.upper()} {_MEASURED}", name, spread)
     ]
 
 
-def _measured_spreads(measured: Measured) -> dict[str, dict[str, float | None]]:
+def spreads(measured: Measured) -> dict[str, dict[str, float | None]]:
     """Return mean and percentiles of TTFT, TPOT and E2EL, by the name of the metric."""
     per_token = _per_token(measured.first_tokens, measured.latencies, measured.outputs)
     samples: dict[str, NDArray[np.float64] | Ints] = {

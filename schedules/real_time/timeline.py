@@ -41,9 +41,8 @@ class Rounds:
         Requests that have arrived when it begins, and neither run nor are complete.
     tokens
         Tokens held at its end.
-    prefilled, decoding, read
-        Prompt tokens that it processes, requests that make a token after their first, and the
-        tokens that these held when it began.
+    prefilled, squares, decoding, read
+        What its batch time is of (:class:`instances.batch_time.Batch`).
     """
 
     begins: Ints
@@ -52,6 +51,7 @@ class Rounds:
     waiting: Ints
     tokens: Ints
     prefilled: Ints
+    squares: Ints
     decoding: Ints
     read: Ints
 
@@ -184,6 +184,7 @@ def timeline(instance: Instance, schedule: Schedule) -> Timeline:
         tokens=_held(held, runs, runs.begin, count, after=1)
         + _sums(*_unfinished(runs, chunks), count),
         prefilled=prefilled,
+        squares=squares,
         decoding=decoding,
         read=read,
     )

@@ -68,7 +68,7 @@ def test_keyed_queue_breaks_ties_by_entry() -> None:
 
 
 @pytest.mark.parametrize(
-    "call", ["alpha-greedy(alpha=1)", "alpha-beta(beta=0)", "vllm-v1(block=0)", "wait(scale=0)"]
+    "call", ["alpha-greedy(alpha=1)", "alpha-beta(beta=0)", "vllm-v1(block=5000)", "wait(scale=0)"]
 )
 def test_parameters_out_of_range(call: str) -> None:
     """What would make no sense is refused before a run."""
@@ -174,15 +174,49 @@ def test_vllm_budget_limit_and_watermark() -> None:
     assert run("vllm-v1", prompts).starts == (0, 0, 0)
     # 8 tokens a round: two prompts at 0; at 1 two decode tokens leave 6, enough for the third.
     assert run("vllm-v1(budget=8)", prompts).starts == (0, 0, 1)
-    # 3 tokens a round: a prompt of 4 goes alone, and again at 1 and 2 (the last with 1 left).
-    assert run("vllm-v1(budget=3)", prompts).starts == (0, 1, 2)
-    # Two decode tokens fill a budget of 2: the third waits for a completion, at 3.
-    assert run("vllm-v1(budget=2)", prompts).starts == (0, 1, 3)
+    # 5 tokens a round: a prompt of 4 goes beside one decode token, not beside two: waits for 3.
+    assert run("vllm-v1(budget=5)", prompts).starts == (0, 1, 3)
+    # 4 tokens a round: each goes alone.  A budget of 3 has never room for a prompt of 4.
+    assert run("vllm-v1(budget=4)", prompts).starts == (0, 3, 6)
+    with pytest.raises(NotApplicableError, match="4 tokens of the request at position 0"):
+        run("vllm-v1(budget=3)", prompts)
     assert run("vllm-v1(running=2)", prompts).starts == (0, 0, 3)
     # M = 15 takes 5 + 5 + 5 tokens at time 1; a share of 0.2 keeps 3 of them free.
     tight = instance_of(15, *[(0, 4, 1)] * 3)
     assert run("vllm-v1", tight).starts == (0, 0, 0)
     assert run("vllm-v1(watermark=0.2)", tight).starts == (0, 0, 1)
+
+
+def test_vllm_counts_as_the_engine() -> None:
+    """The newest token has no slot yet, and one block is the null block."""
+    # M = 7 in tokens: a prompt of 2 and two output tokens hold 3 and 4, two such 6 and 8 > 7.
+    # In the engine they hold 2 and 3, which are 4 and 6 of the 7 - 1 blocks.
+    pair = instance_of(7, (0, 2, 2), (0, 2, 2))
+    assert run("vllm-v1", pair).attempts == ((), ((0, 1),))
+    schedule = run("vllm-v1(accounting=engine,block=1)", pair)
+    assert schedule.starts == (0, 0)
+    assert schedule.engine_accounting
+    with pytest.raises(NotApplicableError, match="2 blocks of 2 tokens .one more is the null"):
+        run("vllm-v1(accounting=engine,block=2)", instance_of(7, (0, 5, 1)))
+    # An empty prompt, which the engine refuses, holds as much as one of a token.
+    empty = run("vllm-v1(accounting=engine,block=1)", instance_of(3, (0, 0, 2), (0, 0, 2)))
+    assert empty.attempts == ((), ((0, 1),))
+
+
+def test_vllm_plans_a_step_ahead() -> None:
+    """Asynchronously, what arrives or ends shows one step later, unless nothing else runs."""
+    # The first ends at 2 and leaves an empty plan, which is made again; the third finds no work.
+    seats = instance_of(20, (0, 1, 2), (0, 1, 2), (9, 1, 1))
+    for text in ("vllm-v1(running=1)", "vllm-v1(running=1,asynchronous=yes)"):
+        assert run(text, seats).starts == (0, 2, 9)
+    # The second ends at 2: its seat is taken at 2, or at 3.  The third ends at 4, or at 5 together
+    # with the first, when the plan without them is empty.
+    late = instance_of(20, (0, 1, 5), (0, 1, 2), (1, 1, 2), (4, 1, 1))
+    assert run("vllm-v1(running=2)", late).starts == (0, 0, 2, 4)
+    assert run("vllm-v1(running=2,asynchronous=yes)", late).starts == (0, 0, 3, 5)
+    # One that arrives at 1 while another runs starts at 2.
+    one = instance_of(20, (0, 1, 5), (1, 1, 1))
+    assert run("vllm-v1(asynchronous=yes)", one).starts == (0, 2)
 
 
 def test_sglang_ratio_decays_by_hand() -> None:

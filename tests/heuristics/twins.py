@@ -31,11 +31,13 @@ _DRAWN: dict[str, dict[str, Sequence[Any]]] = {
     **{name: {"factor": _FACTORS} for name in ("srpt", "srpt-predicted", "las")},
     "svf-1bit": {"threshold": (0.0, 0.5, 1.0, 3.0)},
     "vllm-v1": {
-        "block": (1, 1, 2, 3, 4),
-        "budget": (1, 2, 5, 9, 30),
+        "block": (1, 1, 1, 1, 2, 4),
+        "budget": (8, 12, 16, 30),
         "running": (1, 2, 8),
         "watermark": (0.0, 0.1, 0.3),
         "chunk": ("no",),
+        "accounting": ("engine", "tokens"),
+        "asynchronous": ("no",),
     },
     "wait": {"scale": _SCALES},
 }

@@ -32,6 +32,12 @@ LLAMA = "llama2-70b-2xa100"
         (f"{LLAMA}(1.0)", LLAMA),
         ("linear(54.26,square=1.63e-5)", "linear(base=54.26,square=0.0000163)"),
         ("linear()", "linear()"),
+        ("linear(base=1.00000000000000000001)", "linear(base=1)"),
+        # Half a picosecond goes to the even one.
+        (
+            "linear(square=0.0000035715,read=0.0000035725)",
+            "linear(square=0.000003572,read=0.000003572)",
+        ),
         (
             "linear(1,read_to=5,decode_to=4,prefill_to=3)",
             "linear(base=1,prefill_to=3,decode_to=4,read_to=5)",
@@ -58,9 +64,7 @@ def test_a_text_names_a_model_and_its_name_reads_back(text: str, name: str) -> N
         ("linear(base=nan)", "expected a decimal number"),
         ("linear(base=1e99)", r"expected at most 10\^9 ms"),
         ("linear(base=1e999999999)", "expected a decimal number"),
-        ("linear(base=0.0000000001)", "expected whole picoseconds"),
         ("linear(base=12345678901234567890.12345678901234567891)", "at most"),
-        ("linear(base=1.00000000000000000001)", "whole picoseconds"),
         ("linear(prefill_to=3)", "expected prefill_to, decode_to, read_to together"),
         ("linear(prefill_to=-3,decode_to=1,read_to=1)", "expected an integer"),
         (f"{LLAMA}(scale=0)", "expected a scale of 0.001 to 1000"),
@@ -177,6 +181,24 @@ def test_a_fifth_of_the_rounds_moves_a_fit_no_more_than_noise_does(
     assert noise or model.origin.startswith(f"fitted to {60 - len(places)} of 60 rows, ")
 
 
+def test_rounds_of_prompts_do_not_move_those_that_decode(tmp_path: Path) -> None:
+    """Prompts that take longer than any line says leave what a decoding round takes as it is."""
+    decodes = [(0, d, k * d, 0.02 + 1e-4 * d + 1e-7 * k * d) for d in (1, 9, 30) for k in (50, 700)]
+    grid = [
+        (p, d, 900 * d, max(0.02, 2e-4 * p) + 3e-7 * 900 * d)
+        for p in (16, 64, 256, 1024, 4096)
+        for d in (0, 8, 64, 256)
+    ]
+    rows = [",".join(map(str, row)) for row in decodes + grid]
+    path = tmp_path / "rounds.csv"
+    path.write_text("\n".join(["prefill,decode,kv,seconds", *rows]), encoding="utf-8")
+    base, prefill, _, decode, read = (
+        np.array(read_batch_time(f"fitted({path})").coefficients) / 1e12
+    )
+    assert [base, decode, read] == pytest.approx([0.02, 1e-4, 1e-7], rel=1e-6)
+    assert 1e-4 < prefill < 3e-4
+
+
 def test_rows_without_prompts_are_told(tmp_path: Path) -> None:
     """A log of decode rounds alone says nothing of prompts, whose time is then 0."""
     path = tmp_path / "rounds.csv"
@@ -190,19 +212,19 @@ def test_rows_without_prompts_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("", "found no prefill"),
-        ("prefill,decode,kv\n1,2,3\n", "found no seconds"),
+        ("", "found an empty file"),
+        ("prefill,decode,kv\n1,2,3\n", "row 1: expected a column seconds"),
         ("prefill,decode,kv,seconds\n1,2,3,4\n", "at least 10 rows, found 1"),
-        ("prefill,decode,kv,seconds\n1,2,3,4\n1,x,3,4\n", "line 3: expected a number.*'x'"),
-        ("prefill,decode,kv,seconds\n1,2,3,\n", "line 2: expected a number.*''"),
-        ("prefill,decode,kv,seconds\n1,2,3\n", "line 2: expected 4 fields, found 3"),
-        ("prefill,decode,kv,seconds\n1,2,3,4,5\n", "line 2: expected 4 fields, found 5"),
-        ("prefill,decode,kv,seconds,seconds\n1,2,3,4,5\n", "column seconds occurs twice"),
-        ("prefill,decode,kv,seconds\n1,2,1_0,4\n", "line 2: .*'1_0'"),
+        ("prefill,decode,kv,seconds\n1,2,3,4\n1,x,3,4\n", "row 3: expected a number.*'x'"),
+        ("prefill,decode,kv,seconds\n1,2,3,\n", "row 2: expected a number.*''"),
+        ("prefill,decode,kv,seconds\n1,2,3\n", "row 2: expected 4 fields, found 3"),
+        ("prefill,decode,kv,seconds\n1,2,3,4,5\n", "row 2: expected 4 fields, found 5"),
+        ("prefill,decode,kv,seconds,seconds\n1,2,3,4,5\n", "column seconds stands 2 times"),
+        ("prefill,decode,kv,seconds\n1,2,1_0,4\n", "row 2: .*'1_0'"),
         ("prefill,decode,kv,seconds\n" + 10 * "1,2,3,1e-300\n", "take picoseconds at least"),
-        ("prefill,decode,kv,seconds\n1,2,3,-4\n", "line 2: .*'-4'"),
-        ("prefill,decode,kv,seconds\n1,2,inf,4\n", "line 2: .*'inf'"),
-        ("prefill,decode,kv,seconds\n1,2,3,0\n", "line 2: expected more than 0 seconds"),
+        ("prefill,decode,kv,seconds\n1,2,3,-4\n", "row 2: .*'-4'"),
+        ("prefill,decode,kv,seconds\n1,2,inf,4\n", "row 2: .*'inf'"),
+        ("prefill,decode,kv,seconds\n1,2,3,0\n", "row 2: expected more than 0 seconds"),
     ],
 )
 def test_a_file_that_is_wrong_gets_one_line(tmp_path: Path, text: str, complaint: str) -> None:
@@ -218,7 +240,7 @@ def test_a_file_that_is_no_text_or_not_there_gets_one_line(tmp_path: Path) -> No
     binary = tmp_path / "rounds.csv"
     binary.write_bytes(b"prefill,decode,kv,seconds\n\xff\xfe,1,1,1\n")
     for path in (binary, tmp_path / "none.csv", "\x00"):
-        with pytest.raises(BatchTimeError, match="cannot be read"):
+        with pytest.raises(BatchTimeError, match=r"cannot be read|found byte 0xff"):
             read_batch_time(f"fitted({path})")
 
 

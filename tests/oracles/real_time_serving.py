@@ -42,6 +42,8 @@ class Job:
     runs: list[tuple[int, int, int, list[int]]] = field(default_factory=list)
     last_chunk: int = -1
     completion: int = -1
+    #: Tokens held beyond those computed, once the prompt is: the slot of the newest token.
+    ahead: int = 1
 
     @property
     def whole(self) -> int:
@@ -56,7 +58,7 @@ class Job:
     @property
     def held(self) -> int:
         """Tokens held now."""
-        return self.prompt + self.made if self.decodes else self.computed
+        return self.prompt + self.made - 1 + self.ahead if self.decodes else self.computed
 
     @property
     def held_next(self) -> int:
@@ -64,7 +66,7 @@ class Job:
         if self.decodes:
             return self.held + 1
         after = self.computed + self.chunk
-        return after + 1 if after == self.whole else after
+        return after + self.ahead if after == self.whole else after
 
 
 class Serving:
@@ -143,7 +145,7 @@ class Serving:
         if self.time > self.ended:
             self.begins.append((self.round, self.time))
         prefills = [(job.computed, job.chunk) for job in self.running if not job.decodes]
-        reads = [job.held for job in self.running if job.decodes]
+        reads = [job.prompt + job.made for job in self.running if job.decodes]
         for job in self.running:
             if job.decodes:
                 job.made += 1
@@ -170,13 +172,12 @@ class Serving:
 
 
 class _Vllm(Serving):
-    block = budget = most_running = reserve = 1
+    block = budget = most_running = reserve = blocks = 1
 
     def blocks_of(self, tokens: int) -> int:
         return ceil(Fraction(tokens, self.block))
 
     def decide(self) -> bool:
-        blocks = self.memory // self.block
         budget = self.budget
         holds = {job.position: self.blocks_of(job.held) for job in self.running}
         preempted = False
@@ -187,7 +188,7 @@ class _Vllm(Serving):
             job.chunk = 0 if job.decodes else min(job.whole - job.computed, budget)
             needed = self.blocks_of(job.held_next)
             others = {k: held for k, held in holds.items() if k != job.position}
-            while sum(others.values()) + needed > blocks:
+            while sum(others.values()) + needed > self.blocks:
                 last = self.running[-1]
                 if len(self.running) == 1:
                     raise CannotServeError
@@ -204,8 +205,8 @@ class _Vllm(Serving):
         while not preempted and self.queue and len(self.running) < self.most_running and budget > 0:
             job = self.queue[0]
             whole = job.prompt + job.made
-            free = blocks - sum(holds.values()) - (self.reserve if self.running else 0)
-            if self.blocks_of(whole + 1) > free:
+            free = self.blocks - sum(holds.values()) - (self.reserve if self.running else 0)
+            if self.blocks_of(whole + job.ahead) > free:
                 if not self.running:
                     raise CannotServeError
                 break
@@ -224,9 +225,14 @@ def vllm_in_chunks(
     budget: int,
     running: int,
     watermark: float,
+    accounting: str,
 ) -> Literal:
     """Serve running requests in order, then the head of the queue, cut at the budget."""
     worker = _Vllm(instance, arrivals, coefficients)
+    engine = accounting != "tokens"
+    for job in worker.jobs:
+        job.ahead = 0 if engine and job.prompt else 1
+    worker.blocks = instance.memory // block - engine
     worker.block, worker.budget, worker.most_running = block, budget, running
     worker.reserve = floor(Fraction(str(watermark)) * (instance.memory // block))
     return worker.serve()

@@ -58,7 +58,9 @@ def ledgers(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def difference(ledger: dict[str, Any]) -> str:
     """Return the first difference between a ledger and our run of it; empty if there is none."""
+    engine = ledger["engine"]
     instance = parse_instance(ledger["instance"])
+    instance = replace(instance, memory=engine["num_blocks"] * engine["block_size"])
     coefficients, tick = ledger["batch_time_picoseconds"], 1
     if isinstance(coefficients, str):
         instance, coefficients, tick = replace(instance, time_unit="second"), _ROUND, _SECOND
@@ -100,12 +102,12 @@ def difference(ledger: dict[str, Any]) -> str:
     begins = (times.rounds.begins // tick).tolist()
     ours = [[begin, batch] for begin, batch in zip(begins, steps, strict=True)]
     theirs = [[begin, dict(batch)] for begin, *batch in ledger["scheduled"]]
-    for step, (mine, engine) in enumerate(zip_longest(ours, theirs)):
-        if mine != engine:
-            return f"step {step}: the engine has {engine}, vllm-v1 {mine}"
-    for mine, engine in zip(rows, ledger["requests"], strict=True):
-        if mine != engine:
-            return f"request: the engine has {engine}, vllm-v1 {mine}"
+    for step, (mine, other) in enumerate(zip_longest(ours, theirs)):
+        if mine != other:
+            return f"step {step}: the engine has {other}, vllm-v1 {mine}"
+    for mine, other in zip(rows, ledger["requests"], strict=True):
+        if mine != other:
+            return f"request: the engine has {other}, vllm-v1 {mine}"
     return ""
 
 

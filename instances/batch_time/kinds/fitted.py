@@ -1,11 +1,15 @@
-"""Fitted to a CSV of measured rounds (prefill, decode, kv, seconds[, square]), robustly.
+"""Fitted to a CSV of measured rounds (prefill, decode, kv, seconds[, square]), in two stages.
+
+Rounds that only decode give the time of a round, a request and a token read; what is left of the
+others is that of the prompts.  So no grid of large prompts moves what most rounds of a run take,
+which only decode.  There errors count relative to the round, since each makes a token of its
+requests; with prompts they count in seconds, which add up to the time before a first token.
 
 Logs have rounds that took longer than the batch explains: kernels compile at first use, a host is
-paused.  So the fit is a reweighted one (Rousseeuw and Leroy, Robust Regression and Outlier
+paused.  So each stage is a reweighted one (Rousseeuw and Leroy, Robust Regression and Outlier
 Detection, 1987, section 1.2).  A start minimizes the sum of |log(measured / predicted)|, which one
 slow round raises by little.  Rows far from it, on the scale of the median deviation, are left out
-and named.  The others are fitted by least squares of relative errors, without negative coefficients
-(Lawson and Hanson's method).
+and named.  The others are fitted by least squares without negative coefficients (Lawson, Hanson).
 
 Every fifth row is first held out: the model of the others predicts it, and the mean absolute error,
 relative to what was measured, is told; rows that are left out do not count.  The numbers themselves
@@ -15,17 +19,25 @@ that a schedule does not depend on the file.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 
 import numpy as np
 from numpy.typing import NDArray
 
 from instances.batch_time.batch_time_kind import BatchTimeKind
+from instances.batch_time.calibration import nonnegative
 from instances.batch_time.kinds.linear import linear
-from instances.batch_time.model import MOST_PICOSECONDS, BatchTime, BatchTimeError, Range
-from support.inputs import read_text
+from instances.batch_time.model import (
+    MOST_PICOSECONDS,
+    PICOSECONDS,
+    BatchTime,
+    BatchTimeError,
+    Range,
+)
+from instances.traces.numbers import exact
+from instances.traces.report import TraceError
+from instances.traces.stream import TraceStream
+from instances.traces.table import columns_of, header_of
 from support.text import counted, printable
 
 _NAME = "fitted"
@@ -35,9 +47,6 @@ _SQUARE = "square"
 _FOLD = 5
 _FEWEST = 10
 _LARGEST = 1e15
-#: Bytes of a file; a million rows have half as many.
-_LARGEST_FILE = 10**8
-_PICOSECONDS = 10**12
 #: The start's loss is nearly linear beyond this deviation, as logarithm.
 _NEARLY_EXACT = 0.01
 #: Rows that the start looks at, drawn where there are more.
@@ -63,11 +72,11 @@ class UnfitError(BatchTimeError):
 
 
 def _build(path: str) -> BatchTime:
+    rows = _read(path)
     where = f"batch time {_NAME}, {printable(path, 200)}"
-    rows = _read(where, path)
     if len(rows) < _FEWEST:
         raise BatchTimeError(f"{where}: expected at least {_FEWEST} rows, found {len(rows)}")
-    rows[:, 3] = np.maximum(rows[:, 3], 0.1 / _PICOSECONDS)
+    rows[:, 3] = np.maximum(rows[:, 3], 0.1 / PICOSECONDS)
     coefficients, off = _solve(rows)
     if max(coefficients) > MOST_PICOSECONDS:
         raise BatchTimeError(f"{where}: expected rounds of at most 10^6 seconds")
@@ -103,7 +112,7 @@ def _factors(rows: Rows) -> Rows:
 def _seconds(rows: Rows, coefficients: tuple[int, ...]) -> Rows:
     """Return what the model predicts of each row; a tenth of a picosecond at least."""
     picoseconds: Rows = np.maximum(_factors(rows) @ np.array(coefficients, dtype=float), 0.1)
-    return picoseconds / _PICOSECONDS
+    return picoseconds / PICOSECONDS
 
 
 def _left_out(rows: Rows, off: NDArray[np.bool_], coefficients: tuple[int, ...]) -> str:
@@ -121,85 +130,65 @@ def _left_out(rows: Rows, off: NDArray[np.bool_], coefficients: tuple[int, ...])
 
 def _solve(rows: Rows) -> tuple[tuple[int, ...], NDArray[np.bool_]]:
     """Return the five coefficients (picoseconds) and which rows are left out."""
-    from scipy.optimize import least_squares, nnls
+    found, off = np.zeros(5), np.zeros(len(rows), bool)
+    prompts = rows[:, 0] > 0
+    stages = [(~prompts, [0, 3, 4]), (prompts, [1, 2])]
+    if min(np.count_nonzero(~prompts), np.count_nonzero(prompts)) < _FEW:
+        stages = [(np.ones(len(rows), bool), [0, 1, 2, 3, 4])]
+    for some, columns in stages:
+        factors = _factors(rows[some])
+        before = factors @ found
+        found[columns], off[some] = _stage(factors[:, columns], rows[some, 3], before)
+    return tuple(round(float(value) * PICOSECONDS) for value in found), off
 
-    factors = _factors(rows)
-    # Columns of one size, since squares are a million times a count of requests.
+
+def _stage(factors: Rows, measured: Rows, before: Rows) -> tuple[Rows, NDArray[np.bool_]]:
+    """Return the coefficients of seconds on top of those before, and which rows are left out."""
+    from scipy.optimize import least_squares
+
     sizes = np.maximum(factors.max(axis=0), 1.0)
-    scaled, measured = factors / sizes, rows[:, 3]
-    drawn = np.random.default_rng(0).permutation(len(rows))[:_START_ROWS]
-    some, seconds = scaled[drawn], measured[drawn]
+    scaled = factors / sizes
+    drawn = np.random.default_rng(0).permutation(len(measured))[:_START_ROWS]
+    some, seconds, known = scaled[drawn], measured[drawn], before[drawn]
     size = np.median(seconds / some.sum(axis=1))
     start = least_squares(
-        lambda x: np.log(size * (some @ x) / seconds),
+        lambda x: np.log((known + size * (some @ x)) / seconds),
         np.ones(some.shape[1]),
-        jac=lambda x: some / (some @ x)[:, None],
+        jac=lambda x: size * some / (known + size * (some @ x))[:, None],
         bounds=(0, np.inf),
         loss="soft_l1",
         f_scale=_NEARLY_EXACT,
     )
-    predicted = size * (scaled @ start.x)
+    predicted = before + size * (scaled @ start.x)
     deviations = np.abs(np.log(measured / predicted))
     limit = max(_DEVIATIONS * _OF_MAD * np.median(deviations), math.log(_LEAST_FACTOR))
-    off = deviations > limit
-    found, _ = nnls((scaled / predicted[:, None])[~off], (measured / predicted)[~off])
-    return tuple(round(float(value) * _PICOSECONDS) for value in found / sizes), off
+    off: NDArray[np.bool_] = deviations > limit
+    weights = np.ones(len(measured)) if before.any() else 1 / predicted
+    return nonnegative(factors[~off], (measured - before)[~off], weights[~off]), off
 
 
-def _read(where: str, path: str) -> Rows:
+def _read(path: str) -> Rows:
     """Return prefill, decode, kv, seconds and square of each row, shape (rows, 5)."""
+    rows = []
     try:
-        text = read_text(path, _LARGEST_FILE)
-        with io.StringIO(text, newline="") as file:
-            reader = csv.reader(file, strict=True)
-            header = [name.strip().casefold() for name in next(reader, [])]
-            missing = [name for name in _NEEDED if name not in header]
-            if missing:
-                raise BatchTimeError(
-                    f"{where}: expected the columns {', '.join(_NEEDED)}, found no {missing[0]}"
-                )
-            for name in (*_NEEDED, _SQUARE):
-                if header.count(name) > 1:
-                    raise BatchTimeError(f"{where}: the column {name} occurs twice")
-            places = [header.index(name) for name in _NEEDED]
-            if _SQUARE in header:
-                places.append(header.index(_SQUARE))
-            rows = []
-            for row in reader:
-                if row and len(row) != len(header):
-                    raise BatchTimeError(
-                        f"{where}: line {reader.line_num}: expected {len(header)} fields, found "
-                        f"{len(row)}"
-                    )
-                if row:
-                    rows.append(_numbers(where, reader.line_num, row, places))
-    except (OSError, ValueError, csv.Error) as error:
-        if isinstance(error, BatchTimeError):
-            raise
-        reason = getattr(error, "strerror", None) or str(error)
-        raise BatchTimeError(f"{where}: cannot be read: {printable(reason, 160)}") from None
-    return np.array(rows, dtype=np.float64).reshape(-1, 5)
-
-
-def _numbers(where: str, line: int, row: list[str], places: list[int]) -> list[float]:
-    values = []
-    for place in places:
-        text = row[place]
-        try:
-            # Python reads 1_0 as 10.
-            value = math.nan if "_" in text else float(text)
-        except ValueError:
-            value = math.nan
-        if not 0 <= value <= _LARGEST:
-            raise BatchTimeError(
-                f"{where}: line {line}: expected a number of at least 0, found "
-                f"{printable(text, 60)!r}"
-            )
-        values.append(value)
-    if values[3] == 0:
-        raise BatchTimeError(f"{where}: line {line}: expected more than 0 seconds")
+        with TraceStream(path) as stream:
+            squares = [_SQUARE] if _SQUARE in header_of(stream.head) else []
+            for numbers, columns in columns_of(stream, (*_NEEDED, *squares)):
+                for number, *texts in zip(numbers, *columns.values(), strict=True):
+                    rows.append([_number(stream, number, text) for text in texts])
+                    if rows[-1][3] == 0:
+                        stream.refuse("expected more than 0 seconds, found 0", number)
+    except TraceError as error:
+        raise BatchTimeError(f"batch time {_NAME}, {error}") from None
     # Without the column nothing is known of squares, so they are given no time.
-    return values if len(values) == 5 else [*values, 0.0]
+    return np.array([[*row, 0.0][:5] for row in rows], dtype=np.float64).reshape(-1, 5)
+
+
+def _number(stream: TraceStream, row: int, text: str) -> float:
+    number = exact(text)
+    if number is None or not 0 <= number <= _LARGEST:
+        stream.refuse(f"expected a number of at least 0, found {printable(text, 60)!r}", row)
+    return float(number)
 
 
 KIND = BatchTimeKind(_NAME, _build, takes_file=True)

@@ -1,0 +1,41 @@
+"""Batch times from measured requests: fitted to the times from first to last tokens."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.batch_time.kinds.linear import linear
+from instances.batch_time.model import PICOSECONDS, BatchTime
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def fit_spans(rounds: Floats, first: Ints, last: Ints, seconds: Floats) -> BatchTime:
+    """Return the batch time with which rounds take as long together as requests took in them.
+
+    The sum of squared relative errors is least, and no coefficient is negative.
+
+    Parameters
+    ----------
+    rounds
+        What the coefficients multiply in each round, shape (R, 5), as in ``Batch``.
+    first, last
+        The rounds that made a request's first and its last token, a later one.
+    seconds
+        Measured from the one token to the other.
+    """
+    sums = np.concatenate([np.zeros((1, 5)), np.cumsum(rounds, axis=0)])
+    found = nonnegative(sums[last + 1] - sums[first + 1], seconds, 1 / seconds)
+    return linear(tuple(round(float(value) * PICOSECONDS) for value in found))
+
+
+def nonnegative(factors: Floats, measured: Floats, weights: Floats) -> Floats:
+    """Return coefficients, none negative, of the least sum of squared weighted errors."""
+    from scipy.optimize import nnls
+
+    # Columns of one size, since squares are a million times a count of requests.
+    sizes = np.maximum(factors.max(axis=0), np.finfo(float).tiny)
+    found: Floats = nnls(factors / sizes * weights[:, None], measured * weights)[0] / sizes
+    return found

@@ -1,0 +1,53 @@
+"""A batch time from measured requests: rounds are simulated and fitted in turns."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances import Instance
+from instances.batch_time import NANOSECONDS, BatchTime
+from instances.batch_time.calibration import fit_spans
+from instances.batch_time.kinds.linear import linear
+from instances.batch_time.model import PICOSECONDS
+from instances.traces.measured import Measured
+from kvopt.methods.policy import PolicyCall
+from kvopt.runs.advice import run_policy_call
+from schedules.real_time.timeline import Timeline, timeline
+from support.usage import UsageError
+
+#: Times that requests are simulated and rounds fitted; from the third on little changes.
+_REPETITIONS = 6
+#: Requests with two tokens that a fit needs at least.
+_FEWEST = 10
+
+
+def calibrated(
+    instance: Instance, measured: Measured, call: PolicyCall, fitted: NDArray[np.bool_]
+) -> BatchTime:
+    """Return the batch time that is fitted to some of the requests, on simulated rounds.
+
+    Which rounds there are depends on how long they take, so both are found in turns.
+    """
+    seconds = (measured.latencies - measured.first_tokens) / NANOSECONDS
+    some = fitted & (seconds > 0) & (instance.outputs > 1)
+    if (count := int(np.count_nonzero(some))) < _FEWEST:
+        raise UsageError(f"expected {_FEWEST} requests with two tokens to fit, found {count}")
+    per_token = np.mean(seconds[some] / (instance.outputs[some] - 1))
+    found = linear((round(float(per_token) * PICOSECONDS), 0, 0, 0, 0))
+    for _ in range(_REPETITIONS):
+        ours = simulate(instance, call, found)
+        rounds = ours.rounds
+        columns = (rounds.prefilled, rounds.squares, rounds.decoding, rounds.read)
+        factors = np.stack([np.ones(len(rounds)), *columns], axis=1)
+        first, last = (
+            np.searchsorted(rounds.ends, times[some])
+            for times in (ours.first_tokens, ours.completions)
+        )
+        found = fit_spans(factors, first, last, seconds[some])
+    return found
+
+
+def simulate(instance: Instance, call: PolicyCall, batch_time: BatchTime) -> Timeline:
+    """Return what a policy that needs no relaxation makes of an instance in seconds."""
+    return timeline(instance, run_policy_call(call, instance, 0, None, batch_time))
