@@ -52,6 +52,8 @@ class MethodTotal:
         The sum of its TELs, rounds or nanoseconds.
     no_request_waits, binding
         That no request waits under it, and what is waited for (:mod:`kvopt.waiting`); else empty.
+    at_once
+        Whether none waits for more than the round under way, so that order changes nothing.
     """
 
     label: str
@@ -60,6 +62,7 @@ class MethodTotal:
     total: float
     no_request_waits: str = ""
     binding: str = ""
+    at_once: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,7 @@ class Answer:
 
     def _leaves(self, mean: str) -> str:
         low = _percent_won(self.won)
-        if self.base.no_request_waits and self.won < HARDLY:
+        if self.base.no_request_waits and (self.base.at_once or self.won < HARDLY):
             return f"nothing that order could win of {mean}, for {self.base.no_request_waits}"
         if self.left is None:
             return f"at least {low} % of {mean}"
@@ -177,16 +180,17 @@ def totals(instance: Instance, runs: Iterable[Finished]) -> Iterator[MethodTotal
             text, told = policy, ""
         kept = run.schedule is not None and bool(run.schedule.easier)
         known = knowledge(text, told).on(instance)
-        label, told = marked(text, record.own_name, kept=kept), ""
+        label = marked(text, record.own_name, kept=kept)
         idle = no_request_waits(record.peak_waiting, record.mean_waiting, record.mean_running)
+        told = once = ""
         if policy_name(text) == BASE and run.schedule is not None and record.peak_waiting:
             times = timeline(instance, run.schedule)
             told = what_binds(text, record.batch_time, instance.memory, times)
-            idle = none_waits_long(times) or idle
+            idle = (once := none_waits_long(times)) or idle
         if idle and record.peak_tokens is not None:
             full = math.ceil(100 * record.peak_tokens / instance.memory)
             idle += f" and memory is at most {full} % full"
-        yield MethodTotal(label, text, known, record.tel, idle, told)
+        yield MethodTotal(label, text, known, record.tel, idle, told, bool(once))
 
 
 def marked(method: str, own_name: str = "", *, kept: bool = False) -> str:

@@ -40,7 +40,7 @@ def none_waits_long(times: Timeline) -> str:
     passed = np.searchsorted(begins, times.begins) - np.searchsorted(begins, times.arrivals)
     if passed.max() > 1 or times.evictions.any():
         return ""
-    return "no request waits for more than the round under way"
+    return f"no request waits{' for more than the round under way' if passed.max() else ''}"
 
 
 def what_binds(method: str, batch_time: str, memory: int, times: Timeline) -> str:

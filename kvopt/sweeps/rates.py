@@ -165,10 +165,10 @@ def _answers(
             known = knowledge(method, runs["told"].iloc[0]).on(instance)
             label = marked(method, own_name, kept=any(key in kept for key in runs.index))
             metrics = runs[["peak_waiting", "mean_waiting", "mean_running"]].astype(float)
-            none, binds = waiting.get(str(runs.index[0]), ("", ""))
-            idle = none or no_request_waits(*metrics.mean(skipna=False))
+            once, binds = waiting.get(str(runs.index[0]), ("", ""))
+            idle = once or no_request_waits(*metrics.mean(skipna=False))
             mean = float(runs["tel"].mean())
-            outcomes.append(MethodTotal(label, method, known, mean, idle, binds))
+            outcomes.append(MethodTotal(label, method, known, mean, idle, binds, bool(once)))
         covers = bounds_kept_tokens(instance, str(here["batch_time"].iloc[0]))
         bound = bounds.get(instance.sha256)
         known_bound = None if bound is None else bound.value

@@ -43,11 +43,11 @@ def _left(result: Result) -> str:
 
 
 def test_the_summary_says_that_order_has_nothing_to_win() -> None:
-    """All five run from the first round on, and the bound leaves something all the same."""
+    """All run from their first or second round on, and the bound leaves something all the same."""
     instance = replace(FIVE, requests=(*FIVE.requests, Request(5, 0.25, 1, 3)))
     result = kvopt.run(instance, "vllm-v1(block=1)", batch_time=BATCH)
     assert result.gap is not None
-    assert _left(result) == "nothing by order: no request waits"
+    assert _left(result) == "nothing by order: no request waits for more than the round under way"
     waits = kvopt.run(replace(instance, memory=10), "vllm-v1(block=1)", batch_time=BATCH)
     assert _left(waits).startswith("at most")
 
@@ -72,15 +72,18 @@ def test_the_limit_that_binds_is_named(method: str, memory: int, said: str) -> N
 
 
 def test_the_answer_at_each_rate_says_both(tmp_path: Path) -> None:
-    """At a request in ten seconds nobody waits; at fifty a second all do, for two seats."""
+    """At a request in ten seconds each waits for a round at most; at fifty a second, for two seats.
+
+    Two of the five arrive while a round of 110 ms runs, and the next one is planned already.
+    """
     wishes = Wishes(batch_time=read_batch_time(BATCH), time_limit=2.0)
     methods = [read_method("vllm-v1(block=1,running=2)"), read_method("svf")]
     swept = rate_sweep(FIVE, (0.1, 50.0), methods, wishes, store=tmp_path / "runs.sqlite")
     answers = swept.answers
     assert str(answers[0.1]) == (
-        "vLLM's scheduler (vllm-v1(block=1,running=2) *) leaves nothing that order could win of 0.345 s a "
-        "request, for no request waits: knowing lengths wins nothing (svf, 0.345 s); no schedule "
-        "is below 0.334 s (1 instance)."
+        "vLLM's scheduler (vllm-v1(block=1,running=2) *) leaves nothing that order could win of "
+        "0.363 s a request, for no request waits for more than the round under way: knowing lengths "
+        "wins 4.9 % (svf, 0.345 s); no schedule is below 0.334 s (1 instance)."
     )
     assert "leaves between 24.1 and " in str(answers[50.0])
     assert "; 100 % of the waiting is while 2 requests run" in str(answers[50.0])
