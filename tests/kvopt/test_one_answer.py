@@ -28,7 +28,7 @@ TRACE = "arrived_at,num_prefill_tokens,num_decode_tokens\n" + "".join(
 def test_a_result_answers_with_those_that_ran_beside() -> None:
     """Of an engine's schedule the policy that found it is named; without others nothing is said."""
     timed = replace(SIX, time_unit="second")
-    vllm, svf = (kvopt.run(timed, each, batch_time=BATCH) for each in ("vllm-v1", "svf"))
+    vllm, svf = (kvopt.run(timed, each, batch_time=BATCH) for each in ("vllm-v1(block=1)", "svf"))
     assert answer_of(svf) is None
     both = replace(svf, others=(vllm,))
     assert vllm.tel is not None
@@ -43,7 +43,7 @@ def test_a_result_answers_with_those_that_ran_beside() -> None:
 def test_a_policy_that_the_time_was_too_short_for_is_named() -> None:
     """Without vLLM's there is no answer, and the line says why; without another it says which."""
     timed = replace(SIX, time_unit="second")
-    vllm, svf = (kvopt.run(timed, each, batch_time=BATCH) for each in ("vllm-v1", "svf"))
+    vllm, svf = (kvopt.run(timed, each, batch_time=BATCH) for each in ("vllm-v1(block=1)", "svf"))
     told = dict(replace(svf, unrun=("swf", "vllm-v1")).summary())
     assert told["answer"] == "none, vllm-v1 was not run to the end; see --time-limit"
     told = dict(replace(svf, others=(vllm,), unrun=("las", "srpt")).summary())
