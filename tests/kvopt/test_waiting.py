@@ -56,17 +56,17 @@ def test_the_summary_says_that_order_has_nothing_to_win() -> None:
     ("method", "memory", "said"),
     [
         (
-            "vllm-v1(block=1,running=2)",
+            "vllm-v1(block=1,running=2,asynchronous=no)",
             40,
             "100 % of the waiting is while 2 requests run, the most that may (running, vLLM's "
-            "max_num_seqs); memory is at most 20 % full",
+            "max_num_seqs); memory is at most 15 % full",
         ),
-        ("vllm-v1(block=1,running=4)", 9, ""),
+        ("vllm-v1(running=4,accounting=tokens,asynchronous=no)", 9, ""),
         ("svf", 9, ""),
     ],
 )
 def test_the_limit_that_binds_is_named(method: str, memory: int, said: str) -> None:
-    """Two of five run at a time, with 2 · 4 of 40 tokens; or memory is what is short."""
+    """Two of five run at a time, with 2 · 3 of 40 tokens; or memory is what is short."""
     result = kvopt.run(replace(FIVE, memory=memory), method, batch_time=BATCH)
     assert dict(result.summary()).get("waiting", "") == said
 
@@ -86,7 +86,7 @@ def test_the_answer_at_each_rate_says_both(tmp_path: Path) -> None:
         "lengths wins 4.9 % (svf, 0.345 s); no schedule is below 0.334 s (1 instance)."
     )
     assert "leaves between 35.4 and " in str(answers[50.0])
-    assert "; 100 % of the waiting is while 2 requests run" in str(answers[50.0])
+    assert " % of the waiting is while 2 requests run" in str(answers[50.0])
 
 
 def test_the_picture_has_the_bound_of_the_summary(monkeypatch: pytest.MonkeyPatch) -> None:
