@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,8 +131,7 @@ def _run_on_clock(policy: Policy, instance: Instance, setting: Setting, method: 
         batch_time=setting.batch_time,
         keeps_tokens=isinstance(policy, RoundPolicy) and policy.keeps_tokens,
     )
-    schedule = _schedule_of(trace, instance, method, setting.batch_time)
-    return replace(schedule, engine_accounting=late)
+    return _schedule_of(trace, instance, method, setting.batch_time, late)
 
 
 def _times(instance: Instance, batch_time: BatchTime | None) -> Ints:
@@ -220,7 +219,7 @@ def _whole_order(policy: Policy, instance: Instance, arrivals: Ints, setting: Se
 
 
 def _schedule_of(
-    trace: Trace, instance: Instance, method: str, batch_time: BatchTime | None
+    trace: Trace, instance: Instance, method: str, batch_time: BatchTime | None, late: bool
 ) -> Schedule:
     """Translate segments into starts, attempts and kept tokens (``schedules.model``)."""
     starts: list[int] = []
@@ -232,11 +231,19 @@ def _schedule_of(
         attempts.append([(each.start - (each.first - 1), each.last) for each in cancelled])
         kept.append([each.first - 1 for each in segments])
     if batch_time is None:
-        return make_schedule(instance, starts, method, attempts=attempts, kept=kept)
-    clock = Clock(batch_time.name, tuple(trace.gaps), _prefills(trace.segments))
-    tel = sum(trace.completions) - sum(instance.arrival_times.tolist())
+        clock = tel = None
+    else:
+        clock = Clock(batch_time.name, tuple(trace.gaps), _prefills(trace.segments))
+        tel = sum(trace.completions) - sum(instance.arrival_times.tolist())
     return make_schedule(
-        instance, starts, method, attempts=attempts, kept=kept, clock=clock, tel=tel
+        instance,
+        starts,
+        method,
+        attempts=attempts,
+        kept=kept,
+        clock=clock,
+        tel=tel,
+        engine_accounting=late,
     )
 
 

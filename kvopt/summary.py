@@ -36,7 +36,8 @@ def summary_rows(result: Result) -> list[Line]:
     if result.tel is not None:
         mean = instance.unit.mean(result.tel, len(instance))
         told = f"{instance.unit.text(result.tel)}  (from {record.found_by})"
-        rows += [("TEL", told), ("AEL", mean)]
+        # In seconds the line E2EL has the mean.
+        rows += [("TEL", told), *([] if result.batch_time else [("AEL", mean)])]
     rows += _of_bounds(result)
     if result.tel is not None and record.mean_ttft_ms is not None:
         rows += serving_lines(result.timeline, result.slo, result.measured)

@@ -182,6 +182,7 @@ def make_schedule(
     kept: Sequence[Sequence[int]] | None = None,
     clock: Clock | None = None,
     tel: int | None = None,
+    engine_accounting: bool = False,
     provenance: dict[str, Any] | None = None,
 ) -> Schedule:
     """Build the schedule of an instance from its start rounds and compute its TEL.
@@ -226,6 +227,7 @@ def make_schedule(
             attempts=_plain_attempts(attempts) if attempts and any(attempts) else None,
             kept=tuple(tuple(each) for each in kept) if kept and any_kept(kept) else None,
             clock=clock,
+            engine_accounting=engine_accounting,
             provenance=provenance or {},
         )
     except ValidationError as error:

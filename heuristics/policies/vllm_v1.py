@@ -101,11 +101,10 @@ class _EngineRules:
         free = self._blocks - self._used
         if self._growth(state) > free:
             return self._round
-        decoding = sum(self._begins)
-        if not decoding:
+        if not (decoding := sum(self._begins)):
             return None
-        round_ = self._round + free // decoding * self._block
-        free %= decoding
+        cycles, free = divmod(free, decoding)
+        round_ = self._round + cycles * self._block
         while free >= self._begins[round_ % self._block]:
             free -= self._begins[round_ % self._block]
             round_ += 1
@@ -127,18 +126,19 @@ class _EngineRules:
         self._used += self._begins[state.now % self._block]
         self._chunks = []
         budget = self._budget - len(state.starts)
-        for request, before in state.prefilling.items():
-            tokens = self._next_chunk(state, request)
-            self._compute(state, request, before, tokens)
-            budget -= tokens
         self._round = state.now + 1
+        for request, before in state.prefilling.items():
+            tokens, whole = self._next_chunk(state, request)
+            self._compute(request, before, tokens, whole)
+            budget -= tokens
         self._quiet = not (self._preempted or self._still_held or self._arrived)
         admitted = [] if self._preempted else self._admit(state, budget)
         if not state.starts and not self._chunks:
             # An empty plan is made again when the step before has ended.
             self._let_go()
             admitted = self._admit(state, budget)
-        self._let_go()
+        if self._asynchronous:
+            self._let_go()
         self._preempted = False
         return admitted
 
@@ -151,10 +151,12 @@ class _EngineRules:
 
     def _settle(self, state: State) -> None:
         """Count the blocks begun since the last plan, and note what has ended."""
-        passed = state.now - self._round
-        if passed > 0:
-            self._used += passed // self._block * sum(self._begins)
-            for round_ in range(state.now - passed % self._block, state.now):
+        if state.now < self._round:
+            return
+        if state.now > self._round:
+            cycles, passed = divmod(state.now - self._round, self._block)
+            self._used += cycles * sum(self._begins)
+            for round_ in range(self._round, self._round + passed):
                 self._used += self._begins[round_ % self._block]
             self._round = state.now
         for request, output in self._ended:
@@ -167,20 +169,22 @@ class _EngineRules:
 
     def _let_go(self) -> None:
         """Free what has ended, and let what has arrived wait."""
-        for request, blocks in self._still_held.items():
-            del self._running[request]
-            self._used -= blocks
-        self._still_held.clear()
-        self._queue.extend(self._arrived)
-        self._arrived.clear()
+        if self._still_held:
+            for request, blocks in self._still_held.items():
+                del self._running[request]
+                self._used -= blocks
+            self._still_held.clear()
+        if self._arrived:
+            self._queue.extend(self._arrived)
+            self._arrived.clear()
 
     def _growth(self, state: State) -> int:
         """Return the blocks that the running requests begin in the next round."""
         growth = self._begins[self._round % self._block]
         for request, before in state.prefilling.items():
             if request in self._running:
-                after = before + self._next_chunk(state, request)
-                growth += self._ceil(self._held(state, request, after)) - self._ceil(before)
+                tokens, whole = self._next_chunk(state, request)
+                growth += self._grown(request, before, tokens, whole)
         return growth
 
     def _preempt(self, state: State, request: int) -> None:
@@ -196,7 +200,7 @@ class _EngineRules:
             self._begins[(state.now - held) % self._block] -= 1
 
     def _admit(self, state: State, budget: int) -> list[int]:
-        admitted = []
+        admitted: list[int] = []
         while self._queue and len(self._running) < self._most:
             request = self._queue[0]
             whole = state.prompts[request] + state.kept(request)
@@ -217,27 +221,28 @@ class _EngineRules:
             tokens = min(whole, budget)
             budget -= max(1, tokens)
             self._running[request] = None
-            self._compute(state, request, 0, tokens)
+            self._compute(request, 0, tokens, whole)
             admitted.append(self._queue.popleft())
         return admitted
 
-    def _compute(self, state: State, request: int, before: int, tokens: int) -> None:
+    def _compute(self, request: int, before: int, tokens: int, whole: int) -> None:
         """Let a request compute tokens of its prompt and of what it kept in this round."""
         self._chunks.append((request, tokens))
-        held = self._held(state, request, before + tokens)
-        self._used += self._ceil(held) - self._ceil(before)
-        if before + tokens == state.prompts[request] + state.kept(request):
-            self._begins[(state.now + 1 - held) % self._block] += 1
+        self._used += self._grown(request, before, tokens, whole)
+        if before + tokens == whole:
+            self._begins[(self._round - whole - self._ahead[request]) % self._block] += 1
 
-    def _next_chunk(self, state: State, request: int) -> int:
-        """Return the tokens that a prompt on its way gets: what decoding leaves of the budget."""
+    def _grown(self, request: int, before: int, tokens: int, whole: int) -> int:
+        """Return the blocks that a request begins with tokens of its prompt."""
+        after = before + tokens
+        if after == whole:
+            after += self._ahead[request]
+        return -(-after // self._block) + -before // self._block
+
+    def _next_chunk(self, state: State, request: int) -> tuple[int, int]:
+        """Return what a prompt on its way gets, what decoding leaves of the budget, and its all."""
         whole = state.prompts[request] + state.kept(request)
-        return min(whole - state.prefilling[request], self._budget - len(state.starts))
-
-    def _held(self, state: State, request: int, computed: int) -> int:
-        """Return what a request holds when so many tokens of its prompt are computed."""
-        complete = computed == state.prompts[request] + state.kept(request)
-        return computed + complete * self._ahead[request]
+        return min(whole - state.prefilling[request], self._budget - len(state.starts)), whole
 
     def _ceil(self, tokens: int) -> int:
         return -(-tokens // self._block)

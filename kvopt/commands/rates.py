@@ -114,7 +114,7 @@ def table_text(table: pd.DataFrame) -> str:
     """Return the aligned table: one line a rate and method, seeds averaged, times in seconds."""
     good = {"goodput": "good/s", "bound_goodput": "at most"} if "goodput" in table else {}
     shown = {
-        "ael_s": "AEL s",
+        "ael_s": "E2EL s",
         "bound_ael_s": "bound s",
         "left": "left %",
         "mean_ttft_ms": "TTFT s",

@@ -98,7 +98,7 @@ def test_a_sweep_is_resumed_and_agrees_with_the_library(
         assert store.rows()["finished_utc"].tolist() == stored
     # Below it stand the sources of two bounds and what they cover.
     assert again.splitlines() == first.splitlines()[-8:-3]
-    assert again.split()[:3] == ["rate", "method", "AEL"]
+    assert again.split()[:3] == ["rate", "method", "E2EL"]
     assert len(again.splitlines()) == 5
 
 
