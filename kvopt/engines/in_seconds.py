@@ -80,10 +80,11 @@ def _bound(task: Task, batch_time: BatchTime, report: Report, end: float) -> Non
         running = batch_time.engine_limits.running
         least = bound_in_seconds(instance, batch_time, deadline, running=running).value
         assert least <= few.tel
-        bound, mean = (instance.unit.mean(each, len(instance)) for each in (least, few.tel))
+        bound = least // len(instance) // 10**6 / 1000  # rounded down
         report.note(
             f"no schedule that runs at most {running:,} requests at a time, vLLM's limit, is below "
-            f"{bound} a request: of vllm-v1's {mean} order leaves at most "
+            f"{bound:.3f} s a request: of vllm-v1's "
+            f"{instance.unit.mean(few.tel, len(instance))} order leaves at most "
             f"{percent_left(gap(few.tel, least))} %, the rest is left by that limit"
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from kvopt.result import Result
 from kvopt.sweeps.inputs import Wishes
 from kvopt.sweeps.rates import rate_sweep
 from kvopt.waiting import no_request_waits
+from tests.oracles.real_time_brute_force import Moves, least_total_latency
 
 #: Five requests of three rounds arrive together; their tokens are no more than 5 · (1 + 3) = 20.
 FIVE = Instance("five", 40, tuple(Request(i, 0, 1, 3) for i in range(5)), time_unit="second")
@@ -69,6 +71,28 @@ def test_the_limit_that_binds_is_named(method: str, memory: int, said: str) -> N
     """Two of five run at a time, with 2 · 3 of 40 tokens; or memory is what is short."""
     result = kvopt.run(replace(FIVE, memory=memory), method, batch_time=BATCH)
     assert dict(result.summary()).get("waiting", "") == said
+
+
+def test_the_bound_of_few_at_a_time_is_told_apart() -> None:
+    """One of three may run at a time, the long prompt first: a note says what order leaves there.
+
+    The bound of the run is about all schedules, and less than that of a schedule that runs all.
+    """
+    requests = [(0, 10, 3), (0, 1, 3), (0, 1, 3)]
+    three = tuple(Request(i, *each) for i, each in enumerate(requests))
+    instance = Instance("three", 200, three, time_unit="second")
+    result = kvopt.solve(instance, batch_time=f"{BATCH} with running=1", time_limit=3)
+    (note,) = (each for each in result.notes if "at most 1 requests" in each)
+    told = re.search(r"below ([\d.]+) s a request: of vllm-v1's ([\d.]+) s order leaves", note)
+    assert told is not None
+    ticks = (10**11, 10**10, 0, 10**10, 0)
+    most = least_total_latency(requests, 200, ticks, Moves(engine=True, running=1)) / 3e9
+    assert result.tel is not None
+    assert result.bound is not None
+    assert result.bound / 3e9 <= result.tel / 3e9 < float(told[1]) <= most
+    assert float(told[2]) > most
+    assert result.certificate is not None
+    assert "running" not in result.certificate
 
 
 def test_the_answer_at_each_rate_says_both(tmp_path: Path) -> None:
