@@ -53,7 +53,7 @@ class MethodTotal:
     no_request_waits, binding
         That no request waits under it, and what is waited for (:mod:`kvopt.waiting`); else empty.
     at_once
-        Whether none waits for more than the round under way, so that order changes nothing.
+        Whether none waits longer than the engine needs to plan, so that order changes nothing.
     """
 
     label: str
@@ -186,7 +186,7 @@ def totals(instance: Instance, runs: Iterable[Finished]) -> Iterator[MethodTotal
         if policy_name(text) == BASE and run.schedule is not None and record.peak_waiting:
             times = timeline(instance, run.schedule)
             told = what_binds(text, record.batch_time, instance.memory, times)
-            idle = (once := none_waits_long(times)) or idle
+            idle = (once := none_waits_long(text, times)) or idle
         if idle and record.peak_tokens is not None:
             full = math.ceil(100 * record.peak_tokens / instance.memory)
             idle += f" and memory is at most {full} % full"

@@ -76,9 +76,9 @@ def _of_bounds(result: Result) -> Iterator[Line]:
     if result.gap is not None:
         yield "gap %", f"{100 * result.gap:.3f}"
     if result.gap is not None and result.batch_time:
-        idle = none_waits_long(result.timeline)
-        waits = (record.peak_waiting, record.mean_waiting, record.mean_running)
-        idle = idle or no_request_waits(*waits)
+        idle = no_request_waits(record.peak_waiting, record.mean_waiting, record.mean_running)
+        if record.peak_waiting:
+            idle = none_waits_long(result.method, result.timeline) or idle
         most = f"at most {percent_left(result.gap)} % of the TEL"
         yield "left to gain", f"nothing by order: {idle}" if idle else most
         yield "covers", coverage(instance, result.batch_time)

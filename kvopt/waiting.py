@@ -15,7 +15,7 @@ from schedules.real_time.timeline import Timeline
 HARDLY = 0.01
 #: Share of the waiting from which on the limit on requests is named, and of M that is nearly full.
 _SOME, _NEARLY = 0.1, 0.9
-_SEATED = "vllm-v1"
+_VLLM = "vllm-v1"
 
 
 def no_request_waits(peak: float | None, waiting: float | None, running: float | None) -> str:
@@ -31,16 +31,17 @@ def no_request_waits(peak: float | None, waiting: float | None, running: float |
     return f"requests wait {100 * share:.2f} % of the time" if share < HARDLY else ""
 
 
-def none_waits_long(times: Timeline) -> str:
-    """Return that no request waits for more than a round; empty if one does, or is evicted.
+def none_waits_long(method: str, times: Timeline) -> str:
+    """Return that no request waits longer than vLLM's asynchronous engine needs; empty if one does.
 
-    In an asynchronous engine each waits for the round that was planned before it came.
+    A round is planned when the one before begins, so who comes then waits for both.
     """
+    call = read_method(method).call if policy_name(method) == _VLLM else None
+    if call is None or call.values["asynchronous"] == "no" or times.evictions.any():
+        return ""
     begins = times.rounds.begins
     passed = np.searchsorted(begins, times.begins) - np.searchsorted(begins, times.arrivals)
-    if passed.max() > 1 or times.evictions.any():
-        return ""
-    return f"no request waits{' for more than the round under way' if passed.max() else ''}"
+    return "" if passed.max() > 1 else "no request waits for more than the round planned before"
 
 
 def what_binds(method: str, batch_time: str, memory: int, times: Timeline) -> str:
@@ -57,7 +58,7 @@ def what_binds(method: str, batch_time: str, memory: int, times: Timeline) -> st
     """
     rounds = times.rounds
     waited = rounds.waiting.astype(float) * rounds.durations
-    if policy_name(method) != _SEATED or not waited.any():
+    if policy_name(method) != _VLLM or not waited.any():
         return ""
     call = read_method(method).call
     assert call is not None

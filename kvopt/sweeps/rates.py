@@ -202,7 +202,8 @@ def _on_the_clock(
                 times = timeline(task.instance, parse_schedule(document))
                 sustained[task.key] = steadiness(times).sustained
                 about = task.method.text, task.batch_time, task.instance.memory
-                waiting[task.key] = none_waits_long(times), what_binds(*about, times)
+                once = none_waits_long(task.method.text, times)
+                waiting[task.key] = once, what_binds(*about, times)
                 if slo is not None:
                     good[task.key] = goodput(times, slo)
     return good, sustained, waiting

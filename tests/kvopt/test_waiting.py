@@ -49,7 +49,8 @@ def test_the_summary_says_that_order_has_nothing_to_win() -> None:
     instance = replace(FIVE, requests=(*FIVE.requests, Request(5, 0.25, 1, 3)))
     result = kvopt.run(instance, "vllm-v1(block=1)", batch_time=BATCH)
     assert result.gap is not None
-    assert _left(result) == "nothing by order: no request waits for more than the round under way"
+    idle = "nothing by order: no request waits for more than the round planned before"
+    assert _left(result) == idle
     waits = kvopt.run(replace(instance, memory=10), "vllm-v1(block=1)", batch_time=BATCH)
     assert _left(waits).startswith("at most")
 
@@ -106,8 +107,8 @@ def test_the_answer_at_each_rate_says_both(tmp_path: Path) -> None:
     answers = swept.answers
     assert str(answers[0.1]) == (
         "vLLM's scheduler (vllm-v1(block=1,running=2) *) leaves nothing that order could win of "
-        "0.363 s a request, for no request waits for more than the round under way: knowing "
-        "lengths wins 4.9 % (svf, 0.345 s); no schedule is below 0.334 s (1 instance)."
+        "0.363 s a request, for no request waits for more than the round planned before: "
+        "knowing lengths wins 4.9 % (svf, 0.345 s); no schedule is below 0.334 s (1 instance)."
     )
     assert "leaves between 35.4 and " in str(answers[50.0])
     assert " % of the waiting is while 2 requests run" in str(answers[50.0])
