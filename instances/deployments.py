@@ -70,12 +70,8 @@ class Model:
 class EngineLimits:
     """What vLLM takes on a GPU unless it is told otherwise (0.32.0, vllm/engine/arg_utils.py).
 
-    Attributes
-    ----------
-    server, offline
-        Tokens that a round processes at most (``max_num_batched_tokens``), as a server and not.
-    running
-        Requests that run at a time at most (``max_num_seqs``).
+    A round processes so many tokens at most (``max_num_batched_tokens``), as a server and offline,
+    and so many requests run at a time (``max_num_seqs``).
     """
 
     server: int
@@ -90,16 +86,9 @@ class EngineLimits:
 class EngineSettings:
     """What a file says of the engine that it was measured with; None or empty where it does not.
 
-    Attributes
-    ----------
-    blocks, block
-        Blocks of the cache (``num_gpu_blocks``, the null block counts), and tokens of a block.
-    running, budget
-        ``max_num_seqs`` and ``max_num_batched_tokens``.
-    replicas
-        Engines that share the requests.
-    gpu, model
-        As the file writes them.
+    The ``blocks`` are ``num_gpu_blocks``, the null block among them, of ``block`` tokens each;
+    ``running`` is ``max_num_seqs``, ``budget`` ``max_num_batched_tokens``; ``replicas`` share the
+    requests; GPU and model are named as the file has them.
     """
 
     blocks: int | None = None
@@ -117,19 +106,7 @@ UNSTATED = EngineSettings()
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU by its data sheet.
-
-    Attributes
-    ----------
-    name
-        As its maker writes it.
-    memory
-        GiB.
-    teraflops
-        Dense 16-bit operations, 10^12 a second.
-    bandwidth
-        Of the memory, 10^12 bytes a second.
-    """
+    """A GPU by its data sheet: GiB, 10^12 dense 16-bit operations and bytes a second."""
 
     name: str
     memory: int
@@ -199,11 +176,7 @@ class Deployment:
 def deployment(model: str, gpu: str, tp: int = 1) -> Deployment:
     """Return a model on GPUs that share it, the measured batch time where there is one.
 
-    Raises
-    ------
-    DeploymentError
-        If there is no such model or GPU, its KV heads cannot be shared by so many, or it does not
-        fit.
+    A :class:`DeploymentError` is raised as by :func:`known` and :func:`served_by`.
     """
     model, gpu = known(model, gpu)
     if (model, gpu, tp) == ("llama2-70b", DEFAULT_GPU, 2):
@@ -213,24 +186,12 @@ def deployment(model: str, gpu: str, tp: int = 1) -> Deployment:
 
 
 def known(model: str, gpu: str) -> tuple[str, str]:
-    """Return model and GPU as the tables name them.
-
-    Raises
-    ------
-    DeploymentError
-        If there is none of the name, with the nearest ones.
-    """
+    """Return model and GPU as the tables name them, or raise a DeploymentError."""
     return _known("model", model, MODELS), known_gpu(gpu)
 
 
 def known_gpu(gpu: str) -> str:
-    """Return a GPU as the table names it.
-
-    Raises
-    ------
-    DeploymentError
-        If there is none of the name, with the nearest ones.
-    """
+    """Return a GPU as the table names it, or raise a DeploymentError with the nearest ones."""
     return _known("GPU", gpu, GPUS)
 
 
@@ -244,12 +205,8 @@ def _known(what: str, name: str, table: dict[str, Model] | dict[str, Gpu]) -> st
 def served_by(model: str, gpu: str, tp: int) -> Served:
     """Return a model on GPUs that share it, with the memory that is left of the share vLLM uses.
 
-    Model and GPU are named as the tables have them.
-
-    Raises
-    ------
-    DeploymentError
-        If the KV heads cannot be shared by so many, or the model does not fit.
+    Model and GPU are named as the tables have them.  A :class:`DeploymentError` is raised if the KV
+    heads cannot be shared by so many, or the model does not fit.
     """
     of_model, of_gpu = MODELS[model], GPUS[gpu]
     if not 1 <= tp <= _LARGEST_TP or of_model.heads % tp:

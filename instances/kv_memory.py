@@ -20,27 +20,11 @@ GB, GIB = 10**9, 2**30
 
 @dataclass(frozen=True)
 class KvMemory:
-    """A model and the GPUs that serve it together.
+    """A model and the GPUs that serve it together; a ValueError if not one token fits.
 
-    Attributes
-    ----------
-    layers, kv_heads, head_size
-        Of the model; KV heads are fewer than heads under grouped-query attention.
-    number_bytes
-        Bytes of a number of the cache.
-    gpu_bytes
-        Memory of one GPU, bytes.
-    gpus
-        How many share the model.
-    weight_bytes
-        Of the model, bytes, all GPUs together.
-    utilization
-        Share of the GPUs' memory that is used, above 0, at most 1.
-
-    Raises
-    ------
-    ValueError
-        If not one token fits.
+    KV heads are fewer than heads under grouped-query attention.  ``number_bytes`` are of a number
+    of the cache, ``gpu_bytes`` of one GPU, ``weight_bytes`` of the model on all of them, and
+    ``utilization`` is the share of the GPUs' memory that is used.
     """
 
     layers: int
@@ -103,14 +87,9 @@ class KvMemory:
 
 
 def llama2_70b(kv_heads: int, unit: int) -> KvMemory:
-    """Return J1's setting: 80 layers, two GPUs of 80 units of memory, weights of 140 units.
+    """Return J1's setting: 80 layers, two GPUs of 80 GB or GiB, weights of 140.
 
-    Parameters
-    ----------
-    kv_heads
-        64 as J1 counts; the model has 8.
-    unit
-        ``GB`` or ``GIB``.
+    J1 counts 64 KV heads; the model has 8.
     """
     return KvMemory(80, kv_heads, 128, Fraction(2), 80 * unit, 2, 140 * unit)
 

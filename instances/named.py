@@ -31,19 +31,11 @@ _ALIKE = 0.75
 
 
 def find_instance(name_or_path: str | Path) -> Path:
-    """Return the file of an instance.
+    """Return the file of an instance: a path, or where nothing is there a name of the library.
 
-    Parameters
-    ----------
-    name_or_path
-        A path; or, where nothing is there, an instance of the library by name (``tiny_handover``),
-        or by its file with or without ``instances/``, its folder and ``.json`` (``tiny/handover``,
-        ``handover``); or one of the ladder, which is drawn (``am1_n20_seed0``).
-
-    Raises
-    ------
-    InstanceFileError
-        If it is neither; the line ends with the nearest names.
+    That is its name (``tiny_handover``) or its file, with or without ``instances/``, its folder and
+    ``.json`` (``tiny/handover``, ``handover``); or one of the ladder, which is drawn.  If it is
+    none, an InstanceFileError ends with the nearest names.
     """
     if not isinstance(name_or_path, str | Path):  # of a caller from Python
         raise InstanceFileError(f"expected a name or a path, found {name_or_path!r}")
@@ -86,12 +78,7 @@ def find_instances(name: str) -> list[Path]:
     Of what is not there the library is asked: for a folder (``am1``), an instance by name, or a
     glob that begins with ``instances/``; and the ladder: ``ladder``, or a glob below ``ladder/``.
 
-    Raises
-    ------
-    InstanceFileError
-        If an instance of the ladder cannot be drawn.
-    OSError, ValueError
-        If there can be no such path: it is too long, or holds a NUL.
+    Raises an OSError or ValueError if there can be no such path, or the ladder's InstanceFileError.
     """
     path = trace_file(name)
     if path.is_dir():

@@ -101,12 +101,12 @@ class _EngineRules:
         free = self._blocks - self._used
         if self._growth(state) > free:
             return self._round
-        if not (decoding := sum(self._begins)):
+        if not (decoding := len(state.starts)):
             return None
-        cycles, free = divmod(free, decoding)
-        round_ = self._round + cycles * self._block
-        while free >= self._begins[round_ % self._block]:
-            free -= self._begins[round_ % self._block]
+        round_ = self._round + free // decoding * self._block
+        free %= decoding
+        while free >= (begun := self._begins[round_ % self._block]):
+            free -= begun
             round_ += 1
         return round_
 
@@ -129,7 +129,10 @@ class _EngineRules:
         self._round = state.now + 1
         for request, before in state.prefilling.items():
             tokens, whole = self._next_chunk(state, request)
-            self._compute(request, before, tokens, whole)
+            self._used += self._grown(request, before, tokens, whole)
+            if before + tokens == whole:
+                self._decode(request, whole)
+            self._chunks.append((request, tokens))
             budget -= tokens
         self._quiet = not (self._preempted or self._still_held or self._arrived)
         admitted = [] if self._preempted else self._admit(state, budget)
@@ -153,12 +156,12 @@ class _EngineRules:
         """Count the blocks begun since the last plan, and note what has ended."""
         if state.now < self._round:
             return
-        if state.now > self._round:
-            cycles, passed = divmod(state.now - self._round, self._block)
-            self._used += cycles * sum(self._begins)
-            for round_ in range(self._round, self._round + passed):
-                self._used += self._begins[round_ % self._block]
-            self._round = state.now
+        passed = state.now - self._round
+        if passed >= self._block:
+            self._used += passed // self._block * sum(self._begins)
+        for round_ in range(state.now - passed % self._block, state.now):
+            self._used += self._begins[round_ % self._block]
+        self._round = state.now
         for request, output in self._ended:
             held = state.prompts[request] + output - 1 + self._ahead[request]
             self._begins[(state.now - held) % self._block] -= 1
@@ -213,24 +216,28 @@ class _EngineRules:
                     )
                 self._quiet = False
                 break
+            needed = -(-(whole + self._ahead[request]) // self._block)
             free = self._blocks - self._used - (self._reserve if self._running else 0)
-            if self._ceil(whole + self._ahead[request]) > free:
+            if needed > free:
                 if not self._running:
                     self._refuse(request)
                 break
-            tokens = min(whole, budget)
-            budget -= max(1, tokens)
+            tokens = whole
+            if whole > budget:
+                tokens = budget
+                needed = self._ceil(budget)
+            else:
+                self._decode(request, whole)
+            self._used += needed
+            budget -= tokens or 1
             self._running[request] = None
-            self._compute(request, 0, tokens, whole)
+            self._chunks.append((request, tokens))
             admitted.append(self._queue.popleft())
         return admitted
 
-    def _compute(self, request: int, before: int, tokens: int, whole: int) -> None:
-        """Let a request compute tokens of its prompt and of what it kept in this round."""
-        self._chunks.append((request, tokens))
-        self._used += self._grown(request, before, tokens, whole)
-        if before + tokens == whole:
-            self._begins[(self._round - whole - self._ahead[request]) % self._block] += 1
+    def _decode(self, request: int, whole: int) -> None:
+        """Note when a request begins blocks, whose prompt is computed at the end of this round."""
+        self._begins[(self._round - whole - self._ahead[request]) % self._block] += 1
 
     def _grown(self, request: int, before: int, tokens: int, whole: int) -> int:
         """Return the blocks that a request begins with tokens of its prompt."""

@@ -32,21 +32,10 @@ class Option:
 
 @dataclass(frozen=True)
 class BatchTimeKind:
-    """A kind of batch-time model.
+    """A kind of batch-time model: its name, and what builds it of the text of each option.
 
-    Attributes
-    ----------
-    name
-        What its text begins with.
-    build
-        Returns the model, given the text of each option by name, or for one that takes a file all
-        that stands in the parentheses.
-    options
-        What it takes, in the order in which values without a name are taken.
-    takes_file
-        Whether the parentheses hold the path of a file.
-    summary
-        One line for listings (filled from the module's docstring).
+    One that takes a file gets all that stands in the parentheses instead.  The summary is that of
+    the module's docstring.
     """
 
     name: str
@@ -57,13 +46,7 @@ class BatchTimeKind:
 
 
 def exact(where: str, text: str) -> Fraction:
-    """Return a number as it is written.
-
-    Raises
-    ------
-    BatchTimeError
-        If it is not a decimal number of at least 0.
-    """
+    """Return a number as it is written, or raise a BatchTimeError if it is none of at least 0."""
     if not _NUMBER.fullmatch(text):
         raise BatchTimeError(
             f"{where}: expected a decimal number of at least 0, found {printable(text, 60)!r}"
@@ -72,13 +55,7 @@ def exact(where: str, text: str) -> Fraction:
 
 
 def picoseconds(where: str, text: str) -> int:
-    """Return a number of milliseconds in picoseconds, rounded (ties to even).
-
-    Raises
-    ------
-    BatchTimeError
-        If it is no number, or too large.
-    """
+    """Return a number of milliseconds in picoseconds, rounded (ties to even)."""
     value = exact(where, text) * PICOSECONDS_PER_MS
     if value > MOST_PICOSECONDS:
         raise BatchTimeError(f"{where}: expected at most 10^9 ms, found {printable(text, 60)}")
@@ -86,13 +63,7 @@ def picoseconds(where: str, text: str) -> int:
 
 
 def whole(where: str, text: str) -> int:
-    """Return an integer of at least 0.
-
-    Raises
-    ------
-    BatchTimeError
-        If it is none.
-    """
+    """Return an integer, or raise a BatchTimeError if it is none of at least 0."""
     if not _INTEGER.fullmatch(text):
         raise BatchTimeError(
             f"{where}: expected an integer of at least 0, found {printable(text, 60)!r}"

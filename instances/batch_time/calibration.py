@@ -15,16 +15,9 @@ Ints = NDArray[np.int64]
 def fit_spans(rounds: Floats, first: Ints, last: Ints, seconds: Floats) -> BatchTime:
     """Return the batch time with which rounds take as long together as requests took in them.
 
-    The sum of squared relative errors is least, and no coefficient is negative.
-
-    Parameters
-    ----------
-    rounds
-        What the coefficients multiply in each round, shape (R, 5), as in ``Batch``.
-    first, last
-        The rounds that made a request's first and its last token, a later one.
-    seconds
-        Measured from the one token to the other.
+    Each round has what the coefficients multiply, shape (R, 5); each request the rounds that made
+    its first and its last token, and the seconds that were measured between.  The sum of squared
+    relative errors is least, and no coefficient is negative.
     """
     sums = np.concatenate([np.zeros((1, 5)), np.cumsum(rounds, axis=0)])
     found = nonnegative(sums[last + 1] - sums[first + 1], seconds, 1 / seconds)

@@ -24,15 +24,9 @@ class BatchTimeError(ValueError):
 class Batch:
     """What one round processes.
 
-    Attributes
-    ----------
-    prefills
-        For each request that prefills in this round: tokens computed before, and the tokens of
-        this round (the whole prompt, or a chunk of it).
-    decoding
-        Number of requests that make a token after their first.
-    kv_read
-        Tokens that the decoding requests held at the beginning of the round, prompts included.
+    Each of ``prefills`` has the tokens computed before and those of this round, a prompt or a
+    chunk. ``decoding`` requests make a token after their first, and held ``kv_read`` tokens,
+    prompts included, when the round began.
     """
 
     prefills: tuple[tuple[int, int], ...]
@@ -69,10 +63,12 @@ class Range:
 class BatchTime:
     """How long a round takes, as a linear function of what it processes.
 
-    With P prompt tokens, S the sum of squares (``Batch.squares``), D decoding requests and K
-    tokens read by them, a round takes base + per_prefill · P + per_square · S + per_decode · D +
-    per_read · K picoseconds, rounded up to nanoseconds, and one nanosecond at least.
+    With P prompt tokens, S the sum of squares (``Batch.squares``), D decoding requests and K tokens
+    read by them, a round takes base + per_prefill · P + per_square · S + per_decode · D + per_read
+    · K picoseconds, rounded up to nanoseconds, and one nanosecond at least.  The coefficients are
+    whole picoseconds from 0 to 10^18.
 
+<<<<<<< HEAD
     Attributes
     ----------
     name
@@ -94,6 +90,11 @@ class BatchTime:
     ------
     BatchTimeError
         If a coefficient is negative or above 10^18 picoseconds.
+=======
+    The ``name`` is canonical: ``parse_batch_time`` reads it back.  ``range`` says where the model
+    was measured, ``origin`` where its numbers come from and their error, ``served`` what it is of
+    and ``gpu`` the GPU, by its name in ``instances.deployments``, whose limits vLLM takes.
+>>>>>>> measured
     """
 
     name: str

@@ -27,13 +27,7 @@ _BEHIND = re.compile(r"(?:\s+on\s+([^\s()]+))?(?:\s+with\s+([^()]+?))?\s*$", re.
 
 @cache
 def batch_times() -> dict[str, BatchTimeKind]:
-    """Return all kinds of batch-time models by name, sorted, with one line each.
-
-    Raises
-    ------
-    TypeError
-        If a file in ``instances/batch_time/kinds`` holds no ``KIND`` or no docstring.
-    """
+    """Return all kinds of batch-time models by name, sorted, with one line each."""
     told = declared(kinds, "KIND", BatchTimeKind)
     found = {kind.name: replace(kind, summary=summary) for _, summary, kind in told}
     return dict(sorted(found.items()))
@@ -42,23 +36,14 @@ def batch_times() -> dict[str, BatchTimeKind]:
 def read_batch_time(text: str) -> BatchTime:
     """Return the model that a text names, which may be fitted to a file.
 
-    Raises
-    ------
-    BatchTimeError
-        If there is no such model, or its options or its file are not right.
+    A :class:`BatchTimeError` says that there is none, or what of its options or file is not right.
     """
     kind, inside, behind = _kind_of(text)
     return _deployed(kind.build(inside if kind.takes_file else _options(kind, inside)), *behind)
 
 
 def parse_batch_time(text: str) -> BatchTime:
-    """Return the model that a text names; no file is read, whatever the text says.
-
-    Raises
-    ------
-    BatchTimeError
-        If there is no such model, its options are not right, or it is to be fitted to a file.
-    """
+    """Return the model that a text names; no file is read, a text that names one is refused."""
     kind, inside, behind = _kind_of(text)
     if kind.takes_file:
         raise BatchTimeError(

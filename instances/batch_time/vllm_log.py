@@ -32,16 +32,9 @@ _LARGEST_FILE = 10**9
 class LoggedRounds:
     """What a log has of rounds.
 
-    Attributes
-    ----------
-    rows
-        Of each round prompt tokens, decoding requests, tokens held, milliseconds.
-    skipped
-        Lines that are no round of this problem, by reason.
-    memory
-        Tokens that the cache holds; None where the log does not say.
-    holds
-        Whether the log says what is held; else that column is 0.
+    A row has prompt tokens, decoding requests, tokens held (0 unless the log ``holds`` them) and
+    milliseconds; lines that are no round of this problem are counted by reason.  ``memory`` is what
+    the cache holds (tokens), None where the log does not say.
     """
 
     rows: tuple[tuple[int, int, int, float], ...]
@@ -63,11 +56,6 @@ def read_log(path: str | Path) -> LoggedRounds:
 
     The tokens held are the share in use of what the cache holds, less the round's prompt tokens: an
     estimate of what the decoding requests read.  Of several engines in one log all rounds count.
-
-    Raises
-    ------
-    BatchTimeError
-        If the file cannot be read or has no round.
     """
     where = printable(str(path), 200)
     try:

@@ -42,13 +42,7 @@ TRACE_OPTIONS = together(
 
 
 def trace_options(options: Options) -> TraceOptions:
-    """Return the options that were given, the others as they are by default.
-
-    Raises
-    ------
-    TraceOptionError
-        If one is out of range, or they do not go together.
-    """
+    """Return the options that were given, the others as they are by default."""
     read = {each.name: getattr(options, _PREFIX + each.name) for each in fields(TraceOptions)}
     given = {name: value for name, value in read.items() if value is not None}
     if "arrival_seed" in given and "rate" not in given:

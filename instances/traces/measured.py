@@ -15,14 +15,8 @@ Ints = NDArray[np.int64]
 class Measured:
     """Latencies as they were measured, in arrays of one entry a request.
 
-    Attributes
-    ----------
-    first_tokens
-        From the arrival to the first token (TTFT), nanoseconds.
-    latencies
-        From the arrival to the last token (E2EL), nanoseconds.
-    outputs
-        Tokens that were made.
+    Nanoseconds from the arrival to the first token (TTFT) and to the last one (E2EL), and the
+    tokens that were made.
     """
 
     first_tokens: Ints

@@ -58,12 +58,7 @@ def whole(value: Any) -> int | None:
 def nanoseconds(value: Any, unit: int) -> int | None:
     """Return a time in nanoseconds, of which its ``unit`` has so many; None if it is no number.
 
-    It is rounded, ties to even.
-
-    Raises
-    ------
-    OverflowError
-        If the time is negative, or too late for its unit.
+    It is rounded, ties to even.  An OverflowError says that it is negative, or too late.
     """
     number = exact(value)
     if number is None:

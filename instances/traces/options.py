@@ -43,32 +43,11 @@ class TraceKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid", strict=True, allow_inf_nan=False))
 class TraceOptions:
-    """How a trace becomes an instance; :meth:`of` makes them of what a user states.
+    """How a trace becomes an instance (docs/traces.md); :meth:`of` makes them of what is stated.
 
-    Attributes
-    ----------
-    memory
-        M, tokens; a trace does not state it, so it is needed.
-    limit
-        Most requests that are kept, the first ones; the rest of the file is not read.
-    window
-        Seconds (from, to) since the first row that is a request, whether or not the memory holds
-        it: rows that arrive at or after the first and before the second are kept, and times count
-        from the first.
-    rate
-        λ, requests a second, of Poisson arrivals in the order of the trace, in place of its own.
-    format
-        The name of a reader; by default the file's beginning tells it.
-    tokenizer
-        For text: the path of a ``tokenizer.json``, or a name of the Hugging Face hub; by default
-        whitespace words are counted.
-    round_seconds
-        Seconds of a round; a request is visible to the first round that begins at or after its
-        arrival.  By default arrivals stay in seconds.
-    arrival_seed
-        Seed of the Poisson arrivals, 0 or more.
-    run
-        Which recording of a file that holds several, from 1.
+    Times of ``window`` count from the first row that is a request, whether or not the memory holds
+    it; rows at or after the first and before the second are kept.  Without a ``memory`` it is that
+    of the engine that the file was recorded with, if it says so; ``run`` counts from 1.
     """
 
     memory: Annotated[int, Field(ge=1, le=MAX_TOKENS)] | None = None
@@ -106,10 +85,7 @@ class TraceOptions:
     def of(values: Mapping[str, Any]) -> TraceOptions:
         """Return options by their names, as a file states them.
 
-        Raises
-        ------
-        TraceOptionError
-            If there is no option of a name, or a number is out of range.
+        Raises :class:`TraceOptionError` if there is none of a name, or a number is out of range.
         """
         try:
             return TraceOptions(**values)

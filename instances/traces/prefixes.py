@@ -15,15 +15,8 @@ from typing import Any
 class SharedPrefixes:
     """Counts the tokens of prompts that repeat the beginning of an earlier prompt.
 
-    A block is the same if its id is, and so are all blocks before it; whether ids are of contents
-    or of whole beginnings makes no difference.  A beginning is remembered as a 64-bit hash of the
-    one that is a block shorter and the id: of n blocks two are taken for each other with
-    probability n² / 2⁶⁵, and what is told is a note.
-
-    Attributes
-    ----------
-    prompts, shared
-        Tokens of all prompts so far, and of those beginnings.
+    A block is the same if its id is, and so are all blocks before it; a beginning is remembered as
+    a 64-bit hash of the one that is a block shorter and the id.
     """
 
     prompts: int = 0

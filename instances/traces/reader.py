@@ -23,29 +23,13 @@ TokenCount = Callable[[str], int | None]
 
 @dataclass(frozen=True)
 class Rows:
-    """A stretch of a trace; every field has one entry a row.
+    """A stretch of a trace; every list has one entry a row.
 
-    Attributes
-    ----------
-    numbers
-        Rows of the file, from 1; of a JSON array its entries.
-    times
-        Nanoseconds from whatever the file counts from; None where it states none.
-    prompts, outputs
-        Tokens; of no meaning where there is a reason.
-    reasons
-        Why a row is no request (:class:`Reason`), as far as the format alone tells.
-    prefixes, block
-        The ids of each prompt's blocks, and the tokens of a block; None where the file states none.
-    measured
-        When each request had its tokens where the file was recorded; None where it does not say.
-    settings
-        What the file says of the engine that it was recorded with.
-    notes
-        What was done to the rows, for the report; one line each.
-    lacks
-        Where there are no times: what would state them, which this file lacks; empty where no file
-        of the format states any.
+    ``numbers`` are rows of the file, from 1, or entries of its array; ``times`` are nanoseconds
+    from whatever it counts from, None where it states none, and ``lacks`` is then what would state
+    them. Lengths are of no meaning where there is a reason.  ``prefixes`` has the ids of each
+    prompt's blocks, of so many tokens as ``block`` says; ``measured``, ``settings`` and ``notes``
+    are for the report.
     """
 
     numbers: NDArray[np.int64]
@@ -64,12 +48,8 @@ class Rows:
 class Reader(ABC):
     """Reads one format.
 
-    Attributes
-    ----------
-    counts_text
-        Whether lengths are counted in text, so that a tokenizer may be named.
-    without
-        Columns or keys that no file of the format has.
+    ``counts_text`` says whether lengths are counted in text; ``without`` are columns or keys that
+    no file of the format has.
     """
 
     counts_text = False
@@ -103,10 +83,8 @@ class Reader(ABC):
     def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
         """Yield the rows in the file's order, a stretch at a time.
 
-        Raises
-        ------
-        TraceError
-            If the file is not of the format; a length that is no number is no such fault.
+        Raises :class:`TraceError` if the file is not of the format; a length that is none is a
+        reason.
         """
 
 

@@ -45,14 +45,8 @@ def read_input(
 ) -> tuple[Instance, TraceReport | None]:
     """Read an instance file, or a trace with its report; which of them it is its beginning tells.
 
-    Options are those of a trace; messages call the file ``name``, by default its path.
-
-    Raises
-    ------
-    InstanceFileError, InfeasibleInstanceError
-        As :func:`instances.files.read_instance` and :func:`read_trace` do.
-    TraceOptionError
-        If options are given with an instance file, or do not go with the trace.
+    Options are those of a trace: :class:`TraceOptionError` is raised where they are given with an
+    instance file.  Messages call the file ``name``, by default its path.
     """
     wanted = options or TraceOptions()
     if is_trace(path, wanted):
@@ -118,24 +112,14 @@ def _head(path: str | Path) -> str:
 def read_trace(
     path: str | Path, options: TraceOptions, name: str | None = None
 ) -> tuple[Instance, TraceReport]:
-    """Read a trace of one of :func:`instances.traces.formats.formats`, gzip or not.
+    """Read a trace of one of :func:`instances.traces.formats.formats`; messages call it ``name``.
 
-    Messages call it ``name``, by default its path.
+    Requests have the trace's order and ids 0, 1, ...  Arrivals are in seconds from the first kept
+    request or the window's start, in rounds where a round's length is given, and all at round 0
+    where the trace has none and no rate is given.
 
-    Returns
-    -------
-    (Instance, TraceReport)
-        Requests in the trace's order with ids 0, 1, ...; arrivals in seconds from the first kept
-        request or the window's start, in rounds where a round's length is given, and all at round 0
-        where the trace has none and no rate is given.
-
-    Raises
-    ------
-    TraceError
-        If the file cannot be read, no reader knows it, a row is out of order or damaged, or no
-        request is left.
-    TraceOptionError
-        If the memory is missing, or an option does not go with the format.
+    Raises :class:`TraceError` if the file or a row cannot be read or no request is left, and
+    :class:`TraceOptionError` if the memory is missing or an option does not go with the format.
     """
     stream = TraceStream(path, name)
     try:

@@ -46,18 +46,10 @@ class _KeyedReader(Reader):
 
 @dataclass(frozen=True)
 class RecordReader(_KeyedReader):
-    """Reads objects with numbers.
+    """Reads objects with numbers: lengths (tokens) and arrivals by their keys, and their unit.
 
-    Attributes
-    ----------
-    prompt, output, time
-        Keys of lengths (tokens) and arrivals.
-    unit
-        Of the arrivals.
-    also
-        Further keys by which the format is told from others.
-    prefix, block
-        Key of the ids of a prompt's blocks, and the tokens of a block; an object may lack it.
+    By the keys ``also`` the format is told from others.  ``prefix`` is the key of the ids of a
+    prompt's blocks of so many tokens, which an object may lack.
     """
 
     prompt: str
@@ -99,14 +91,9 @@ class RecordReader(_KeyedReader):
 
 @dataclass(frozen=True)
 class ConversationReader(_KeyedReader):
-    """Reads objects with text.
+    """Reads objects with text, known by their keys.
 
-    Attributes
-    ----------
-    keys
-        By which the format is known.
-    exchange
-        Returns the prompt and the answer of an object, None if it has none.
+    ``exchange`` returns the prompt and the answer of an object, None if it has none.
     """
 
     keys: tuple[str, ...]
@@ -149,14 +136,7 @@ def first_exchange(
 ) -> Exchange | None:
     """Return the texts of a conversation's first two turns; None where there are no such two.
 
-    Parameters
-    ----------
-    turns
-        What stands where a list of objects is expected.
-    text
-        Key of a turn's text.
-    speaker, speakers
-        Key of who speaks, and the two in their order; anybody may speak if left out.
+    A turn has a text and, where ``speaker`` is a key of it, one of the two speakers in their order.
     """
     first = turns[:2] if isinstance(turns, list) else []
     if len(first) < 2 or not all(isinstance(turn, dict) for turn in first):
@@ -220,13 +200,7 @@ class _Once(dict[str, Any]):
 
 
 def objects_of(stream: TraceStream) -> list[dict[str, Any]]:
-    """Return the JSON objects that a file holds, one after the other; there is one at least.
-
-    Raises
-    ------
-    TraceError
-        If it holds anything else.
-    """
+    """Return the JSON objects that a file holds, one after the other, one at least."""
     decoder = json.JSONDecoder(object_pairs_hook=without_duplicates)
     text, found = stream.readall().decode().strip(), []
     while text:

@@ -66,26 +66,10 @@ class Skipped:
 class TraceReport:
     """What was read of a trace.
 
-    Attributes
-    ----------
-    file
-        As the user named it.
-    format
-        The name of its reader.
-    rows
-        Rows that were looked at; reading ends with the limit or the window.
-    kept
-        Requests of the instance.
-    skipped
-        Rows that are no requests, by reason.
-    notes
-        How units were converted and what was left out, one line each.
-    settings
-        What the file says of the engine that it was recorded with.
-    measured
-        Latencies of the requests as they were measured there; None where the file has none.
-    warning
-        What the file lacks that others of its format have, and what that means; empty if nothing.
+    ``rows`` were looked at, since reading ends with the limit or the window.  ``notes`` say how
+    units were converted and what was left out; ``warning`` what the file lacks that others of its
+    format have.  ``settings`` and ``measured`` are of the engine that it was recorded with, as far
+    as it says.
     """
 
     file: str

@@ -77,12 +77,12 @@ def timed_rows(requests: Sequence[Timed], start: str, settings: EngineSettings) 
     )
     reasons = [each.judged if streamed else each.reason for each in ordered]
     found = make_rows(numbers, starts, prompts, outputs, reasons)
-    times = (np.array([each or 0 for each in column], np.int64) for column in (firsts, lasts))
+    first, last = (np.array([each or 0 for each in column], np.int64) for column in (firsts, lasts))
     return replace(
         found,
         settings=settings,
         notes=(note,) if late else (),
-        measured=Measured(*times, found.outputs) if streamed else None,
+        measured=Measured(first, last, found.outputs) if streamed else None,
     )
 
 

@@ -66,20 +66,10 @@ def trace_file(path: str | Path) -> Path:
 class TraceStream(io.RawIOBase):
     """The bytes of one trace in UTF-8, from its beginning to its end, once.
 
-    Attributes
-    ----------
-    path, label
-        The file, and its name in messages.
-    head
-        The beginning, ``HEAD`` bytes or as many as a first object of JSON needs, and what is no
-        text in it replaced.
-    row
-        The row that is being read, from 1.
+    ``label`` names it in messages; ``head`` is the beginning, as much as a first object of JSON
+    needs, with what is no text replaced; ``row`` is the row that is being read, from 1.
 
-    Raises
-    ------
-    TraceError
-        If there is no such file, it is a folder, cannot be read, or is empty.
+    Raises :class:`TraceError` if there is no such file, or it cannot be read or is empty.
     """
 
     def __init__(self, path: str | Path, label: str | None = None) -> None:
@@ -117,13 +107,7 @@ class TraceStream(io.RawIOBase):
         super().close()
 
     def refuse(self, reason: str, row: int | None = None) -> NoReturn:
-        """Give up on the trace at a row, by default the one that is being read.
-
-        Raises
-        ------
-        TraceError
-            Always, with file and row.
-        """
+        """Raise a :class:`TraceError` with file and row, by default the one that is being read."""
         row = self.row if row is None else row
         raise TraceError(f"{printable(self.label)}: row {row}: {reason}")
 
@@ -132,13 +116,7 @@ class TraceStream(io.RawIOBase):
         self._allowed = self._left = characters
 
     def lines(self) -> Iterator[bytes]:
-        """Yield lines; ``row`` is the number of the one that was yielded last.
-
-        Raises
-        ------
-        TraceError
-            If a line is too long, or as :meth:`readinto` does.
-        """
+        """Yield lines; ``row`` is the number of the one that was yielded last."""
         text = io.BufferedReader(self)
         while line := text.readline(LONGEST_TEXT + 1):
             if len(line) > LONGEST_TEXT:
@@ -153,11 +131,7 @@ class TraceStream(io.RawIOBase):
     def readinto(self, buffer: Any, /) -> int:
         """Read into a buffer and return how many bytes: 0 at the end only.
 
-        Raises
-        ------
-        TraceError
-            If the text is in another encoding, holds a NUL or does not end where it has to, or a
-            gzip stream is torn.
+        Raises :class:`TraceError` where the text is in another encoding, holds a NUL, or is torn.
         """
         if not self._ready:
             self._ready = self._text().encode()

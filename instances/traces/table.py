@@ -20,18 +20,10 @@ _CHUNK = 20_000
 
 @dataclass(frozen=True)
 class TableReader(Reader):
-    """Reads a CSV by the names of its columns; others than these may stand among them.
+    """Reads a CSV by the names of its columns: lengths (tokens), and arrivals of a unit, or none.
 
-    Attributes
-    ----------
-    prompt, output
-        Columns of the lengths (tokens).
-    time
-        Column of the arrivals; None where there is none.
-    unit
-        Of the arrivals.
-    failures
-        Whether a row without output tokens is a request that failed.
+    Other columns may stand among them; ``failures`` says whether a row without output tokens is a
+    request that failed.
     """
 
     prompt: str
@@ -88,11 +80,8 @@ def columns_of(
 ) -> Iterator[tuple[Sequence[int], dict[str, list[str]]]]:
     """Yield row numbers with the columns that are needed, without blank lines.
 
-    Raises
-    ------
-    TraceError
-        If a column is not there once, a row has other fields than the header, or a line break or
-        the end of the file stands in quotation marks.
+    A trace is refused where a column is not there once, a row has other fields than the header, or
+    a line break or the end of the file stands in quotation marks.
     """
     csv.field_size_limit(LONGEST_TEXT)
     table = csv.reader((line.decode() for line in stream.lines()), strict=True)

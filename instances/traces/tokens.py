@@ -21,16 +21,8 @@ def words(text: str) -> int:
 def token_count(name: str | None) -> TokenCount:
     """Return what counts the tokens of a text, special tokens left out.
 
-    Parameters
-    ----------
-    name
-        The path of a ``tokenizer.json``, or a name of the Hugging Face hub, which is then asked;
-        None for whitespace words.
-
-    Raises
-    ------
-    TraceOptionError
-        If the package ``tokenizers`` is not installed, or there is no such tokenizer.
+    The name is the path of a ``tokenizer.json``, or one of the Hugging Face hub, which is then
+    asked; None is for whitespace words.
     """
     if name is None:
         return words

@@ -11,13 +11,11 @@ from instances import InfeasibleInstanceError, InstanceFileError
 from instances.deployments import EngineSettings
 from instances.named import find_instance
 from instances.traces.arguments import TRACE_OPTIONS, trace_options
-from instances.traces.measured import Measured
 from instances.traces.reading import read_input
-from kvopt.calibration import calibrated, simulate
+from kvopt.calibration import calibrated, latencies, simulate
 from kvopt.commands.plain_table import plain_table
 from kvopt.methods.grammar import MethodError, read_method
 from schedules.real_time.serving import PERCENTILES, spreads
-from schedules.real_time.timeline import Timeline
 from support.command import Command, Options, argument, option
 from support.usage import UsageError
 
@@ -52,12 +50,12 @@ def main(options: Options) -> int:
     found = simulate(instance, method.call, batch_time)
     held_out = np.flatnonzero(~fitted)
     real = spreads(report.measured.take(held_out))
-    ours = spreads(_latencies(found).take(held_out))
-    rows = [
-        [name.upper(), *(f"{real[name][key] / 1000:.4g}" for key in real[name])]
-        + [f"{100 * (ours[name][key] / real[name][key] - 1):+.1f} %" for key in real[name]]
-        for name in real
-    ]
+    ours = spreads(latencies(found).take(held_out))
+    rows = []
+    for name, spread in real.items():
+        pairs = [(value or 0.0, ours[name][key] or 0.0) for key, value in spread.items()]
+        told = [f"{value / 1000:.4g}" for value, _ in pairs]
+        rows.append([name.upper(), *told, *(f"{100 * (b / a - 1):+.1f} %" for a, b in pairs if a)])
     print(f'--policy      "{method}"\n--batch-time  "{batch_time}"\n')
     print(f"{len(held_out)} requests that were not fitted: seconds, and simulated / measured - 1")
     columns = ["mean", *(f"p{each}" for each in PERCENTILES)]
@@ -69,7 +67,3 @@ def _engine(settings: EngineSettings) -> str:
     """Return vLLM's scheduler with the limits that a file states, those of the GPU otherwise."""
     limits = {"block": settings.block, "budget": settings.budget, "running": settings.running}
     return f"vllm-v1({','.join(f'{name}={value}' for name, value in limits.items() if value)})"
-
-
-def _latencies(found: Timeline) -> Measured:
-    return Measured(found.first_tokens - found.arrivals, found.latencies, found.outputs)

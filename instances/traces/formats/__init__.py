@@ -26,12 +26,6 @@ class Format:
 
 @cache
 def formats() -> dict[str, Format]:
-    """Return all formats by name, sorted.
-
-    Raises
-    ------
-    TypeError
-        If a file of this folder holds no docstring or no ``READER``.
-    """
+    """Return all formats by name, sorted."""
     found = declared(sys.modules[__name__], "READER", Reader)
     return {each[0]: Format(*each) for each in sorted(found, key=itemgetter(0))}

@@ -19,6 +19,7 @@ from instances.traces.stream import TraceStream
 _NANOSECONDS, _MICROSECONDS = Numbers("nanoseconds", 1), Numbers("microseconds", 1000)
 _UNITS = {"ns": _NANOSECONDS, "us": _MICROSECONDS, "ms": MILLISECONDS, "sec": SECONDS, "s": SECONDS}
 _TOTALS = {"input_config", "request_latency"}
+_LENGTHS = ("input", "output")
 _ENDS = ("time_to_first_token", "request_latency")
 
 
@@ -45,14 +46,10 @@ class RecordsReader(ResultReader):
             stream.refuse("expected an object metadata, found none", row)
         [start] = read_times(stream, [row], self.start, _NANOSECONDS, [at(metadata, self.start)])
         reason = Reason.WARM_UP if at(metadata, "benchmark_phase") == "warmup" else Reason.NONE
-        return Timed(
-            row,
-            at(metrics, "input_sequence_length", "value"),
-            at(metrics, "output_sequence_length", "value"),
-            start,
-            *(_time(at(metrics, key)) for key in _ENDS),
-            Reason.FAILED if record.get("error") is not None else reason,
-        )
+        reason = reason if record.get("error") is None else Reason.FAILED
+        prompt, output = (at(metrics, f"{which}_sequence_length", "value") for which in _LENGTHS)
+        first, last = (_time(at(metrics, key)) for key in _ENDS)
+        return Timed(row, prompt, output, start, first, last, reason)
 
 
 def _time(metric: Any) -> int | None:

@@ -53,10 +53,10 @@ class GuideReader(ResultReader):
                     read_times(stream, [row], self.start, SECONDS, [at(times, self.start)])
                 # One that failed may have none: it stands where the one above does.
                 start = start or (found[-1].start if found else 0)
-                lengths = at(request, "prompt_tokens"), at(request, "output_tokens")
-                ends = [time_between(start, at(times, key), SECONDS) for key in _ENDS]
+                prompt, output = at(request, "prompt_tokens"), at(request, "output_tokens")
+                first, last = (time_between(start, at(times, key), SECONDS) for key in _ENDS)
                 reason = Reason.NONE if status == _STATUS[0] else Reason.FAILED
-                found.append(Timed(row, *lengths, start, *ends, reason))
+                found.append(Timed(row, prompt, output, start, first, last, reason))
         return found, EngineSettings(model=text_at(run, "config", "backend", "model"))
 
 

@@ -41,16 +41,11 @@ class RecordedReader(ResultReader):
         if not queued:
             stream.refuse("queued_ts: expected seconds in some row, found none")
         lag = min(queued)
-        requests = [
-            Timed(
-                row,
-                record.get("input_toks"),
-                record.get("output_toks"),
-                arrival,
-                *(after(arrival + lag, record, key) for key in _ENDS),
-            )
-            for row, (arrival, record) in zip(rows, pairs, strict=True)
-        ]
+        requests = []
+        for row, (arrival, record) in zip(rows, pairs, strict=True):
+            first, last = (after(arrival + lag, record, key) for key in _ENDS)
+            prompt, output = record.get("input_toks"), record.get("output_toks")
+            requests.append(Timed(row, prompt, output, arrival, first, last))
         path = stream.path.with_name("meta.json")
         return requests, _settings(path) if path.is_file() else UNSTATED
 
