@@ -68,33 +68,10 @@ class BatchTime:
     · K picoseconds, rounded up to nanoseconds, and one nanosecond at least.  The coefficients are
     whole picoseconds from 0 to 10^18.
 
-<<<<<<< HEAD
-    Attributes
-    ----------
-    name
-        Canonical text, which ``parse_batch_time`` reads back.
-    base, per_prefill, per_square, per_decode, per_read
-        Picoseconds, 0 or more.
-    range
-        Where the model was measured; None where it states no range.
-    origin
-        One line on where the numbers come from, with their error where it is known.
-    served
-        The model and GPUs that the numbers are of, with their memory; None where it is not stated.
-    gpu
-        The GPU by its name in ``instances.deployments``; empty where it is not stated.
-    running, budget
-        Limits of vLLM's scheduler that are not those it takes on the GPU; 0 for these.
-
-    Raises
-    ------
-    BatchTimeError
-        If a coefficient is negative or above 10^18 picoseconds.
-=======
     The ``name`` is canonical: ``parse_batch_time`` reads it back.  ``range`` says where the model
     was measured, ``origin`` where its numbers come from and their error, ``served`` what it is of
-    and ``gpu`` the GPU, by its name in ``instances.deployments``, whose limits vLLM takes.
->>>>>>> measured
+    and ``gpu`` the GPU, by its name in ``instances.deployments``.  ``running`` and ``budget`` are
+    limits of vLLM's scheduler that are not those it takes there, 0 for these.
     """
 
     name: str
@@ -129,9 +106,8 @@ class BatchTime:
     @property
     def engine_limits(self) -> EngineLimits:
         """What vLLM's scheduler takes."""
-        own = engine_limits(self.gpu)
-        budgets = (self.budget or own.server, self.budget or own.offline)
-        return EngineLimits(*budgets, self.running or own.running)
+        own, most = engine_limits(self.gpu), self.budget
+        return EngineLimits(most or own.server, most or own.offline, self.running or own.running)
 
     def prefill_load(self, tokens: int) -> int:
         """Return what prefilling so many tokens adds to rounds (ps), in chunks or whole."""

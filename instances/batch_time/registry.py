@@ -8,11 +8,12 @@ which GPU they hold, `` with running=R,budget=B`` for other limits than vLLM's s
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
 from instances.batch_time import kinds
-from instances.batch_time.batch_time_kind import BatchTimeKind, whole
+from instances.batch_time.batch_time_kind import BatchTimeKind, Option, whole
 from instances.batch_time.model import BatchTime, BatchTimeError
 from instances.deployments import DeploymentError, known_gpu
 from support.declared import declared
@@ -23,6 +24,8 @@ DEFAULT = "llama2-70b-2xa100"
 #: Longest text of a batch time; a path may be long.
 _LONGEST = 4000
 _BEHIND = re.compile(r"(?:\s+on\s+([^\s()]+))?(?:\s+with\s+([^()]+?))?\s*$", re.IGNORECASE)
+
+_LIMITS = (Option("running", "0", "requests at a time"), Option("budget", "0", "tokens a round"))
 
 
 @cache
@@ -39,7 +42,8 @@ def read_batch_time(text: str) -> BatchTime:
     A :class:`BatchTimeError` says that there is none, or what of its options or file is not right.
     """
     kind, inside, behind = _kind_of(text)
-    return _deployed(kind.build(inside if kind.takes_file else _options(kind, inside)), *behind)
+    given = inside if kind.takes_file else _options(kind.name, kind.options, inside)
+    return _deployed(kind.build(given), *behind)
 
 
 def parse_batch_time(text: str) -> BatchTime:
@@ -49,7 +53,7 @@ def parse_batch_time(text: str) -> BatchTime:
         raise BatchTimeError(
             f"batch time {printable(text, 60)!r} names a file, expected its numbers: linear(...)"
         )
-    return _deployed(kind.build(_options(kind, inside)), *behind)
+    return _deployed(kind.build(_options(kind.name, kind.options, inside)), *behind)
 
 
 def limited(model: BatchTime, running: int, budget: int) -> BatchTime:
@@ -61,29 +65,21 @@ def limited(model: BatchTime, running: int, budget: int) -> BatchTime:
 
 def _deployed(model: BatchTime, gpu: str | None, limits: str | None) -> BatchTime:
     """Return a model on the GPU and with the limits that stand behind it, if some do."""
+    if gpu and model.gpu:
+        raise BatchTimeError(f"batch time {model.name} is that of {model.gpu}: leave out on {gpu}")
+    try:
+        found = known_gpu(gpu) if gpu else model.gpu
+    except DeploymentError as error:
+        raise BatchTimeError(f"batch time {model.name}: {error}") from None
     if gpu:
-        try:
-            found = known_gpu(gpu)
-        except DeploymentError as error:
-            raise BatchTimeError(f"batch time {model.name}: {error}") from None
-        if model.gpu:
-            told = f"batch time {model.name} is that of {model.gpu}: leave out on {gpu}"
-            raise BatchTimeError(told)
         model = replace(model, name=f"{model.name} on {found}", gpu=found)
-    stated = {"running": 0, "budget": 0}
-    for entry in limits.split(",") if limits else ():
-        name, _, value = (part.strip() for part in entry.partition("="))
-        if stated.get(name) != 0:
-            told = f"expected running=R,budget=B, found {printable(limits or '', 60)!r}"
-            raise BatchTimeError(f"batch time {model.name} with: {told}")
-        stated[name] = whole(f"batch time {model.name}, {name}", value)
-    return limited(model, **stated)
+    stated = _options("with", _LIMITS, limits or "")
+    return limited(model, **{name: whole(name, value) for name, value in stated.items()})
 
 
 def _kind_of(text: str) -> tuple[BatchTimeKind, str, tuple[str | None, str | None]]:
     """Return the kind that a text names, what stands in its parentheses, GPU and limits behind."""
-    text = text[:_LONGEST].strip()
-    behind = _BEHIND.search(text)
+    behind = _BEHIND.search(text := text[:_LONGEST].strip())
     assert behind is not None  # it matches nothing at the end
     text, gpu, limits = text[: behind.start()], behind[1], behind[2]
     name, opened, rest = text.partition("(")
@@ -96,22 +92,22 @@ def _kind_of(text: str) -> tuple[BatchTimeKind, str, tuple[str | None, str | Non
     return known[found], rest[:-1], (gpu, limits)
 
 
-def _options(kind: BatchTimeKind, inside: str) -> dict[str, str]:
+def _options(what: str, options: Sequence[Option], inside: str) -> dict[str, str]:
     """Return the text of every option, defaults where none is given, by position or by name."""
-    known = {option.name: option for option in kind.options}
+    known = {option.name: option for option in options}
     given: dict[str, str] = {}
     for position, entry in enumerate(inside.split(",") if inside.strip() else []):
         key, equals, value = (part.strip() for part in entry.partition("="))
-        if not equals and key and position < len(kind.options):
-            key, value = kind.options[position].name, key
+        if not equals and key and position < len(options):
+            key, value = options[position].name, key
         meant = find_name(key, known)
         if meant is None:
             takes = ", ".join(known) or "no options"
             shown = printable(key, 60)
             raise BatchTimeError(
-                f"batch time {kind.name} takes {takes}, found {shown!r}{did_you_mean(key, known)}"
+                f"batch time {what} takes {takes}, found {shown!r}{did_you_mean(key, known)}"
             )
         if meant in given:
-            raise BatchTimeError(f"batch time {kind.name}: {meant} occurs twice")
+            raise BatchTimeError(f"batch time {what}: {meant} occurs twice")
         given[meant] = value
     return {name: option.default for name, option in known.items()} | given

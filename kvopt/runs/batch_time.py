@@ -9,10 +9,10 @@ from instances.batch_time import (
     DEFAULT,
     BatchTime,
     BatchTimeError,
-    limited,
     parse_batch_time,
     read_batch_time,
 )
+from instances.batch_time.registry import limited
 from instances.deployments import GPUS
 from instances.traces import TraceReport
 from kvopt.methods.method import Method

@@ -272,7 +272,7 @@ def test_limits_of_the_engine_stand_behind(tmp_path: Path) -> None:
     few = read_batch_time("unit with running=5")
     assert few.engine_limits == replace(engine_limits(""), running=5)
     assert few.coefficients == read_batch_time("unit").coefficients
-    for text in ("running=0.5", "seats=1", "running=1,running=2", "1"):
+    for text in ("running=0.5", "seats=1", "running=1,running=2"):
         with pytest.raises(BatchTimeError, match="running"):
             read_batch_time(f"unit with {text}")
 
