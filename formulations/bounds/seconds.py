@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formulations.bounds.computed_bound import ComputedBound
-from formulations.valid.loads import Room, alone, alone_bound, not_covered, work_bound
+from formulations.valid.loads import Room, alone, alone_bound, work_bound
 from formulations.valid.parts import chosen_of, gaps
 from instances import Instance
 from instances.batch_time import DEFAULT, BatchTime, read_batch_time
@@ -42,14 +42,11 @@ class SecondsBound(NamedTuple):
     sources
         The bound of every source (nanoseconds): ``alone``, ``work`` and, where found, ``rates`` or
         ``parts``.
-    not_covered
-        One line on the schedules that it does not hold for under this batch time, or nothing.
     """
 
     value: int
     certificate: dict[str, Any]
     sources: dict[str, int]
-    not_covered: str
 
 
 def bound_in_seconds(
@@ -102,12 +99,7 @@ def bound_in_seconds(
         take(certificate)
     for certificate in _searched(instance, batch_time, room, deadline):
         take(certificate)
-    return SecondsBound(
-        best.value,
-        rate_certificate_document(best),
-        sources,
-        not_covered(instance, batch_time),
-    )
+    return SecondsBound(best.value, rate_certificate_document(best), sources)
 
 
 def _room(instance: Instance, batch_time: BatchTime, running: int) -> Room:

@@ -62,28 +62,18 @@ def not_covered(instance: Instance, batch_time: BatchTime) -> str:
     """Return one line on the schedules that the bounds in seconds do not hold for; or nothing.
 
     Proof.  Let a request that kept j − 1 tokens prefill H = s + j − 1 of them anew, in chunks or
-    whole, instead of one decode step with H tokens held.  Let x be how much more load that is.
-    Where x ≥ 0, a round charges the request no less than for the decode step, which also counts H
-    tokens (:class:`Room`).  x is a convex function of H, so its least value over all H that occur
-    is at an end or beside the vertex.
+    whole, instead of one decode step with H tokens held.  Let x(H) be how much more load that is.
+    Where x ≥ 0 a round charges it no less than for the decode step, which counts H tokens as well
+    (:class:`Room`), and the time alone is no less.  x is convex and x(0) ≤ 0, so x ≥ 0 at the least
+    H that occurs is x ≥ 0 at every larger one.
     """
-    longer = [request for request in instance.requests if request.output > 1]
-    if not longer:
+    tokens = 1 + min((each.prompt for each in instance.requests if each.output > 1), default=0)
+    if batch_time.prefill_load(tokens) >= least_decode_load(instance, batch_time):
         return ""
-    first = min(request.prompt for request in longer) + 1
-    last = max(request.peak for request in longer) - 1
-    trials = {first, last}
-    if batch_time.per_square:
-        vertex = (batch_time.per_read - batch_time.per_prefill) // (2 * batch_time.per_square)
-        trials |= {min(max(tokens, first), last) for tokens in (vertex, vertex + 1)}
-    for tokens in sorted(trials):
-        more = batch_time.prefill_load(tokens) - batch_time.decode_load(tokens)
-        if more < 0:
-            return (
-                "it does not carry over to schedules that keep tokens over an eviction: prefilling "
-                f"{tokens} tokens anew takes less than a decode step"
-            )
-    return ""
+    return (
+        "it does not carry over to schedules that keep tokens over an eviction: prefilling "
+        f"{tokens} tokens anew takes less than a decode step"
+    )
 
 
 def alone(request: Request, batch_time: BatchTime) -> int:
@@ -146,10 +136,7 @@ def work_bound(instance: Instance, batch_time: BatchTime, room: Room | None = No
     among schedules that work on several at once.  All times are multiplied by the room's size and
     1000, so that they are integers.
 
-    Parameters
-    ----------
-    room
-        That of M tokens if left out.
+    Without a room it is that of M tokens.
     """
     room = room or Room(instance.memory)
     unit = room.size * PICOSECONDS

@@ -74,8 +74,8 @@ def _bound(task: Task, batch_time: BatchTime, report: Report, end: float) -> Non
     source = str(found.certificate["kind"])
     # Once more, with its proof: on the way it would be sent too often.
     report.bound(found.value, source, found.certificate)
-    if found.not_covered:
-        report.note(found.not_covered)
+    if exception := not_covered(instance, batch_time):
+        report.note(exception)
     if few is not None:
         running = batch_time.engine_limits.running
         least = bound_in_seconds(instance, batch_time, deadline, running=running).value
