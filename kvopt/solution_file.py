@@ -63,21 +63,11 @@ def schedule_of_solution(
     by: str = "",
     of: str = "an instance of the library",
 ) -> Schedule:
-    """Return the schedule of a solution file, unchecked.
+    """Return the schedule of a solution file, unchecked, or raise a FileError.
 
-    Parameters
-    ----------
-    instance_of
-        Returns the instance of a hash, of which the model may be, or raises KeyError.
-    of
-        Names those instances.
-    by
-        What found the solution; a solver of the model's formulation where that is not told.
-
-    Raises
-    ------
-    FileError
-        If a file cannot be read, the model is of none of the instances, or there is no solution.
+    ``instance_of`` returns the instance of a hash, of which the model may be, or raises KeyError;
+    ``of`` names those instances.  ``by`` is what found the solution, a solver of the model's
+    formulation where that is not told.
     """
     formulation, sha256 = read_model_name(model)
     try:

@@ -57,21 +57,10 @@ CertificateKind = Literal["volumes", "prices", "sweep", "parts"]
 class Value:
     """What a run has shown of the optimum.
 
-    Attributes
-    ----------
-    value
-        TEL of a schedule, or an integer that no TEL is below (rounds).
-    method, seed
-        Of the run, as in ``highs:ilp-sparse``; those of :data:`NO_METHODS` are of none.
-    date
-        UTC day on which the run ended.
-    seconds
-        Wall clock of the run.
-    solver
-        Name and version of the one engine of the run; empty where none was used, and of a bound
-        where several worked (``auto``): ``source`` or ``certificate`` say what it rests on.
-    kvopt, git_commit
-        Version and commit of the sources that ran.
+    The value is the TEL of a schedule, or an integer that no TEL is below (rounds).  Method and
+    seed are those of the run (:data:`NO_METHODS` are of none), the date is the UTC day on which it
+    ended, ``solver`` the name and version of its one engine: empty where none was used, and of a
+    bound where several worked, since ``source`` or ``certificate`` say what that rests on.
     """
 
     value: Rounds
@@ -193,25 +182,13 @@ class History:
 
 @dataclass(frozen=True, config=_CONFIG)
 class Entry:
-    """All that is known of one instance.
+    """All that is known of one instance: name, file below ``instances/``, hash, requests, tokens.
 
-    Attributes
-    ----------
-    instance, file, sha256, n, memory
-        Its name, its file below ``instances/`` (of the ladder :data:`LADDER_FILE`), its hash,
-        requests and tokens.
-    standing
-        What is known of the optimum by the rule of evidence (:mod:`schedules.evidence`).
-    reason
-        By what the optimum counts as proved, or why not.
-    upper
-        The best checked schedule.
-    lower
-        The best bound, and what it rests on.
-    history
-        What ``upper`` and ``lower`` were before.
-    proofs
-        Runs in which an engine proved the TEL of ``upper`` optimal, one a method.
+    ``standing`` is what is known of the optimum by the rule of evidence
+    (:mod:`schedules.evidence`), and ``reason`` by what it counts as proved, or why not.  ``upper``
+    is the best checked schedule, ``lower`` the best bound and what it rests on, ``history`` what
+    they were before, and ``proofs`` the runs in which an engine proved the TEL of ``upper``
+    optimal, one a method.
     """
 
     instance: Name

@@ -28,31 +28,15 @@ BUILD_SHARE = 0.5
 class Job:
     """One engine run on one instance.
 
-    Attributes
-    ----------
-    solver
-        The engine's name, which one file may serve for several (Pyomo's solvers).
-    formulation
-        What the formulation's file declares, of the kind that the engine solves; None for an
-        engine that takes none.
-    relaxation
-        Whether a bound only is asked for.
-    deadline
-        By when to have ended, building included, on the clock of ``time.monotonic``.
-    warm_start
-        Start rounds of a feasible schedule, in the instance's order.
-    upper_bound
-        TEL (rounds) of that schedule.
-    memory_limit
-        Gigabytes of resident memory.
-    options
-        The keyword argument ``options`` of what the formulation declares, where it takes any.
-    model_file
-        Where the model is written to, instead of being solved.
-    asked
-        The engine, with its formulation, that ``auto`` is to set to work beside the others.
-    beside
-        Returns the starts of the last better schedule that others have found beside this run.
+    ``solver`` is the engine's name, which one file may serve for several; ``formulation`` what its
+    file declares, None for an engine that takes none, and ``options`` its keyword argument;
+    ``relaxation`` asks for a bound only.  The ``deadline``, building included, is on
+    ``time.monotonic``, and the memory limit in gigabytes.
+
+    ``warm_start`` has the start rounds of a feasible schedule, whose TEL is ``upper_bound``;
+    ``beside`` returns those of the last better one that others have found.  The model is written to
+    ``model_file`` instead of being solved. ``asked`` is the engine, with its formulation, that
+    ``auto`` is to set to work beside the others.
     """
 
     instance: Instance

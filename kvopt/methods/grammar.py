@@ -189,25 +189,13 @@ def every_policy(prediction: str | Call | None = None) -> list[Method]:
 
 
 def read_method(text: str, planned: bool = False, *, among: Among = "method") -> Method:
-    """Read a method.
+    """Read a method, or raise a MethodError that says what kind was expected (``among``).
 
     As in ``auto``; ``highs`` or ``highs:ilp(groups=yes)``; ``a-min with interval(1,1000)``;
-    ``file:PATH``, whose path is taken from the current folder where it exists there, else from
-    the project's.  A solver that is none of the project's must be one that Pyomo lists.
-
-    Parameters
-    ----------
-    planned
-        The text is that of a stored row, or was read before: nothing outside the project is asked.
-        Whether Pyomo has its solver need not be found out again, which takes seconds, and a file
-        of one's own, which may be anywhere or gone, is not looked for.
-    among
-        What kind of method is expected.
-
-    Raises
-    ------
-    MethodError
-        If there is no such method.
+    ``file:PATH``, whose path is taken from the current folder where it exists there, else from the
+    project's. A solver that is none of the project's must be one that Pyomo lists.  Of a text that
+    is ``planned``, of a stored row or read before, nothing outside the project is asked: neither
+    Pyomo nor a file of one's own.
     """
     if not isinstance(text, str):  # of a caller from Python
         raise MethodError(f"expected the text of a method, found {text!r}")

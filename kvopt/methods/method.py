@@ -22,23 +22,14 @@ Kind = Literal["auto", "engine", "policy", "file"]
 class Method:
     """A method that can be run; it is read from text once and carried as it is.
 
-    Attributes
-    ----------
-    text
-        The canonical text, by which the method is stored and named in tables.  A file outside the
-        project is named without its folder, so that tables show the method and not somebody's
-        disk; two files of one name differ by the digest of their sources, as an edited file does.
-    solver, formulation
-        Of an engine; the formulation with its options, empty where the size decides.
-    model, options
-        That formulation as it is declared, and those options that differ from their defaults.
-    call
-        Of a policy.
-    path, own
-        Of a file of one's own: where it lies, None where the text is that of a stored row; and what
-        it declares and is called with, None where it could not say.
-    grouped
-        Whether it was named as one of many: where it does not apply, it is left out.
+    By the canonical ``text`` it is stored and named in tables.  A file outside the project is named
+    without its folder; two files of one name differ by the digest of their sources.
+
+    An engine has a ``solver`` and a ``formulation`` with its options, empty where the size decides;
+    ``model`` is that formulation as it is declared, and ``options`` those that differ from their
+    defaults.  A policy has a ``call``. A file of one's own has a ``path``, None where the text is
+    that of a stored row, and ``own``: what it declares and is called with, None where it could not
+    say.  What was ``grouped``, named as one of many, is left out where it does not apply.
     """
 
     text: str

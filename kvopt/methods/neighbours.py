@@ -54,17 +54,8 @@ class Neighbours:
 def neighbours(path: Path, outputs: Collection[str] = ()) -> Neighbours:
     """Return what can decide what a file does; what has not changed is not read again.
 
-    Parameters
-    ----------
-    outputs
-        Absolute paths of files and folders that the command writes.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    TooMuchError
-        If there are more than ``MOST_FILES`` files and folders, or ``MOST_BYTES`` bytes.
+    ``outputs`` are absolute paths of files and folders that the command writes.  A TooMuchError is
+    raised if there are more than ``MOST_FILES`` files and folders, or ``MOST_BYTES`` bytes.
     """
     own = _read(path, *_state(path.stat()))
     assert own is not None

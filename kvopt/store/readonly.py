@@ -25,20 +25,8 @@ def open_readonly(file: str, **options: Any) -> Iterator[sa.Engine]:
     """Give an engine that only reads a file, which other processes may be writing.
 
     Readers of a write-ahead log share a file beside it.  Where that cannot be made, nobody else
-    writes either: the file is read as it is, or, with a log that was not yet merged into it, a
-    copy of both.
-
-    Parameters
-    ----------
-    options
-        For ``sqlalchemy.create_engine``.
-
-    Raises
-    ------
-    StoreError
-        If there is no such file.
-    SQLAlchemyError, OSError
-        If it cannot be read.
+    writes either: the file is read as it is, or, with a log that was not yet merged into it, a copy
+    of both.  A StoreError says that there is no such file.
     """
     path = Path(file).absolute()
     if not path.is_file():

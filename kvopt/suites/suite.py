@@ -137,35 +137,18 @@ class _File(BaseModel):
 class Section:
     """Every method of the section runs on every instance with every seed.
 
-    Attributes
-    ----------
-    name
-        Unique within the suite.
-    sources
-        The instances, unread and in a fixed order; see :func:`kvopt.suites.sources.load`.
-    methods
-        As in ``svf``, ``alpha-beta(alpha=0.2,beta=0.1)``, ``highs:ilp``, ``cpsat``,
-        ``bound:bound-lp``, ``auto``, ``a-min with interval(1,1000)``.  In the file an entry
-        ``switches of SOLVER:FORMULATION`` stands for all that
-        :func:`kvopt.methods.options.switched` returns.  Empty for those that an instance is run
-        with where none is named (``kvopt.sweeps.plan``).
-    seeds
-        Number of seeds, 0..seeds − 1, for methods or predictions that draw.
-    time_limit
-        Seconds of one run.
-    memory_limit
-        Gigabytes of one run, None for no limit.
-    threads
-        Of one run.
-    batch_time
-        Of instances in seconds; None for the default (``instances.batch_time``).
-    reproducible
-        Whether the results but the times are the same on a slower or faster machine.
-    role
-        What the section is for: ``policies``, ``exact`` (proofs), ``bounds`` or ``anytime`` (what
-        is reached within a time).
-    outputs
-        Absolute paths of files and folders that the command writes: no sources of its methods.
+    The sources are unread and in a fixed order (:func:`kvopt.suites.sources.load`).  A method is a
+    text as in ``svf``, ``alpha-beta(alpha=0.2,beta=0.1)``, ``highs:ilp``, ``auto``, ``a-min with
+    interval(1,1000)``; in the file ``switches of SOLVER:FORMULATION`` stands for all that
+    :func:`kvopt.methods.options.switched` returns. Without methods it is those that an instance is
+    run with where none is named (``kvopt.sweeps.plan``).
+
+    Seeds are 0..seeds − 1, for methods or predictions that draw.  Limits are of one run: seconds,
+    gigabytes (None for no limit), threads.  Without a batch time instances in seconds have the
+    default.  Results are ``reproducible`` if all but the times are the same on a slower or faster
+    machine.  The role is ``policies``, ``exact`` (proofs), ``bounds`` or ``anytime`` (what is
+    reached within a time).  ``outputs`` are absolute paths of what the command writes: no sources
+    of its methods.
     """
 
     name: str

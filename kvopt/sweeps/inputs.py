@@ -44,24 +44,11 @@ def read_inputs(
     wishes: Wishes,
     trace: TraceOptions | None = None,
 ) -> list[Section]:
-    """Return the sections of suites, and one of all instances that are named by themselves.
+    """Return the sections of suites, and one of all inputs that are named by themselves.
 
-    Parameters
-    ----------
-    names
-        Of suites, instances and traces.
-    wishes
-        What the user asks for in place of the suites.
-    trace
-        How traces are read that are named by themselves.
-
-    Raises
-    ------
-    InputError
-        If a name is no suite, no file, no folder with instances and no glob that matches any, or
-        there are more than ``MAX_RUNS`` runs.
-    SuiteError
-        If a suite cannot be read.
+    An InputError is raised if a name is no suite, no file, no folder with instances and no glob
+    that matches any, or there are more than ``MAX_RUNS`` runs; a SuiteError if a suite cannot be
+    read.
     """
     sections: list[Section] = []
     sources: dict[str, Source] = {}
