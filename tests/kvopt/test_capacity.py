@@ -76,7 +76,8 @@ def test_no_policy_sustains_more_than_the_stability_rate(
     model = read_batch_time("linear(base=20,prefill=30,decode=5)")
     rate = stability_rate(instance, model).rate * factor
     drawn = repeated_at_rate(instance, rate, 3 * (400 // len(lengths)))
-    schedule = run_policy(policies()[policy], drawn, Setting(batch_time=model))
+    values = {"block": 1} if policy == "vllm-v1" else None
+    schedule = run_policy(policies()[policy], drawn, Setting(values, batch_time=model))
     assert steadiness(timeline(drawn, schedule)).grows
 
 

@@ -19,7 +19,7 @@ from schedules.real_time.slo import read_slo
 pytestmark = pytest.mark.usefixtures("quick_bounds")
 
 SIX = Instance("six", 20, tuple(Request(i, i, 2 + i % 3, 3 + 2 * (i % 3)) for i in range(6)))
-SECONDS = replace(SIX, time_unit="second")
+SECONDS = replace(SIX, time_unit="second", memory=64)
 BATCH = "affine(base=100,token=10)"
 
 

@@ -490,7 +490,8 @@ def test_what_is_left_where_tokens_are_kept() -> None:
     """
     requests = tuple(Request(i, 0, 2, 6) for i in range(3))
     tight = Instance("tight", 12, requests, time_unit="second")
-    covered = kvopt.run(tight, "vllm-v1(block=1)", batch_time=BATCH)
+    method = "vllm-v1(accounting=tokens)"
+    covered = kvopt.run(tight, method, batch_time=BATCH)
     assert covered.schedule is not None
     assert covered.schedule.easier
     assert covered.bound is not None
@@ -500,11 +501,11 @@ def test_what_is_left_where_tokens_are_kept() -> None:
     assert covered.notes == (KEEPS_TOKENS_COVERED,)
     assert "may be below OPT" not in f"{covered} {covered.record.detail}"
     assert "also where tokens are kept" in str(covered)
-    free = kvopt.run(tight, "vllm-v1(block=1)", batch_time="linear(base=100,decode=50)")
+    free = kvopt.run(tight, method, batch_time="linear(base=100,decode=50)")
     assert (free.gap, free.notes) == (None, (KEEPS_TOKENS_NOTE,))
     assert "left to gain" not in str(free)
     for each, told in ((covered, True), (free, False)):
-        table = kvopt.compare(tight, "vllm-v1(block=1)", batch_time=each.batch_time)
+        table = kvopt.compare(tight, method, batch_time=each.batch_time)
         assert table["gap"].notna().tolist() == [told]
 
 

@@ -13,7 +13,9 @@ from heuristics.simulator import run_policy
 from instances import Instance, Request
 from schedules import Schedule, make_schedule
 from schedules.check import Verdict, check_schedule
-from schedules.model import KEEPS_TOKENS_NOTE
+from schedules.files import parse_schedule, schedule_document
+from schedules.metrics import measure
+from schedules.model import KEEPS_TOKENS_NOTE, better
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instance_of
 
@@ -232,12 +234,41 @@ def test_what_keeps_tokens_is_never_optimal() -> None:
     assert verdict.reason.endswith("TEL 5; " + KEEPS_TOKENS_NOTE)
     assert check_schedule(KEEPING, dataclasses.replace(schedule, lower_bound=5)).valid
     claimed = dataclasses.replace(schedule, lower_bound=5, status="optimal")
-    assert "keep tokens" in check_schedule(KEEPING, claimed).reason
+    assert "keeps tokens" in check_schedule(KEEPING, claimed).reason
     # Counts that are all 0 say that nothing was kept, in whatever way they are written.
     nothing = make_schedule(KEEPING, [0], "test", lower_bound=5, status="optimal")
     nothing = dataclasses.replace(nothing, kept=((0,),))
-    assert not nothing.keeps_tokens
+    assert not nothing.easier
     assert check_schedule(KEEPING, nothing).valid
+
+
+def test_memory_counted_as_in_the_engine() -> None:
+    """A token takes its slot a round later, so two requests of 1 + 2 tokens fit into 4, not 3.
+
+    They hold 1 + 1 and 2 + 2 at times 1 and 2; counted by the problem 2 + 2 and 3 + 3.
+    """
+    for memory, valid in ((4, True), (3, False)):
+        instance = instance_of(memory, (0, 1, 2), (0, 1, 2))
+        schedule = make_schedule(instance, [0, 0], "test", engine_accounting=True)
+        verdict = check_schedule(instance, schedule)
+        assert verdict.valid == valid
+        assert valid or (verdict.time, verdict.tokens) == (2, 4)
+        assert measure(instance, schedule).peak_memory == 4
+    instance = instance_of(4, (0, 1, 2), (0, 1, 2))
+    schedule = make_schedule(instance, [0, 0], "test", engine_accounting=True)
+    assert "counts memory as vLLM's engine: outside" in check_schedule(instance, schedule).reason
+    plain = dataclasses.replace(schedule, engine_accounting=False)
+    assert check_schedule(instance, plain).tokens == 6
+    claimed = dataclasses.replace(schedule, lower_bound=4, status="optimal")
+    assert check_schedule(instance, claimed).kind == "malformed"
+    # It is no upper bound on OPT: one after the other is 2 + 4, together 2 + 2.
+    assert better(make_schedule(instance, [0, 2], "test"), schedule)
+    # An empty prompt counts as one token: 1 and 2, not 0 and 1.
+    empty = instance_of(3, (0, 0, 2), (0, 0, 2))
+    schedule = make_schedule(empty, [0, 0], "test", engine_accounting=True)
+    assert check_schedule(empty, schedule).tokens == 4
+    assert parse_schedule(schedule_document(schedule)) == schedule
+    assert "engine_accounting" not in schedule_document(plain)
 
 
 def test_a_known_optimum_says_nothing_of_kept_tokens() -> None:

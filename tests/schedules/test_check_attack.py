@@ -65,7 +65,7 @@ def below_optimum(seed: int, keep: bool) -> bool:
     assert check_schedule(instance, schedule).valid
     # Each request makes all its tokens one a round, kept or not, so no latency is below its output.
     assert schedule.tel >= sum(output for _, _, output in rows)
-    assert schedule.easier <= keep
+    assert keep or not schedule.easier
     return schedule.tel < brute_force_optimum(instance)
 
 
@@ -128,5 +128,5 @@ def test_policies_are_optimal_where_they_are() -> None:
             state.raise_bound(optimum, "brute force")
             right = schedule.tel == optimum and not schedule.easier
             assert state.standing() == ("optimal" if right else "feasible"), (seed, name)
-            kept += schedule.easier
+            kept += bool(schedule.easier)
     assert kept > 0

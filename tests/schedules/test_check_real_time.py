@@ -218,8 +218,8 @@ def _mutations(schedule: Schedule, rng: np.random.Generator) -> Iterator[tuple[s
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "mc-sf": ("mc-sf", {}),
     "alpha-beta": ("alpha-beta", {"alpha": 0.5, "beta": 0.5}),
-    "vllm": ("vllm-v1", {}),
-    "vllm in chunks": ("vllm-v1", {"chunk": "yes", "budget": 4}),
+    "vllm": ("vllm-v1", {"accounting": "tokens"}),
+    "vllm in chunks": ("vllm-v1", {"accounting": "tokens", "budget": 4}),
     "sglang in chunks": ("sglang-ratio", {"chunk": 3, "conservativeness": 0.1}),
     "stalling": ("alpha-beta", {"stall": "yes", "alpha": 0.5, "beta": 0.5}),
 }

@@ -204,7 +204,7 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
         ("alpha-beta(alpha=1_0)", "expected alpha as a number from 0 to 0.999, found '1_0'"),
         ("alpha-beta(alpha=nan)", "expected alpha as a number"),
         ("alpha-beta(alpha=\u0661)", "expected alpha as a number"),
-        ("vllm-v1(block=1.5)", "expected block as an integer from 1 to 4096"),
+        ("vllm-v1(block=1.5)", "expected block as an integer from 0 to 4096"),
         ("../../etc/passwd", "unknown method"),
         ("svf(x=1)", "svf takes no options, found 'x'"),
         ("a-min with magic", "unknown prediction 'magic'"),
