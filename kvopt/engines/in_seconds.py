@@ -12,7 +12,6 @@ from heuristics.registry import policies
 from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
 from instances.batch_time import DEFAULT, BatchTime, parse_batch_time
-from kvopt.best_bound import percent_left
 from kvopt.engines.start import WARM_START_SHARE, warm_start_policies
 from kvopt.runs.events import Report
 from kvopt.runs.task import Task
@@ -85,7 +84,7 @@ def _bound(task: Task, batch_time: BatchTime, report: Report, end: float) -> Non
             f"no schedule that runs at most {running:,} requests at a time, vLLM's limit, is below "
             f"{bound:.3f} s a request: of vllm-v1's "
             f"{instance.unit.mean(few.tel, len(instance))} order leaves at most "
-            f"{percent_left(gap(few.tel, least))} %, the rest is left by that limit"
+            f"{math.ceil(1000 * gap(few.tel, least)) / 10:.1f} %, the rest is left by that limit"
         )
 
 
