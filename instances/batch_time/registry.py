@@ -58,9 +58,9 @@ def parse_batch_time(text: str) -> BatchTime:
 
 def limited(model: BatchTime, running: int, budget: int) -> BatchTime:
     """Return a model with limits of vLLM's scheduler, 0 for what it takes on the GPU."""
-    stated = {"running": running, "budget": budget}
-    told = ",".join(f"{name}={value}" for name, value in stated.items() if value)
-    return replace(model, name=f"{model.name} with {told}", **stated) if told else model
+    told = ",".join(f"{k}={v}" for k, v in (("running", running), ("budget", budget)) if v)
+    name = f"{model.name} with {told}" if told else model.name
+    return replace(model, name=name, running=running, budget=budget)
 
 
 def _deployed(model: BatchTime, gpu: str | None, limits: str | None) -> BatchTime:

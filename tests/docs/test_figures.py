@@ -38,7 +38,7 @@ from kvopt.runs.compiled import UNITS
 from kvopt.suites import read_suite
 from kvopt.sweeps import capacity as capacity_sweep
 from kvopt.sweeps.plan import plan
-from kvopt.waiting import _HARDLY
+from kvopt.waiting import HARDLY
 from reports import html, markdown
 from reports.nightly.rows import read_rows
 from reports.pages.report_pages import MOST_LOSING
@@ -212,7 +212,7 @@ def capacity() -> list[str]:
         f"behind the arrivals there by {tolerance} at most",
         f"by {tolerance} of the arrivals of a half",
         f"when a half lasts {capacity_sweep._LONG} times",
-        f"all together less than {100 * _HARDLY} % of the time",
+        f"all together less than {100 * HARDLY:g} % of the time",
         f"at which {100 * share:.0f} % of the requests (`--share`) keep the objective",
         f"at most {100 * precision:.0f} % above (`--precision`)",
     ]
