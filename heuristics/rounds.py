@@ -58,6 +58,19 @@ class Stalling(Protocol):
 
 
 @runtime_checkable
+class CachedPrefill(Protocol):
+    """What rules add whose evicted requests may find tokens in free blocks; with chunks only.
+
+    Attributes
+    ----------
+    cached
+        Tokens that a request admitted in this round need not compute again, where there are some.
+    """
+
+    cached: dict[int, int]
+
+
+@runtime_checkable
 class EngineAccounting(Protocol):
     """What rules add whose requests may hold s + j − 1 tokens at the end of their j-th round."""
 
@@ -91,12 +104,15 @@ class Segment:
     ----------
     chunks
         Lengths of the chunks (tokens) under rules that cut prompts, the last in round ``start``.
+    cached
+        Tokens that it did not compute again.
     """
 
     start: int
     first: int
     last: int
     chunks: tuple[int, ...] = ()
+    cached: int = 0
 
 
 @dataclass
@@ -223,6 +239,8 @@ class _Run:
         #: Requests that make a token after their first in this round, and what they hold (tokens).
         self.decoding = self.read = 0
         self._chunks: dict[int, list[int]] = {}
+        self._found = rules.cached if isinstance(rules, CachedPrefill) else {}
+        self._cached: dict[int, int] = {}
         self._seen: set[object] = set()
 
     def one_round(self) -> None:
@@ -273,7 +291,8 @@ class _Run:
         chunks = tuple(self._chunks.pop(request, ()))
         first = self.state.kept(request) + 1
         if last >= first or chunks:
-            self.trace.segments[request].append(Segment(start, first, last, chunks))
+            cached = self._cached.pop(request, 0)
+            self.trace.segments[request].append(Segment(start, first, last, chunks, cached))
 
     def _evict(self) -> None:
         state = self.state
@@ -340,7 +359,9 @@ class _Run:
             self.waiting.remove(request)
             self.trace.begins[request] = self.time
             if self._cut is not None:
-                state.prefilling[request] = 0
+                state.prefilling[request] = found = self._found.get(request, 0)
+                state.tokens_next += found
+                self._cached[request] = found
                 self._chunks[request] = []
                 continue
             tokens = state.prompts[request] + state.kept(request)

@@ -233,7 +233,12 @@ def _schedule_of(
     if batch_time is None:
         clock = tel = None
     else:
-        clock = Clock(batch_time.name, tuple(trace.gaps), _prefills(trace.segments))
+        clock = Clock(
+            batch_time.name,
+            tuple(trace.gaps),
+            _prefills(trace.segments),
+            _cached(trace.segments),
+        )
         tel = sum(trace.completions) - sum(instance.arrival_times.tolist())
     return make_schedule(
         instance,
@@ -252,6 +257,12 @@ def _prefills(segments: list[list[Segment]]) -> tuple[tuple[tuple[int, ...], ...
     if not any(len(each.chunks) > 1 or each.last < each.first for of in segments for each in of):
         return None
     return tuple(tuple(each.chunks for each in of_request) for of_request in segments)
+
+
+def _cached(segments: list[list[Segment]]) -> tuple[tuple[int, ...], ...] | None:
+    """Return the tokens of every run that were not computed again, None if there are none."""
+    cached = tuple(tuple(each.cached for each in of_request) for of_request in segments)
+    return cached if any(map(any, cached)) else None
 
 
 class _PlanRules:

@@ -17,6 +17,7 @@ from kvopt.summary import summary_html, summary_rows
 from kvopt.timed_run import TimedRun
 from schedules import write_schedule
 from schedules.gap import gaps
+from schedules.model import KEEPS_TOKENS
 from support.text import summary
 
 if TYPE_CHECKING:
@@ -91,8 +92,9 @@ class Result(TimedRun):
     @property
     def bounded(self) -> bool:
         """Whether bounds hold for the schedule, which may keep tokens over an eviction."""
-        easier = self.schedule is not None and self.schedule.easier
-        return not easier or bounds_kept_tokens(self.instance, self.batch_time)
+        easier = "" if self.schedule is None else self.schedule.easier
+        covered = bounds_kept_tokens(self.instance, self.batch_time)
+        return not easier or (easier == KEEPS_TOKENS and covered)
 
     @property
     def seconds(self) -> float:

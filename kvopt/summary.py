@@ -12,6 +12,7 @@ from kvopt.best_bound import KnownBound, coverage, percent_left, told_bound
 from kvopt.registered import registered
 from kvopt.runs.batch_time import bounds_kept_tokens
 from kvopt.waiting import no_request_waits, none_waits_long, what_binds
+from schedules.model import CACHED
 from schedules.real_time.serving import serving_lines
 
 if TYPE_CHECKING:
@@ -113,7 +114,10 @@ def answer_of(result: Result) -> Answer | None:
     if not result.others:
         return None
     runs = totals(result.instance, (*result.others, result))
-    covers = bounds_kept_tokens(result.instance, result.batch_time)
+    covers = bounds_kept_tokens(result.instance, result.batch_time) and not any(
+        each.schedule is not None and each.schedule.easier == CACHED
+        for each in (*result.others, result)
+    )
     return answer_on(result.instance, runs, result.bound, covers_kept=covers)
 
 

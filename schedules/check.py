@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from itertools import chain, pairwise
+from itertools import pairwise
 
 from instances.model import Instance
 from schedules.memory import Piece, memory_exceeded
@@ -201,9 +201,13 @@ def _overlap(instance: Instance, schedule: Schedule) -> Verdict | None:
 
 def _pieces(instance: Instance, schedule: Schedule) -> Iterator[Piece]:
     """Yield the tokens held: s + k + (t − p) at time t by a run that begins at p with k kept."""
-    if _cuts_prompts(schedule):
-        for run in chain.from_iterable(runs_of(instance, schedule)):
-            yield from run.pieces(schedule.held_prompt(run.prompt))
+    if schedule.clock is not None:
+        for runs in runs_of(instance, schedule):
+            for run in runs:
+                yield from run.pieces(schedule.held_prompt(run.prompt))
+            for before, run in pairwise(runs):
+                if run.cached:
+                    yield run.position, before.end + 1, run.first_chunk + 1, run.cached, 0
         return
     for position, start, kept, tokens in _runs(instance, schedule):
         prompt = schedule.held_prompt(instance.requests[position].prompt)

@@ -24,13 +24,7 @@ from enum import StrEnum
 from itertools import combinations
 from typing import Literal, NamedTuple
 
-from schedules.model import (
-    ENGINE_ACCOUNTING,
-    KEEPS_TOKENS,
-    KEEPS_TOKENS_COVERED,
-    KEEPS_TOKENS_NOTE,
-    OUTSIDE,
-)
+from schedules.model import COVERED, EASIER, KEEPS_TOKENS_COVERED, OUTSIDE
 
 Standing = Literal[
     "opt", "one argument", "one witness", "construction", "stated", "open", "none", "contradiction"
@@ -187,7 +181,7 @@ def keeps_tokens(detail: str, *, may_keep: bool, kept: bool | None = None) -> bo
     kept
         Whether the stored schedule shows that they did; None without a schedule.
     """
-    return detail.startswith((KEEPS_TOKENS, ENGINE_ACCOUNTING)) or (may_keep and kept is not False)
+    return detail.startswith(EASIER) or (may_keep and kept is not False)
 
 
 def bounds_hold(detail: str, kept: bool) -> bool:
@@ -241,8 +235,9 @@ def alarming(status: str, detail: str) -> bool:
 
 
 def _of_the_run(detail: str) -> str:
-    for note in (KEEPS_TOKENS_NOTE, KEEPS_TOKENS_COVERED, ENGINE_ACCOUNTING + OUTSIDE):
-        detail = detail.removeprefix(f"{note}; ")
+    for easier in EASIER:
+        for note in (OUTSIDE, COVERED):
+            detail = detail.removeprefix(f"{easier}{note}; ")
     return detail
 
 

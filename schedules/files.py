@@ -58,8 +58,9 @@ def schedule_document(schedule: Schedule) -> dict[str, Any]:
             del document[key]
     if not schedule.engine_accounting:
         del document["engine_accounting"]
-    if schedule.clock is not None and schedule.clock.prefills is None:
-        del document["clock"]["prefills"]
+    for key in ("prefills", "cached"):
+        if schedule.clock is not None and document["clock"][key] is None:
+            del document["clock"][key]
     return document
 
 

@@ -33,6 +33,8 @@ Round = Whole
 #: they do, as most bounds in seconds.
 KEEPS_TOKENS = "keeps tokens over evictions"
 ENGINE_ACCOUNTING = "counts memory as vLLM's engine"
+CACHED = "goes on from tokens in free blocks"
+EASIER = (KEEPS_TOKENS, ENGINE_ACCOUNTING, CACHED)
 OUTSIDE = ": outside the problem, its TEL may be below OPT"
 COVERED = ": bounds in seconds hold for that, too"
 KEEPS_TOKENS_NOTE = KEEPS_TOKENS + OUTSIDE
@@ -67,6 +69,10 @@ class Clock:
         and for the run that counts, the lengths of its chunks (tokens).  With chunks c_1..c_k a
         run whose last chunk is in round b ran chunk i in round b − k + i and held c_1 + .. + c_i
         tokens at its end.
+    cached
+        Set only where a run found tokens of an earlier one still in memory: for each request, for
+        each of its attempts and for the run that counts, how many.  They are not prefilled again,
+        and were held since the run before.
 
     Raises
     ------
@@ -77,6 +83,7 @@ class Clock:
     batch_time: Annotated[Line, Field(min_length=1)]
     begins: Annotated[tuple[tuple[Round, Time], ...], FIRST_FAULT] = ()
     prefills: Annotated[tuple[Chunks, ...], FIRST_FAULT] | None = None
+    cached: Annotated[tuple[tuple[Whole, ...], ...], FIRST_FAULT] | None = None
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid", allow_inf_nan=False))
@@ -153,11 +160,14 @@ def any_kept(kept: Iterable[Iterable[int]] | None) -> bool:
 def easier_by(fields: Mapping[str, Any]) -> str:
     """Return what makes a schedule, by its fields or its JSON object, easier than the problem.
 
-    Tokens are kept over evictions or, in rounds, counted as in the engine; bounds in seconds hold
-    for either way to count.
+    Tokens are kept over evictions, or still there in free blocks, or in rounds counted as in the
+    engine; bounds in seconds hold for either way to count.
     """
-    if fields.get("engine_accounting") and fields.get("clock") is None:
+    clock = fields.get("clock")
+    if clock is None and fields.get("engine_accounting"):
         return ENGINE_ACCOUNTING
+    if clock.get("cached") if isinstance(clock, dict) else getattr(clock, "cached", None):
+        return CACHED
     return KEEPS_TOKENS if any_kept(fields.get("kept")) else ""
 
 

@@ -68,6 +68,7 @@ class _EngineRules:
         engine_accounting: bool,
         asynchronous: bool,
         cut: bool,
+        caches: bool,
     ) -> None:
         blocks = known.memory // block
         self.engine_accounting = engine_accounting
@@ -75,7 +76,11 @@ class _EngineRules:
         self._blocks = max(0, blocks - engine_accounting)
         self._null = " (one more is the null block)" if engine_accounting else ""
         self._reserve = int(exact(watermark) * blocks)
-        self._asynchronous, self._cut = asynchronous, cut
+        self._asynchronous, self._cut, self._caches = asynchronous, cut, caches
+        #: Free blocks that still hold a full block of a request, the next to be taken first.
+        self._free_blocks: dict[tuple[int, int], None] = {}
+        #: Tokens that the requests admitted in this round find there.
+        self.cached: dict[int, int] = {}
         #: Tokens held when the prompt is computed, beyond it: the first output token's slot.
         self._ahead = [int(not (engine_accounting and prompt)) for prompt in known.prompts]
         self._arrived: list[int] = []
@@ -113,6 +118,9 @@ class _EngineRules:
     def evict(self, state: State) -> list[int]:
         preempted = []
         while self._used + self._growth(state) > self._blocks:
+            if self._used + self._begins[state.now % self._block] > self._blocks:
+                # Those that decode have taken every free block before.
+                self._free_blocks.clear()
             request, _ = self._running.popitem()
             self._preempt(state, request)
             if request in state.starts or request in state.prefilling:
@@ -127,6 +135,7 @@ class _EngineRules:
         self._chunks = []
         budget = self._budget - len(state.starts)
         self._round = state.now + 1
+        self.cached.clear()
         for request, before in state.prefilling.items():
             tokens, whole = self._next_chunk(state, request)
             self._used += self._grown(request, before, tokens, whole)
@@ -134,6 +143,7 @@ class _EngineRules:
                 self._decode(request, whole)
             self._chunks.append((request, tokens))
             budget -= tokens
+        self._overwrite()
         self._quiet = not (self._preempted or self._still_held or self._arrived)
         admitted = [] if self._preempted else self._admit(state, budget)
         if not state.starts and not self._chunks:
@@ -162,10 +172,14 @@ class _EngineRules:
         for round_ in range(state.now - passed % self._block, state.now):
             self._used += self._begins[round_ % self._block]
         self._round = state.now
+        if self._caches:
+            self._overwrite()
+            places = {request: place for place, request in enumerate(self._running)}
+            self._ended.sort(key=lambda each: places[each[0]])
         for request, output in self._ended:
             held = state.prompts[request] + output - 1 + self._ahead[request]
             self._begins[(state.now - held) % self._block] -= 1
-            self._still_held[request] = self._ceil(held)
+            self._still_held[request] = held
         self._ended.clear()
         if not self._asynchronous:
             self._let_go()
@@ -173,9 +187,9 @@ class _EngineRules:
     def _let_go(self) -> None:
         """Free what has ended, and let what has arrived wait."""
         if self._still_held:
-            for request, blocks in self._still_held.items():
+            for request, held in self._still_held.items():
                 del self._running[request]
-                self._used -= blocks
+                self._free(request, held, held - self._ahead[request])
             self._still_held.clear()
         if self._arrived:
             self._queue.extend(self._arrived)
@@ -193,22 +207,45 @@ class _EngineRules:
     def _preempt(self, state: State, request: int) -> None:
         """Free the blocks of a request that runs, or that ends in the step before."""
         self._preempted = True
-        if request in self._still_held:
-            self._used -= self._still_held.pop(request)
-        elif request in state.prefilling:
-            self._used -= self._ceil(state.prefilling[request])
-        else:
+        if request in state.prefilling:
+            computed = state.prefilling[request]
+            self._free(request, computed, computed)
+            return
+        if (held := self._still_held.pop(request, 0)) == 0:
             held = state.prompts[request] + state.made(request) - 1 + self._ahead[request]
-            self._used -= self._ceil(held)
             self._begins[(state.now - held) % self._block] -= 1
+        computed = held - self._ahead[request]
+        # What the token in flight fills counts as full once it is there; a prompt does at once.
+        in_flight = self._asynchronous and computed > state.prompts[request] + state.kept(request)
+        self._free(request, held, computed - in_flight)
+
+    def _free(self, request: int, held: int, full: int) -> None:
+        """Free the blocks of a request, the last first; full ones keep their tokens for a time."""
+        self._used -= self._ceil(held)
+        if self._caches:
+            for number in reversed(range(full // self._block)):
+                self._free_blocks[request, number] = None
+
+    def _overwrite(self) -> None:
+        """Forget the tokens of the oldest free blocks, which were taken after all others."""
+        while len(self._free_blocks) > self._blocks - self._used:
+            del self._free_blocks[next(iter(self._free_blocks))]
+
+    def _find(self, request: int, whole: int) -> int:
+        """Return how many tokens of a request are in free blocks, less than all."""
+        number = 0
+        while number < (whole - 1) // self._block and (request, number) in self._free_blocks:
+            number += 1
+        return number * self._block
 
     def _admit(self, state: State, budget: int) -> list[int]:
         admitted: list[int] = []
         while self._queue and len(self._running) < self._most:
             request = self._queue[0]
             whole = state.prompts[request] + state.kept(request)
+            found = self._find(request, whole) if self._caches else 0
             # An empty prompt still takes a token, so that no more run than the budget can serve.
-            if budget < (1 if self._cut else max(1, whole)):
+            if budget < (1 if self._cut else max(1, whole - found)):
                 if whole > self._budget and not self._cut:
                     raise NotApplicableError(
                         f"vllm-v1: a budget of {self._budget} tokens has no room for the {whole} "
@@ -222,13 +259,18 @@ class _EngineRules:
                 if not self._running:
                     self._refuse(request)
                 break
-            tokens = whole
-            if whole > budget:
+            tokens = whole - found
+            if tokens > budget:
                 tokens = budget
-                needed = self._ceil(budget)
+                needed = self._ceil(found + budget)
             else:
                 self._decode(request, whole)
             self._used += needed
+            if found:
+                self.cached[request] = found
+                for number in range(found // self._block):
+                    del self._free_blocks[request, number]
+            self._overwrite()
             budget -= tokens or 1
             self._running[request] = None
             self._chunks.append((request, tokens))
@@ -285,11 +327,12 @@ def rules(known: Known) -> Rules:
     values["budget"] = values["budget"] or (
         limits.server if cut else max(limits.offline, known.memory)
     )
-    return (_ChunkRules if cut else _EngineRules)(
+    return (_ChunkRules if cut or timed else _EngineRules)(
         known,
         engine_accounting=engine,
         asynchronous=chosen("asynchronous", "yes"),
         cut=cut,
+        caches=values.pop("resume") == "cached",
         **values,
     )
 
@@ -314,6 +357,11 @@ POLICY = RoundPolicy(
             "asynchronous",
             ("auto", "yes", "no"),
             "a step is planned when the one before begins (auto: in seconds)",
+        ),
+        Choice(
+            "resume",
+            ("recomputed", "cached"),
+            "a preempted request computes all anew, or what its free blocks do not hold any more",
         ),
     ),
     rules=rules,

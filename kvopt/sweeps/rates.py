@@ -29,6 +29,7 @@ from kvopt.sweeps.contradictions import alarms
 from kvopt.sweeps.inputs import Wishes, as_wished
 from kvopt.sweeps.plan import plan
 from kvopt.waiting import no_request_waits, none_waits_long, what_binds
+from schedules.evidence import bounds_hold
 from schedules.files import parse_schedule
 from schedules.real_time.serving import METRICS, goodput
 from schedules.real_time.slo import Slo
@@ -133,14 +134,14 @@ def rate_sweep(
     apart = {
         task.key
         for task in tasks
-        if task.key in kept and not bounds_kept_tokens(instance, task.batch_time)
+        if task.key in kept and not bounds_hold(ran.shown[task.key].detail, True)
     }
     most = {} if slo is None else _most_goodputs(tasks, slo)
     table = _table(ran.rows, bounds, apart, sustained, good, most)
     table = _with_rates(
         table, zip(ran.rows["instance"], ran.rows["instance_sha256"], strict=True), drawn
     )
-    answers = _answers(ran.rows, bounds, kept, drawn, waiting)
+    answers = _answers(ran.rows, bounds, kept, apart, drawn, waiting)
     wrong = [*alarms(list(ran.shown.values())), *_exceeded(ran.rows, bounds, kept)]
     wrong += _too_good(ran.rows, good, most)
     return RateSweep(table, answers, wrong)
@@ -150,6 +151,7 @@ def _answers(
     rows: pd.DataFrame,
     bounds: Mapping[str, KnownBound],
     kept: Collection[str],
+    apart: Collection[str],
     drawn: Mapping[float, Instance],
     waiting: Mapping[str, tuple[str, str]],
 ) -> dict[float, Answer]:
@@ -170,6 +172,7 @@ def _answers(
             mean = float(runs["tel"].mean())
             outcomes.append(MethodTotal(label, method, known, mean, idle, binds, bool(once)))
         covers = bounds_kept_tokens(instance, str(here["batch_time"].iloc[0]))
+        covers = covers and not here.index.isin(list(apart)).any()
         bound = bounds.get(instance.sha256)
         known_bound = None if bound is None else bound.value
         told = answer_on(instance, outcomes, known_bound, covers_kept=covers)

@@ -37,14 +37,16 @@ def wrong_clock(instance: Instance, schedule: Schedule) -> Verdict | None:
 
 
 def _wrong_lengths(instance: Instance, schedule: Schedule, clock: Clock) -> Verdict | None:
+    n = len(instance.requests)
+    attempts = schedule.attempts or ((),) * n
+    if clock.cached is not None and list(map(len, clock.cached)) != [len(a) + 1 for a in attempts]:
+        return malformed("expected a count of cached tokens for every run of each request")
     if clock.prefills is None:
         return None
-    n = len(instance.requests)
     if len(clock.prefills) != n:
         return malformed(
             f"expected {n} lists of chunks, one per request, found {len(clock.prefills)}"
         )
-    attempts = schedule.attempts or ((),) * n
     for request, chunks, tried in zip(instance.requests, clock.prefills, attempts, strict=True):
         if len(chunks) != len(tried) + 1 or not all(chunks):
             return malformed(
@@ -61,8 +63,11 @@ def _found(chunks: Chunks) -> str:
 
 def _wrong_runs(instance: Instance, schedule: Schedule) -> Verdict | None:
     for request, runs in zip(instance.requests, runs_of(instance, schedule), strict=True):
-        for run in runs:
+        for before, run in pairwise([None, *runs]):
+            assert run is not None
             reason = _wrong_run(run, last=run is runs[-1])
+            if run.cached > (before.computed if before else 0):
+                reason = f"a run finds {shown(run.cached)} tokens, more than were computed before"
             if reason:
                 return malformed(f"request id {request.id}: {reason}", request.id)
     return None
@@ -70,10 +75,10 @@ def _wrong_runs(instance: Instance, schedule: Schedule) -> Verdict | None:
 
 def _wrong_run(run: Run, *, last: bool) -> str:
     """Return what is wrong with the chunks of a run, or nothing."""
-    whole, computed = run.prompt + run.kept, sum(run.chunks)
+    whole, computed = run.prompt + run.kept, run.cached + sum(run.chunks)
     if run.first_chunk < 0:
         return f"a run whose last chunk is in round {shown(run.last_chunk)} has too many before it"
-    if not all(run.chunks) and run.chunks != (0,):
+    if min(run.chunks) < 1 and (run.chunks != (0,) or run.cached):
         return "expected chunks of at least 1 token, found 0"
     if computed == whole and run.made > 0:
         return ""

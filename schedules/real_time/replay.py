@@ -226,7 +226,7 @@ def _changes(runs: Iterable[Run]) -> dict[int, _Changes]:
         return changes.setdefault(number, _Changes())
 
     for run in runs:
-        before = 0
+        before = run.cached
         for number, tokens in enumerate(run.chunks, run.first_chunk):
             at(number).prefills.append((before, tokens))
             # A round that prefills is a stretch of its own.

@@ -26,6 +26,8 @@ class Run(NamedTuple):
         Tokens of the request's prompt; they and the kept ones are prefilled.
     chunks
         Lengths of its chunks (tokens), one for a prompt that is not cut.
+    cached
+        Tokens of an earlier run that it found in memory, where they stayed since that run.
     """
 
     position: int
@@ -34,6 +36,13 @@ class Run(NamedTuple):
     made: int
     prompt: int
     chunks: tuple[int, ...]
+    cached: int = 0
+
+    @property
+    def computed(self) -> int:
+        """Tokens that are computed when it ends; that of its newest token is not."""
+        computed = self.cached + sum(self.chunks)
+        return computed + self.made - 1 if self.made else computed
 
     @property
     def first_chunk(self) -> int:
@@ -50,7 +59,7 @@ class Run(NamedTuple):
 
         ``prompt`` is that of memory (``Schedule.held_prompt``) once the whole prompt is computed.
         """
-        held = 0
+        held = self.cached
         # The chunk that completes the prompt is followed by the first token at the same time.
         partial = self.chunks[:-1] if self.made else self.chunks
         for time, tokens in enumerate(partial, self.first_chunk + 1):
@@ -68,15 +77,16 @@ def runs_of(instance: Instance, schedule: Schedule) -> Iterator[list[Run]]:
     The fields of the schedule must have the right lengths.
     """
     prefills = schedule.clock.prefills if schedule.clock is not None else None
+    found = schedule.clock.cached if schedule.clock is not None else None
     for position, request in enumerate(instance.requests):
         attempts = schedule.attempts[position] if schedule.attempts else ()
         tried = (*attempts, (schedule.starts[position], request.output))
         kept = schedule.kept[position] if schedule.kept else (0,) * len(tried)
         runs = []
         for number, ((start, tokens), before) in enumerate(zip(tried, kept, strict=True)):
-            whole = (request.prompt + before,)
+            cached = found[position][number] if found else 0
+            whole = (request.prompt + before - cached,)
             chunks = prefills[position][number] if prefills else whole
-            runs.append(
-                Run(position, start + before, before, tokens - before, request.prompt, chunks)
-            )
+            made = tokens - before
+            runs.append(Run(position, start + before, before, made, request.prompt, chunks, cached))
         yield runs

@@ -114,12 +114,13 @@ class Timeline:
 
 @dataclass(frozen=True)
 class _Runs:
-    """All runs, attempts included: whose it is, its virtual start, tokens kept, its last token."""
+    """All runs: whose it is, its virtual start, tokens kept, its last token, tokens found."""
 
     owner: Ints
     start: Ints
     kept: Ints
     last: Ints
+    cached: Ints
 
     @property
     def begin(self) -> Ints:
@@ -218,25 +219,27 @@ def _check_count(method: str, count: int, batches: int) -> None:
 def _runs(instance: Instance, schedule: Schedule) -> _Runs:
     """Return the runs that count, in the instance's order, and after them the attempts."""
     kept = schedule.kept or ((0,),) * len(instance)
-    told: list[tuple[int, int, int, int]] = [
-        (position, start, keeps[-1], request.output)
-        for position, (start, keeps, request) in enumerate(
-            zip(schedule.starts, kept, instance.requests, strict=True)
+    found = (schedule.clock and schedule.clock.cached) or ((0,),) * len(instance)
+    told: list[tuple[int, int, int, int, int]] = [
+        (position, start, keeps[-1], request.output, cached[-1])
+        for position, (start, keeps, request, cached) in enumerate(
+            zip(schedule.starts, kept, instance.requests, found, strict=True)
         )
     ]
     for position, attempts in enumerate(schedule.attempts or ()):
         for number, (start, tokens) in enumerate(attempts):
             keeps = schedule.kept[position][number] if schedule.kept else 0
-            told.append((position, start, keeps, tokens))
+            cached = found[position][number] if len(found[position]) > 1 else 0
+            told.append((position, start, keeps, tokens, cached))
     return _Runs(*np.array(told, dtype=np.int64).T)
 
 
 def _chunks(instance: Instance, schedule: Schedule, runs: _Runs) -> _Chunks:
-    whole = instance.prompts[runs.owner] + runs.kept
+    whole = instance.prompts[runs.owner] + runs.kept - runs.cached
     assert schedule.clock is not None
     cut = schedule.clock.prefills
     if cut is None:
-        return _Chunks(np.arange(len(runs.owner)), runs.begin, np.zeros_like(whole), whole)
+        return _Chunks(np.arange(len(runs.owner)), runs.begin, runs.cached, whole)
     # In the order of the runs: those that count first.
     lists = [*(each[-1] for each in cut), *(run for each in cut for run in each[:-1])]
     lengths = np.fromiter(map(len, lists), np.int64, len(lists))
@@ -247,7 +250,7 @@ def _chunks(instance: Instance, schedule: Schedule, runs: _Runs) -> _Chunks:
     total = np.cumsum(tokens) - tokens
     before = total - total[np.repeat(ends - lengths, lengths)] if len(run) else total
     at = runs.begin[run] - lengths[run] + 1 + number
-    return _Chunks(run, at, before, tokens)
+    return _Chunks(run, at, before + runs.cached[run], tokens)
 
 
 def _first_rounds(runs: _Runs, chunks: _Chunks, n: int) -> Ints:

@@ -56,6 +56,31 @@ def test_rounds_and_tel_by_hand() -> None:
     assert check_schedule(TWO, schedule_of(TWO, [0, 3], CUT_TEL, **CUT)).valid
 
 
+@pytest.mark.parametrize(
+    ("memory", "cached", "tel", "told"),
+    [
+        (6, 2, 13.5, "goes on from tokens in free blocks"),
+        (7, 3, 13.0, "goes on from tokens in free blocks"),
+        (6, 3, 13.0, "at time 2 7 tokens are held, memory is 6"),
+        (7, 3, 13.5, "TEL is 13000000000"),
+        (9, 4, 12.5, "finds 4 tokens, more than were computed before"),
+    ],
+)
+def test_cached_tokens_by_hand(memory: int, cached: int, tel: float, told: str) -> None:
+    """What a run finds need not be prefilled, was computed, and is held in between.
+
+    Round 0 prefills the first request, 0-2.5; round 1 the second, 2.5-5, while the first has made
+    a token and is gone.  Round 2 prefills 3 + 1 - cached, round 3 decodes.
+    """
+    instance = make(memory, (0, 3, 3), (0, 3, 1))
+    runs: dict[str, Any] = {"attempts": [[(0, 1)], []], "kept": [[0, 1], [0]]}
+    schedule = schedule_of(instance, [1, 1], tel, cached=((0, cached), (0,)), **runs)
+    assert told in check_schedule(instance, schedule).reason
+    assert parse_schedule(schedule_document(schedule)) == schedule
+    shapeless = schedule_of(instance, [1, 1], tel, cached=((0,), (0,)), **runs)
+    assert check_schedule(instance, shapeless).kind == "malformed"
+
+
 def test_times_of_a_request_by_hand() -> None:
     """Begin, first token and completion; an eviction costs what was prefilled and made."""
     second = replay(TWO, schedule_of(TWO, [0, 2], TWO_TEL)).requests[1]

@@ -122,6 +122,7 @@ def _values(ledger: dict[str, Any]) -> dict[str, Any]:
         "budget": engine["max_num_batched_tokens"],
         "running": engine["max_num_seqs"],
         "watermark": engine.get("watermark", 0.0),
+        "resume": "cached" if engine.get("prefix_caching") else "recomputed",
     }
 
 
