@@ -7,21 +7,21 @@ a folder a run, and ``profiles``.  ``python -m tools.measured --check`` compares
 
 from __future__ import annotations
 
-import csv
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from instances.batch_time import BatchTime, read_batch_time
+from instances.batch_time import read_batch_time
 from instances.traces import TraceOptions
 from instances.traces.reading import read_trace
 from kvopt.calibration import calibrated, latencies, simulate
 from kvopt.methods.grammar import read_method
-from schedules.real_time.serving import PERCENTILES, spreads
+from schedules.real_time.serving import spreads
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FIGURES, PAGE = DOCS / "measured.csv", DOCS / "measured.md"
@@ -31,7 +31,13 @@ RUNS = (
     ("RTXPRO6000_Llama-3.1-8B", "RTXPRO6000_Llama-3.1-8B/tp1", 32, 600_000),
     ("RTXPRO6000_Qwen3-32B", "RTXPRO6000_Qwen3-32B/tp2", 64, 600_000),
 )
-RULES = {"synchronous": "asynchronous=no", "asynchronous": "asynchronous=yes"}
+RULES = {
+    "synchronous": "asynchronous=no",
+    "asynchronous": "asynchronous=yes",
+    "asynchronous, cached": "asynchronous=yes,resume=cached",
+}
+#: Figures are at the mean and at three percentiles.
+COLUMNS = ["run", "batch time", "rules", "TTFT: mean, p50, p90, p99", "TPOT", "E2EL"]
 #: What a layer computes besides attention, and how often.
 _LAYER = {
     "layernorm": 2, "qkv_proj": 1, "qk_norm": 1, "rotary_emb": 1, "o_proj": 1, "gate_up_proj": 1,
@@ -51,9 +57,9 @@ def rounds(profile: Path, layers: int, budget: int, running: int, memory: int) -
     found = found[(tokens <= budget) & (found.decode <= running) & (held <= memory) & (tokens > 0)]
     tokens = found.prefill + found.decode
 
-    def at(layer: str, sizes: pd.Series[int]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    def at(layer: str, sizes: pd.Series[int]) -> Any:
         if layer not in known:
-            return np.zeros(len(sizes))
+            return 0.0
         return np.interp(sizes, known[layer]["size"], known[layer]["time_us"])
 
     layer = found.time_us + sum(times * at(name, tokens) for name, times in _LAYER.items())
@@ -66,66 +72,56 @@ def rounds(profile: Path, layers: int, budget: int, running: int, memory: int) -
 
 
 def figures(data: Path) -> Iterator[list[str]]:
-    """Yield the rows; what is measured is in seconds, the others are errors (%)."""
-    yield ["run", "batch time", "rules", "metric", "mean", *(f"p{each}" for each in PERCENTILES)]
+    """Yield the lines of the table: what was measured in seconds, then errors (%)."""
     for name, profile, layers, memory in RUNS:
         instance, report = read_trace(data / name, TraceOptions(memory=memory))
-        settings, measured = report.settings, report.measured
-        assert measured is not None
+        assert report.measured is not None
         fitted = np.arange(len(instance)) % 2 == 0
-        real = spreads(measured.take(np.flatnonzero(~fitted)))
-        for metric, values in real.items():
-            yield [
-                name,
-                "",
-                "measured",
-                metric,
-                *(f"{(v or 0) / 1000:.4g}" for v in values.values()),
-            ]
-        budget, running = settings.budget or 2048, settings.running or 256
+        others = np.flatnonzero(~fitted)
+        real = spreads(report.measured.take(others))
+        seconds = [
+            [f"{(value or 0) / 1000:.4g}" for value in each.values()] for each in real.values()
+        ]
+        yield [name, "", "measured", *map(", ".join, seconds)]
+        limits = report.settings.budget or 2048, report.settings.running or 256
+        with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+            found = rounds(data / "profiles" / profile, layers, *limits, instance.memory)
+            found.to_csv(file.name, index=False)
+            of_profile = read_batch_time(f"fitted({file.name})")
         for rules, text in RULES.items():
-            call = read_method(f"vllm-v1(block=16,budget={budget},running={running},{text})").call
-            assert call is not None
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder, "rounds.csv")
-                table = rounds(
-                    data / "profiles" / profile, layers, budget, running, instance.memory
-                )
-                table.to_csv(path, index=False)
-                of_profile: BatchTime = read_batch_time(f"fitted({path})")
-            of_run = calibrated(instance, measured, call, fitted)
+            method = read_method("vllm-v1(block=16,budget={},running={},{})".format(*limits, text))
+            assert method.call is not None
+            of_run = calibrated(instance, report.measured, method.call, fitted)
             for what, batch_time in (("profile", of_profile), ("calibrated", of_run)):
-                ours = latencies(simulate(instance, call, batch_time)).take(np.flatnonzero(~fitted))
-                for metric, values in spreads(ours).items():
-                    pairs = zip(values.values(), real[metric].values(), strict=True)
-                    errors = [f"{100 * ((a or 0) / (b or 1) - 1):+.1f}" for a, b in pairs]
-                    yield [name, what, rules, metric, *errors]
+                timeline = simulate(instance, method.call, batch_time)
+                ours = spreads(latencies(timeline).take(others))
+                errors = [
+                    [
+                        f"{100 * ((ours[metric][key] or 0) / (each or 1) - 1):+.1f}"
+                        for key, each in of
+                    ]
+                    for metric, of in ((metric, spread.items()) for metric, spread in real.items())
+                ]
+                yield [name, what, rules, *map(", ".join, errors)]
 
 
-def table() -> str:
-    """Return the page's table of the CSV: one line a run, batch time and rules."""
-    head, *rows = csv.reader(FIGURES.read_text(encoding="utf-8").splitlines())
-    metrics = list(dict.fromkeys(row[3] for row in rows))
-    cells: dict[tuple[str, ...], list[str]] = {}
-    for row in rows:
-        cells.setdefault(tuple(row[:3]), []).append(", ".join(row[4:]))
-    titles = [*head[:3], *(f"{metric.upper()}: {', '.join(head[4:])}" for metric in metrics)]
-    lines = [titles, ["---"] * len(titles), *([*key, *told] for key, told in cells.items())]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+def page() -> str:
+    """Return the page with the table of the CSV."""
+    text = PAGE.read_text(encoding="utf-8")
+    start = text.index("| run ")
+    shown = pd.read_csv(FIGURES, dtype=str, keep_default_na=False)
+    table = shown.to_markdown(index=False, disable_numparse=True)
+    return text[:start] + table + text[text.index("\n\n", start) :]
 
 
 def main() -> int:
     """Make the figures and the page's table, or check the table."""
-    if sys.argv[1:] != ["--check"]:
-        with FIGURES.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerows(figures(Path(sys.argv[1])))
-    text = PAGE.read_text(encoding="utf-8")
-    start, end = text.index("| run |"), text.index("\n\n", text.index("| run |")) + 1
-    fresh = text[:start] + table() + text[end:]
     if sys.argv[1:] == ["--check"]:
-        print("as it should be" if fresh == text else f"{PAGE}: another table than {FIGURES}")
-        return int(fresh != text)
-    PAGE.write_text(fresh, encoding="utf-8")
+        stale = page() != PAGE.read_text(encoding="utf-8")
+        print(f"stale: {PAGE.name}" if stale else "as it should be")
+        return int(stale)
+    pd.DataFrame(figures(Path(sys.argv[1])), columns=COLUMNS).to_csv(FIGURES, index=False)
+    PAGE.write_text(page(), encoding="utf-8")
     return 0
 
 

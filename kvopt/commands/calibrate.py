@@ -34,7 +34,7 @@ def main(options: Options) -> int:
     """Fit a batch time to the first and last tokens of measured requests (docs/measured.md).
 
     FILE is a result with these times (kvopt convert --list).  Every second request by arrival is
-    fitted, and the errors of the others are told.
+    fitted, and the errors of the others are shown.
     """
     path = find_instance(options.file)
     instance, report = read_input(path, trace_options(options), str(options.file))

@@ -152,9 +152,7 @@ def timeline(instance: Instance, schedule: Schedule) -> Timeline:
     ------
     ValueError
         If the instance is in rounds, the schedule has no clock, it has rounds in which nothing
-        runs, more than :data:`MOST_ROUNDS`, or they take too long.
-    BatchTimeError
-        If the batch time of its clock is none; a ValueError.
+        runs, more than :data:`MOST_ROUNDS`, or they take too long; a BatchTimeError without one.
     """
     if schedule.clock is None:
         raise ValueError(f"{schedule.method}: expected a schedule with a clock, found none")
@@ -167,8 +165,8 @@ def timeline(instance: Instance, schedule: Schedule) -> Timeline:
     read = _held(instance.prompts, runs, runs.begin + 1, count)
     prefilled = _sums(chunks.round, chunks.tokens, count)
     squares = _sums(chunks.round, chunks.tokens * (2 * chunks.before + chunks.tokens), count)
-    model = parse_batch_time(schedule.clock.batch_time)
-    durations = _durations(model, prefilled, squares, decoding, read)
+    sums = (prefilled, squares, decoding, read)
+    durations = _durations(parse_batch_time(schedule.clock.batch_time), *sums)
     begins = _begins(durations, schedule.clock.begins)
     ends = begins + durations
     n, outputs = len(instance), instance.outputs
