@@ -38,22 +38,11 @@ _POLICY = "policy "
 
 @dataclass(frozen=True)
 class MethodTotal:
-    """What a method has come to over some instances.
+    """What a method has come to over some instances: the ``total`` of its TELs.
 
-    Attributes
-    ----------
-    label
-        How tables show the method.
-    method
-        Its text.
-    knowledge
-        What it knows; of a solver the outputs and all arrivals.
-    total
-        The sum of its TELs, rounds or nanoseconds.
-    no_request_waits, binding
-        That no request waits under it, and what is waited for (:mod:`kvopt.waiting`); else empty.
-    at_once
-        Whether none waits longer than the engine needs to plan, so that order changes nothing.
+    ``label`` is how tables show it.  ``no_request_waits`` says that none waits under it,
+    ``binding`` what is waited for (:mod:`kvopt.waiting`), else they are empty; ``at_once`` that
+    none waits longer than the engine needs to plan, so that order changes nothing.
     """
 
     label: str
@@ -69,20 +58,10 @@ class MethodTotal:
 class Answer:
     """The mean latency of a request under the best method of each class.
 
-    Attributes
-    ----------
-    base
-        What the others are compared with.
-    others
-        Each with its class in words, the class that knows least first.
-    bound
-        The sum of the lower bounds; None where an instance has none.
-    optimal
-        Whether that is the optimum of each.
-    covers_kept
-        Whether it holds for schedules that keep tokens over evictions, too.
-    requests, instances
-        How many there are.
+    The ``others`` are compared with the ``base``, each with its class in words, the class that
+    knows least first.  ``bound`` is the sum of the lower bounds, None where an instance has none,
+    and may be the optimum of each (``optimal``); ``covers_kept`` says that it holds for schedules
+    that keep tokens over evictions, too.
     """
 
     base: MethodTotal

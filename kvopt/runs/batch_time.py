@@ -108,22 +108,9 @@ def whose(model: BatchTime, default: bool) -> str:
 def refuse_silent_default(report: TraceReport | None, wished: BatchTime | None) -> str:
     """Refuse to run what was measured with one model on the default batch time of another.
 
-    Parameters
-    ----------
-    report
-        Of a trace that is to run in seconds; None for an instance that is no trace.
-    wished
-        The batch time that the user names; None for the default.
-
-    Returns
-    -------
-    str
-        One line where the batch time was named and is that of another model; else empty.
-
-    Raises
-    ------
-    InSecondsError
-        With one line that says what to do.
+    The report is that of a trace that is to run in seconds.  Where the user names a batch time of
+    another model the one line that is returned says so, else it is empty; an
+    :class:`InSecondsError` says what to do.
     """
     served = (read_batch_time(DEFAULT) if wished is None else wished).served
     model = report.settings.model if report else ""

@@ -57,31 +57,11 @@ class Process:
     """A function called in a process of its own; it starts at once.
 
     It ends with this process, whatever ends that, and all that it starts ends with it
-    (``kvopt.runs.fork_server``).
-
-    Parameters
-    ----------
-    call
-        ``module:function``; it is called with an iterator of lines and with the channel's socket,
-        into which it writes events, a line each.
-    lines
-        Those lines.
-    memory_limit
-        Gigabytes of resident memory of the process and all that it starts; None for no limit.
-    longest
-        Bytes of the longest honest event; longer ones are dropped.
-    compiler, here
-        As in :func:`kvopt.runs.fork_server.fork_process`.
-
-    Attributes
-    ----------
-    strange
-        Number of lines that were no events, or longer than any event can be.
-
-    Raises
-    ------
-    OSError
-        If the machine has no process or no memory left for it.
+    (``kvopt.runs.fork_server``, with ``compiler`` and ``here``).  ``call`` is ``module:function``:
+    it is called with an iterator of ``lines`` and with the channel's socket, into which it writes
+    events, a line each, of ``longest`` bytes at most.  The memory limit, gigabytes, is of it and
+    all that it starts.  ``strange`` counts lines that were no events or too long.  An OSError says
+    that the machine has no process or no memory left for it.
     """
 
     def __init__(

@@ -61,48 +61,27 @@ _STATUS_OF_ENDING: dict[str, Status] = {
 class RunState:
     """The best schedule and bound so far, as far as they stood the checks, and how they came about.
 
-    Attributes
-    ----------
-    batch_time
-        The batch time that its schedules must have; empty for an instance in rounds.
-    own
-        Whether the method is a custom one, whose bound counts as far as integers prove it here.
-    schedule, found_by
-        The best schedule that the checker let pass (``schedules.model.better``).
-    lower_bound, bound_source
-        The integer that no TEL is below (rounds): an engine's word, or a proof.
-    claimed_bound
-        What a custom method claims beyond that; held against schedules, and nothing else.
-    root_bound
-        The first bound that came from prices (rounds).
-    certificate, certified_after
-        The strongest bound that comes with its proof (``formulations.lagrangian.certificate``), as
-        JSON; its value may be less than ``lower_bound``.  Evaluated by whoever relies on it.
-    proved, dropped
-        What the certificate of a custom method was evaluated to, in a process of its own after the
-        run (``kvopt.runs.certify``); or why it was not, in words that follow "its certificate".
-    engine_formulation, engine_tel, engine_bound
-        Of the engine that others work beside: what it has begun to work on, else empty; its own
-        best checked TEL and its own best bound.
-    expected_starts
-        Σ t·x of each request in the LP relaxation, shape (n,).
-    chosen
-        Formulation with options, where the method has left it to the size.
-    incumbents, bounds
-        Pairs (seconds since the end of the imports, value in rounds); a schedule that keeps tokens
-        is no incumbent.
-    refused, contradictions
-        One line for every schedule that the checker refused, and for every bound that is wrong.
-    beyond
-        One line for every bound in seconds that no number of 64 bits holds; it may be true as long
-        as there is no schedule.
-    disputed, misstated
-        One line if the bound exceeds the optimum that the instance's file states, and nothing shows
-        which of the two is wrong; one if the run has proved that statement wrong.
-    failure, failure_status
-        What the process said of an end without a result.
-    done
-        Whether the process has said its last word.
+    ``batch_time`` is the one that its schedules must have, empty for an instance in rounds.  The
+    bound of an ``own`` method, a custom one, counts as far as integers prove it here; what it
+    claims beyond that (``claimed_bound``) is held against schedules, and nothing else.
+    ``schedule`` is the best one that the checker let pass (``schedules.model.better``),
+    ``root_bound`` the first bound that came from prices.  ``certificate`` is the strongest bound
+    that comes with its proof, as JSON: its value may be less than ``lower_bound``, and who relies
+    on it evaluates it.  That of a custom method is ``proved`` in a process of its own after the run
+    (``kvopt.runs.certify``), or ``dropped`` for a reason, in words that follow "its certificate".
+
+    Of an engine that others work beside, ``engine_formulation`` is what it has begun to work on,
+    ``engine_tel`` and ``engine_bound`` are its own.  ``expected_starts`` are Σ t·x of each request
+    in the LP relaxation, shape (n,); ``chosen`` is a formulation that was left to the size.
+    ``incumbents`` and ``bounds`` are pairs (seconds since the end of the imports, value); a
+    schedule of an easier problem is no incumbent.
+
+    ``refused`` and ``contradictions`` have one line for every schedule that the checker refused and
+    for every bound that is wrong, ``beyond`` one for every bound in seconds that 64 bits do not
+    hold, which may be true without a schedule.  ``disputed`` says that the bound exceeds the
+    optimum of the instance's file and nothing shows which is wrong, ``misstated`` that the file's
+    is. ``failure`` is what the process said of an end without a result, ``done`` that it has said
+    its last word.
     """
 
     instance: Instance

@@ -42,21 +42,12 @@ _SHOWN = tuple(f"{what}_{name}_ms" for name in ("ttft", "tpot", "e2el") for what
 
 @dataclass(frozen=True)
 class Probe:
-    """What a policy comes to at a rate.
+    """What a policy comes to at a rate, requests a second.
 
-    Attributes
-    ----------
-    rate
-        Requests a second.
-    share
-        Of the requests behind the warm-up that keep the objective; missing where the policy has no
-        schedule.
-    sustained, lengths
-        As ``schedules.real_time.steadiness`` says.
-    burst
-        Whether so many keep it that the rate would count if it were sustained.
-    metrics
-        The serving metrics that are shown, goodput and throughput, behind the warm-up.
+    ``share`` is that of the requests behind the warm-up that keep the objective, missing without a
+    schedule; ``sustained`` and ``lengths`` are as ``schedules.real_time.steadiness`` says.  It is a
+    ``burst`` if so many keep it that the rate would count if it were sustained.  ``metrics`` are
+    the serving metrics that are shown, goodput and throughput, behind the warm-up.
     """
 
     rate: float
