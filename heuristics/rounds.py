@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from heuristics.policy import UNIT_ROUND, NotApplicableError, Rules, State
 from heuristics.stretches import pass_rounds
@@ -58,23 +58,19 @@ class Stalling(Protocol):
 
 
 @runtime_checkable
-class CachedPrefill(Protocol):
-    """What rules add whose evicted requests may find tokens in free blocks; with chunks only.
+class BlockMemory(Protocol):
+    """What rules add that count blocks of memory as vLLM does.
 
     Attributes
     ----------
+    engine_accounting
+        Whether requests hold s + j − 1 tokens at the end of their j-th round.
     cached
-        Tokens that a request admitted in this round need not compute again, where there are some.
+        Tokens that a request admitted in this round, with chunks, need not compute again.
     """
 
-    cached: dict[int, int]
-
-
-@runtime_checkable
-class EngineAccounting(Protocol):
-    """What rules add whose requests may hold s + j − 1 tokens at the end of their j-th round."""
-
     engine_accounting: bool
+    cached: dict[int, int]
 
 
 class EndlessLoopError(Exception):
@@ -92,8 +88,7 @@ class PolicyError(Exception):
     """A policy decided something that cannot be done: a bug in the policy."""
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(NamedTuple):
     """A run without interruption: it makes tokens ``first``..``last`` of a request's output.
 
     The first of them is held one round after ``start``.  ``first`` is 1 unless the request kept
@@ -239,7 +234,7 @@ class _Run:
         #: Requests that make a token after their first in this round, and what they hold (tokens).
         self.decoding = self.read = 0
         self._chunks: dict[int, list[int]] = {}
-        self._found = rules.cached if isinstance(rules, CachedPrefill) else {}
+        self._found = rules.cached if isinstance(rules, BlockMemory) else {}
         self._cached: dict[int, int] = {}
         self._seen: set[object] = set()
 
@@ -274,24 +269,27 @@ class _Run:
             self.state.now = self._ended = self.time
 
     def _complete(self) -> None:
-        state = self.state
-        while self._completions and self._completions[0][0] <= state.now:
-            _, request, start = heapq.heappop(self._completions)
+        state, completions = self.state, self._completions
+        while completions and completions[0][0] <= state.now:
+            _, request, start = heapq.heappop(completions)
             if state.starts.get(request) != start:
                 continue  # evicted since
-            state.tokens_next -= state.prompts[request] + self.outputs[request] + 1
-            self._end_run(request, start, self.outputs[request])
+            output = self.outputs[request]
+            state.tokens_next -= state.prompts[request] + output + 1
+            self._end_run(request, start, output)
             self.trace.completions[request] = self.time
             del state.starts[request]
             self.unfinished -= 1
             self._seen.clear()  # no earlier state can come back
-            self.rules.finish(request, self.outputs[request])
+            self.rules.finish(request, output)
 
     def _end_run(self, request: int, start: int, last: int) -> None:
-        chunks = tuple(self._chunks.pop(request, ()))
         first = self.state.kept(request) + 1
-        if last >= first or chunks:
-            cached = self._cached.pop(request, 0)
+        if self._cut is None:
+            if last >= first:
+                self.trace.segments[request].append(Segment(start, first, last))
+        elif chunks := tuple(self._chunks.pop(request)):
+            cached = self._cached.pop(request)
             self.trace.segments[request].append(Segment(start, first, last, chunks, cached))
 
     def _evict(self) -> None:

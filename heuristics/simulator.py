@@ -27,7 +27,7 @@ from heuristics.policy import (
 )
 from heuristics.predictions import Prediction, predict
 from heuristics.real_time import starts_in_time
-from heuristics.rounds import EngineAccounting, Segment, Trace, drive
+from heuristics.rounds import BlockMemory, Segment, Trace, drive
 from instances import Instance
 from instances.batch_time import BatchTime
 from schedules import Clock, Schedule, make_schedule
@@ -119,7 +119,7 @@ def _run_on_clock(policy: Policy, instance: Instance, setting: Setting, method: 
     else:
         assert isinstance(policy, PlanPolicy)
         rules = _PlanRules(known, policy)
-    late = isinstance(rules, EngineAccounting) and rules.engine_accounting
+    late = isinstance(rules, BlockMemory) and rules.engine_accounting
     trace = drive(
         policy.name,
         rules,
@@ -233,11 +233,12 @@ def _schedule_of(
     if batch_time is None:
         clock = tel = None
     else:
+        cached = [[each.cached for each in segments] for segments in trace.segments]
         clock = Clock(
             batch_time.name,
             tuple(trace.gaps),
             _prefills(trace.segments),
-            _cached(trace.segments),
+            tuple(map(tuple, cached)) if any(map(any, cached)) else None,
         )
         tel = sum(trace.completions) - sum(instance.arrival_times.tolist())
     return make_schedule(
@@ -257,12 +258,6 @@ def _prefills(segments: list[list[Segment]]) -> tuple[tuple[tuple[int, ...], ...
     if not any(len(each.chunks) > 1 or each.last < each.first for of in segments for each in of):
         return None
     return tuple(tuple(each.chunks for each in of_request) for of_request in segments)
-
-
-def _cached(segments: list[list[Segment]]) -> tuple[tuple[int, ...], ...] | None:
-    """Return the tokens of every run that were not computed again, None if there are none."""
-    cached = tuple(tuple(each.cached for each in of_request) for of_request in segments)
-    return cached if any(map(any, cached)) else None
 
 
 class _PlanRules:

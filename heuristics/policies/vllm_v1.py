@@ -57,32 +57,31 @@ class _EngineRules:
     follow from how many requests begin one in the rounds 0..B − 1 modulo B.
     """
 
-    def __init__(
-        self,
-        known: Known,
-        *,
-        block: int,
-        budget: int,
-        running: int,
-        watermark: float,
-        engine_accounting: bool,
-        asynchronous: bool,
-        cut: bool,
-        caches: bool,
-    ) -> None:
-        blocks = known.memory // block
-        self.engine_accounting = engine_accounting
-        self._block, self._budget, self._most = block, budget, running
-        self._blocks = max(0, blocks - engine_accounting)
-        self._null = " (one more is the null block)" if engine_accounting else ""
-        self._reserve = int(exact(watermark) * blocks)
-        self._asynchronous, self._cut, self._caches = asynchronous, cut, caches
+    def __init__(self, known: Known) -> None:
+        values, limits = known.values, known.batch_time.engine_limits
+
+        def chosen(name: str, word: str = "yes") -> bool:
+            # In rounds a tick is a round.
+            return bool(values[name] == word or (values[name] == "auto" and known.ticks > 1))
+
+        self.engine_accounting = engine = chosen("accounting", "engine")
+        self._asynchronous, self._cut = chosen("asynchronous"), chosen("chunk")
+        self._caches = values["resume"] == "cached"
+        self._block = values["block"] or (16 if engine else 1)
+        self._plain = self._block == 1 and not engine and not self._asynchronous
+        # Without chunks the engine's budget is at least the longest sequence, which M bounds.
+        whole = max(limits.offline, known.memory)
+        self._budget = values["budget"] or (limits.server if self._cut else whole)
+        self._most = values["running"] or limits.running
+        blocks = known.memory // self._block
+        self._reserve = int(exact(values["watermark"]) * blocks)
+        self._blocks = max(0, blocks - engine)  # less the null block
         #: Free blocks that still hold a full block of a request, the next to be taken first.
         self._free_blocks: dict[tuple[int, int], None] = {}
         #: Tokens that the requests admitted in this round find there.
         self.cached: dict[int, int] = {}
         #: Tokens held when the prompt is computed, beyond it: the first output token's slot.
-        self._ahead = [int(not (engine_accounting and prompt)) for prompt in known.prompts]
+        self._ahead = [int(not (engine and prompt)) for prompt in known.prompts]
         self._arrived: list[int] = []
         self._queue: deque[int] = deque()
         #: In order of admission, with those that have ended and still hold their blocks.
@@ -91,7 +90,7 @@ class _EngineRules:
         self._still_held: dict[int, int] = {}
         #: Blocks in use when round ``_round`` begins, and the next to be planned.
         self._used = self._round = 0
-        self._begins = [0] * block
+        self._begins = [0] * self._block
         self._chunks: list[tuple[int, int]] = []
         self._preempted = self._quiet = False
 
@@ -102,6 +101,8 @@ class _EngineRules:
         self._ended.append((request, output))
 
     def next_eviction(self, state: State) -> int | None:
+        if self._plain and not state.prefilling:
+            return None  # the simulator counts the same
         self._settle(state)
         free = self._blocks - self._used
         if self._growth(state) > free:
@@ -117,6 +118,7 @@ class _EngineRules:
 
     def evict(self, state: State) -> list[int]:
         preempted = []
+        self._settle(state)
         while self._used + self._growth(state) > self._blocks:
             if self._used + self._begins[state.now % self._block] > self._blocks:
                 # Those that decode have taken every free block before.
@@ -131,6 +133,7 @@ class _EngineRules:
         return preempted
 
     def admit(self, state: State) -> list[int]:
+        self._settle(state)
         self._used += self._begins[state.now % self._block]
         self._chunks = []
         budget = self._budget - len(state.starts)
@@ -268,8 +271,8 @@ class _EngineRules:
             self._used += needed
             if found:
                 self.cached[request] = found
-                for number in range(found // self._block):
-                    del self._free_blocks[request, number]
+            for number in range(found // self._block):
+                del self._free_blocks[request, number]
             self._overwrite()
             budget -= tokens or 1
             self._running[request] = None
@@ -297,9 +300,10 @@ class _EngineRules:
         return -(-tokens // self._block)
 
     def _refuse(self, request: int) -> None:
+        null = " (one more is the null block)" if self.engine_accounting else ""
         raise NotApplicableError(
             f"vllm-v1: the request at position {request} alone needs more than the {self._blocks} "
-            f"blocks of {self._block} tokens{self._null}; use a smaller block"
+            f"blocks of {self._block} tokens{null}; use a smaller block"
         )
 
 
@@ -311,30 +315,8 @@ class _ChunkRules(_EngineRules):
 
 def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    values = dict(known.values)
-    timed = known.ticks > 1  # in rounds a tick is a round
-    limits = known.batch_time.engine_limits
-
-    def chosen(name: str, yes: str) -> bool:
-        word = values.pop(name)
-        return timed if word == "auto" else bool(word == yes)
-
-    cut = chosen("chunk", "yes")
-    engine = chosen("accounting", "engine")
-    values["block"] = values["block"] or (16 if engine else 1)
-    values["running"] = values["running"] or limits.running
-    # Without chunks the engine's budget is at least the longest sequence, which M bounds.
-    values["budget"] = values["budget"] or (
-        limits.server if cut else max(limits.offline, known.memory)
-    )
-    return (_ChunkRules if cut or timed else _EngineRules)(
-        known,
-        engine_accounting=engine,
-        asynchronous=chosen("asynchronous", "yes"),
-        cut=cut,
-        caches=values.pop("resume") == "cached",
-        **values,
-    )
+    cut = known.ticks > 1 or known.values["chunk"] == "yes"
+    return (_ChunkRules if cut else _EngineRules)(known)
 
 
 POLICY = RoundPolicy(
