@@ -26,24 +26,13 @@ def arriving(
 ) -> Instance:
     """Return an instance of a family with the arrivals that its parameters ask for.
 
-    Parameters
-    ----------
-    instance
-        All of whose requests are at round 0; they arrive in its order.
-    draws
-        Those of the instance, whose lengths are so the same whatever the arrivals.
-    rate
-        Mean arrivals a round, or a second; None leaves all at 0.  The first is at 0.
-    cv
-        Deviation of the gaps over their mean: 1 for a Poisson process, more for bursts (gamma).
-    seconds
-        Whether arrivals are in seconds; else a request arrives in the first round that begins at or
-        after its time.
+    Its requests, all at round 0, arrive in their order, ``rate`` of them a round or a second on
+    average and the first at 0; without a rate all stay there.  The draws are those of the instance,
+    whose lengths are so the same whatever the arrivals. ``cv`` is the deviation of the gaps over
+    their mean: 1 for a Poisson process, more for bursts (gamma).  In rounds a request arrives in
+    the first one that begins at or after its time.
 
-    Raises
-    ------
-    ValueError
-        If there is no rate, but ``cv``, which goes with one; or the last arrival is too late.
+    A ValueError is raised if there is ``cv``, but no rate, or if the last arrival is too late.
     """
     if rate is None:
         if cv != 1:
@@ -84,12 +73,8 @@ def repeated_at_rate(instance: Instance, rate: float, passes: int, seed: int = 0
     """Return an instance whose requests arrive again and again, exactly ``rate`` a second.
 
     A pass has the gaps of :func:`at_rate`, the one behind its last request included, scaled so that
-    its n requests last n / rate seconds; the next pass is the same, later by so much.
-
-    Raises
-    ------
-    ValueError
-        As :func:`at_rate` does.
+    its n requests last n / rate seconds; the next pass is the same, later by so much.  Errors are
+    those of :func:`at_rate`.
     """
     n = len(instance)
     *times, whole = drawn_times(Draws(seed), n + 1, 1.0)

@@ -72,19 +72,10 @@ def best_bound(
 ) -> KnownBound | None:
     """Return the largest bound that is known of an instance; None if nothing is.
 
-    Of equal ones the first is returned, in the order in which they stand here: computed, of the
-    registry, of the stores.
-
-    Parameters
-    ----------
-    batch_time
-        Text of the batch time; empty for an instance in rounds.
-    here
-        What the command at hand has computed.
-    tel
-        Of a checked schedule that keeps no tokens, which certificates in rounds may assume.
-    stores
-        Open ones that are asked besides the default one.
+    Of equal ones the first is returned: what the command at hand has computed (``here``), of the
+    registry, of the stores, the open ones besides the default one.  ``tel`` is of a checked
+    schedule that keeps no tokens, which certificates in rounds may assume; the batch time is empty
+    for an instance in rounds.
     """
     found = list(here)
     if known := registered(instance):

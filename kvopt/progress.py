@@ -211,20 +211,10 @@ class Display:
 
 @dataclass(frozen=True)
 class Progress:
-    """What is known of a run so far.
+    """What is known of a run so far: seconds since the call, TEL and bound (rounds), and the gap.
 
-    Attributes
-    ----------
-    seconds
-        Since the call.
-    tel
-        TEL of the best schedule (rounds); None without one.
-    bound
-        The integer that no TEL is below (rounds); None without one.
-    gap
-        (TEL − bound) / TEL; None where either is missing.
-    kernels
-        How many are compiled, of how many that the run needs; the first time on a machine only.
+    The gap is (TEL − bound) / TEL; None stands for what is missing.  ``kernels`` says how many are
+    compiled, of how many that the run needs; the first time on a machine only.
     """
 
     seconds: float

@@ -12,15 +12,22 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def fit_spans(rounds: Floats, first: Ints, last: Ints, seconds: Floats) -> BatchTime:
-    """Return the batch time with which rounds take as long together as requests took in them.
+def over_spans(rounds: Floats, first: Ints, last: Ints) -> Floats:
+    """Return what the coefficients multiply between two tokens of each request, shape (n, 5).
 
-    Each round has what the coefficients multiply, shape (R, 5); each request the rounds that made
-    its first and its last token, and the seconds that were measured between.  The sum of squared
-    relative errors is least, and no coefficient is negative.
+    That is the sum over the rounds after that of the first token, up to that of the last.
     """
     sums = np.concatenate([np.zeros((1, 5)), np.cumsum(rounds, axis=0)])
-    found = nonnegative(sums[last + 1] - sums[first + 1], seconds, 1 / seconds)
+    found: Floats = sums[last + 1] - sums[first + 1]
+    return found
+
+
+def fit_spans(factors: Floats, seconds: Floats) -> BatchTime:
+    """Return the batch time with which spans take the seconds that were measured.
+
+    The sum of squared relative errors is least, and no coefficient is negative.
+    """
+    found = nonnegative(factors, seconds, 1 / seconds)
     return linear(tuple(round(float(value) * PICOSECONDS) for value in found))
 
 

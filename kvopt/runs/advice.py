@@ -36,17 +36,8 @@ def run_policy_call(
 ) -> Schedule:
     """Return the schedule of a policy, which does not look at the clock.
 
-    Parameters
-    ----------
-    advice
-        What :func:`expected_starts` returns, for a policy that needs it.
-    batch_time
-        For an instance in seconds.
-
-    Raises
-    ------
-    AdviceError, EndlessLoopError, NotApplicableError
-        As the policy says.
+    Advice is what :func:`expected_starts` returns, for a policy that needs it; an instance in
+    seconds needs a batch time.
     """
     setting = Setting(
         call.values, call.prediction, call.prediction_values, seed, advice, batch_time

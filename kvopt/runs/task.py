@@ -21,20 +21,49 @@ from schedules import Schedule, Status
 class Task:
     """One instance, one method, one seed, with limits.
 
-    The instance is None where its file could not be read: then ``fault`` says why in one line,
-    ``fault_status`` is ``error``, or ``infeasible`` for a request that never fits, and ``name`` is
-    its path.
-
-    The key is made of the method's canonical text, the seed, the limits (seconds from the end of
-    the imports, gigabytes of resident memory of the run's processes, threads), the batch time,
-    ``code`` (the digest of the sources that the method can reach, empty where the run is not to be
-    stored) and the ``versions`` of Python and of libraries that decide a result.
-
-    No part of it are the suite's ``section``; the ``deadline`` on ``time.monotonic``, where the
-    limit covers more than the run; ``warm_start``, the start rounds of a feasible schedule;
-    ``expected_starts``, Σ t·x of each request in the LP relaxation (rounds); ``model_file``, where
-    the model is written to instead of being solved; and ``outputs``, absolute paths of what the
-    sweep writes.
+    Attributes
+    ----------
+    instance
+        What is to be scheduled; None where its file could not be read, see ``fault``.
+    name
+        The instance's name, or the path of a file that could not be read.
+    method
+        What is to be run.  Of it the canonical text is part of the key; where a file lies is not,
+        the digest of its sources is.
+    seed
+        Of the method and the prediction.
+    time_limit
+        Seconds of wall clock from the moment at which the imports are done.
+    memory_limit
+        Gigabytes of resident memory of the run's processes; None for no limit.
+    threads
+        Of the method.
+    code
+        Digest of the sources that the method can reach (``kvopt.methods.fingerprint``); empty where
+        the run is not to be stored, and nothing needs to be the same as when it was planned.
+    versions
+        Of Python and of the libraries that decide a result.
+    section
+        The suite's section that asked for the run; no part of the key.
+    fault
+        One line that says why the instance cannot be run at all.
+    fault_status
+        ``error`` for a file that cannot be read, ``infeasible`` for a request that never fits.
+    deadline
+        When the run must have ended in any case, on this machine's ``time.monotonic``: where the
+        limit covers more than the run.  No part of the key.
+    warm_start
+        Start rounds of a feasible schedule to begin with, in the instance's order, where an engine
+        need not look for one.  No part of the key, as all that follows.
+    expected_starts
+        Σ t·x of each request in the LP relaxation (rounds), where a policy that needs it need not
+        solve it.
+    model_file
+        Where the model of the method's formulation is written to, instead of being solved.
+    batch_time
+        How long a round takes, as text, for an instance in seconds; empty for one in rounds.
+    outputs
+        Absolute paths of what the sweep writes: no sources of the method.  No part of the key.
     """
 
     instance: Instance | None
@@ -112,16 +141,36 @@ class Task:
 class Finished:
     """A record with what proves it.
 
-    The schedule is checked.  The certificate is JSON that proves the lower bound by evaluation;
-    without one the bound rests on the engine's search.  ``status`` is that of the run by itself,
-    whatever the instance's file states of its optimum; ``about_the_file`` is one line if that is
-    contradicted.
-
-    Not stored are ``notes`` (of which ``detail`` is a cut), one line for every schedule that the
-    checker ``refused``, one for every bound that cannot be true, ``failure`` if the method has come
-    to no end of its own, the ``formulation`` that was left to the size, the ``engine`` that others
-    worked beside, ``expected_starts`` as in ``Task``, and the seconds of ``compiling`` before the
-    clock started, which no limit counts.
+    Attributes
+    ----------
+    schedule
+        The checked schedule, None without one.
+    certificate
+        What proves the lower bound where it can be checked by evaluation (memory prices), as JSON,
+        else None: the bound then rests on the engine's search.
+    instance
+        None where it could not be read.
+    status
+        That of the run by itself, whatever the instance's file states of its optimum.
+    notes
+        What a reader of the result should know, one line each; the record's ``detail`` is a cut of
+        it.  This and what follows is not stored.
+    refused
+        One line for every schedule that the checker refused.
+    contradictions
+        One line for every bound that cannot be true.
+    failure
+        One line if the method has come to no end of its own, whatever it had found before.
+    about_the_file
+        One line if the optimum that the instance's file states is contradicted, else empty.
+    formulation
+        With its options, where the method has left it to the size.
+    engine
+        The engine that others worked beside, as in ``HiGHS``; else empty.
+    expected_starts
+        Σ t·x of each request in the LP relaxation that a policy was advised by (rounds).
+    compiling
+        Seconds that compiling took before the run's clock started, which no limit counts.
     """
 
     record: Record

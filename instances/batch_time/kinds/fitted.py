@@ -34,10 +34,6 @@ from instances.batch_time.model import (
     BatchTimeError,
     Range,
 )
-from instances.traces.numbers import exact
-from instances.traces.report import TraceError
-from instances.traces.stream import TraceStream
-from instances.traces.table import columns_of, header_of
 from support.text import counted, printable
 
 _NAME = "fitted"
@@ -169,26 +165,30 @@ def _stage(factors: Rows, measured: Rows, before: Rows) -> tuple[Rows, NDArray[n
 
 def _read(path: str) -> Rows:
     """Return prefill, decode, kv, seconds and square of each row, shape (rows, 5)."""
+    # What reads traces is not needed to name a batch time.
+    from instances.traces.numbers import exact
+    from instances.traces.report import TraceError
+    from instances.traces.stream import TraceStream
+    from instances.traces.table import columns_of, header_of
+
     rows = []
     try:
         with TraceStream(path) as stream:
             squares = [_SQUARE] if _SQUARE in header_of(stream.head) else []
             for numbers, columns in columns_of(stream, (*_NEEDED, *squares)):
-                for number, *texts in zip(numbers, *columns.values(), strict=True):
-                    rows.append([_number(stream, number, text) for text in texts])
-                    if rows[-1][3] == 0:
-                        stream.refuse("expected more than 0 seconds, found 0", number)
+                for row, *texts in zip(numbers, *columns.values(), strict=True):
+                    found = [exact(text) for text in texts]
+                    for value, text in zip(found, texts, strict=True):
+                        if value is None or not 0 <= value <= _LARGEST:
+                            shown = printable(text, 60)
+                            stream.refuse(f"expected a number of at least 0, found {shown!r}", row)
+                    if not found[3]:
+                        stream.refuse("expected more than 0 seconds, found 0", row)
+                    # Without the column nothing is known of squares, so they are given no time.
+                    rows.append([*found, 0][:5])
     except TraceError as error:
         raise BatchTimeError(f"batch time {_NAME}, {error}") from None
-    # Without the column nothing is known of squares, so they are given no time.
-    return np.array([[*row, 0.0][:5] for row in rows], dtype=np.float64).reshape(-1, 5)
-
-
-def _number(stream: TraceStream, row: int, text: str) -> float:
-    number = exact(text)
-    if number is None or not 0 <= number <= _LARGEST:
-        stream.refuse(f"expected a number of at least 0, found {printable(text, 60)!r}", row)
-    return float(number)
+    return np.array(rows, dtype=np.float64).reshape(-1, 5)
 
 
 KIND = BatchTimeKind(_NAME, _build, takes_file=True)

@@ -2,8 +2,9 @@
 
 Keys ``metadata`` with ``request_start_ns`` and ``benchmark_phase``, ``metrics`` with
 ``input_sequence_length``, ``output_sequence_length``, ``time_to_first_token`` and
-``request_latency``, each a value with its unit, and ``error`` (docs of ai-dynamo/aiperf).  Lengths
-are counted by its tokenizer.  Its other file, profile_export_aiperf.json, has totals only.
+``request_latency``, each a value with its unit, and ``error`` where one failed (docs of
+ai-dynamo/aiperf).  Lengths are counted by its tokenizer.  Its other file,
+profile_export_aiperf.json, has totals only.
 """
 
 from typing import Any
@@ -27,7 +28,7 @@ class RecordsReader(ResultReader):
     """Reads records, and refuses totals with the name of the file that has records."""
 
     start = "request_start_ns"
-    expects = ("error", "metrics", "metadata")
+    expects = ("metrics", "metadata")
     units = f"{start}: nanoseconds"
 
     def claims(self, head: str) -> bool:
@@ -46,7 +47,8 @@ class RecordsReader(ResultReader):
             stream.refuse("expected an object metadata, found none", row)
         [start] = read_times(stream, [row], self.start, _NANOSECONDS, [at(metadata, self.start)])
         reason = Reason.WARM_UP if at(metadata, "benchmark_phase") == "warmup" else Reason.NONE
-        reason = reason if record.get("error") is None else Reason.FAILED
+        if record.get("error") is not None or at(metadata, "was_cancelled") is True:
+            reason = Reason.FAILED
         prompt, output = (at(metrics, f"{which}_sequence_length", "value") for which in _LENGTHS)
         first, last = (_time(at(metrics, key)) for key in _ENDS)
         return Timed(row, prompt, output, start, first, last, reason)

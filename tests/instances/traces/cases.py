@@ -165,7 +165,7 @@ CASES = [
         "aiperf.jsonl",
         "aiperf",
         [(0, 10, 9), (2.25, 20, 3)],
-        [(_WARM_UP, 1, 1), (_FAILED, 1, 4)],
+        [(_WARM_UP, 1, 1), (_FAILED, 2, 4)],
         time=("1759813210250000000", '"soon"'),
     ),
 ]
