@@ -65,7 +65,10 @@ def solve_in_seconds(task: Task, report: Report) -> None:
 def _bound(task: Task, batch_time: BatchTime, report: Report, end: float) -> None:
     instance = task.instance
     assert instance is not None
+    exception = not_covered(instance, batch_time)
     few = _held_up(instance, batch_time)
+    if few is not None and few.easier and exception:
+        few = None
     now = time.monotonic()
     deadline = now + (1 - _RESERVE_SHARE) * (end - now)
     until = now + (1 - _FEW_SHARE) * (deadline - now) if few else deadline
@@ -73,11 +76,12 @@ def _bound(task: Task, batch_time: BatchTime, report: Report, end: float) -> Non
     source = str(found.certificate["kind"])
     # Once more, with its proof: on the way it would be sent too often.
     report.bound(found.value, source, found.certificate)
-    if exception := not_covered(instance, batch_time):
+    if exception:
         report.note(exception)
     if few is not None:
         running = batch_time.engine_limits.running
         least = bound_in_seconds(instance, batch_time, deadline, running=running).value
+        least = max(least, found.value)
         assert least <= few.tel
         bound = least // len(instance) // 10**6 / 1000  # rounded down
         report.note(
