@@ -203,9 +203,9 @@ def _on_the_clock(
         if document is not None and task.instance is not None:
             with contextlib.suppress(ValueError):  # more rounds than there are times kept of
                 times = timeline(task.instance, parse_schedule(document))
-                sustained[task.key] = steadiness(times).sustained
                 about = task.method.text, task.batch_time, task.instance.memory
                 once = none_waits_long(task.method.text, times)
+                sustained[task.key] = steadiness(times).sustained or bool(once)
                 waiting[task.key] = once, what_binds(*about, times)
                 if slo is not None:
                     good[task.key] = goodput(times, slo)
