@@ -477,19 +477,22 @@ def test_huge_prices_of_what_takes_nothing(name: str, huge: int) -> None:
 ROWS = ("machine", "memory", "sharing", "weights", "splits")
 
 
-def test_mutated_certificates_prove_no_more() -> None:
+@pytest.mark.parametrize("running", [0, 2])
+def test_mutated_certificates_prove_no_more(running: int) -> None:
     """Whatever number of a good certificate is changed: refused, or still no more than OPT."""
     rng = random.Random(5)
     requests, coefficients = [(0, 2, 3), (0, 1, 2), (10**7, 2, 2)], (10**10, 10**9, 0, 10**9, 0)
     instance, model = _instance(requests, 8), _model(coefficients)
-    least = least_total_latency(requests, 8, coefficients, Moves(evictions=1, engine=True))
-    good = read_rate_certificate(_bound(instance, model, 0.5).certificate)
+    moves = Moves(evictions=1, engine=True, running=running)
+    least = least_total_latency(requests, 8, coefficients, moves)
+    good = read_rate_certificate(_bound(instance, model, 1.5, running).certificate)
     assert good.kind == "rates"
     refused = 0
     for _ in range(400):
         document = rate_certificate_document(good)
         name = rng.choice(
             ["denominator", "knots", "machine", "memory", "sharing", "weights", "splits"]
+            + ["seat"] * bool(good.seat)
         )
         row = document[name]
         if rng.random() < 0.4:
