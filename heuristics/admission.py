@@ -21,17 +21,11 @@ Column = Any
 
 
 class Requests(NamedTuple):
-    """What there is to start.
+    """What there is to start."""
 
-    Attributes
-    ----------
-    arrivals
-        Rounds.
-    prompts, beliefs, outputs
-        Tokens; an output is believed to be no less than it is.
-    """
-
+    #: Rounds.
     arrivals: Column
+    #: Tokens; an output is believed to be no less than it is.
     prompts: Column
     beliefs: Column
     outputs: Column
@@ -46,20 +40,13 @@ class Line(NamedTuple):
 
 
 class Active(NamedTuple):
-    """The active requests, at places low..high−1, sorted by ``ends``.
+    """The active requests, at places low..high−1, sorted by ``ends``."""
 
-    Attributes
-    ----------
-    ends
-        Round in which each is believed to complete.
-    bases
-        Prompt − start, so that the tokens held at round t are base + t.
-    ids
-        Position in the instance.
-    """
-
+    #: Round in which each is believed to complete.
     ends: Column
+    #: Prompt − start, so that the tokens held at round t are base + t.
     bases: Column
+    #: Position in the instance.
     ids: Column
 
 
@@ -71,23 +58,11 @@ NEVER = 1 << 61
 def first_feasible(active, low, high, total, prompt, length, memory, now, limit):
     """Return the first round in [now, limit) at which a request fits, or ``limit``.
 
-    The active requests are those at low..high−1; they are taken to run until ``ends``, and none
-    is taken to join.
+    The active requests are those at low..high−1, whose bases sum to ``total``; they are taken to
+    run until ``ends``, and none is taken to join.  ``length`` is the output (tokens) that the
+    policy believes.
 
     Proof: docs/proofs/look_ahead.md (P12).
-
-    Parameters
-    ----------
-    active, low, high : Active, int, int
-        The active requests.
-    total : int
-        Sum of the bases.
-    prompt, length : int
-        Tokens of the candidate: prompt, and the output that the policy believes.
-    memory : int
-        M, tokens.
-    now, limit : int
-        Rounds.
     """
     ends, bases, _ = active
     start = now
@@ -233,16 +208,7 @@ def run_in_order(requests, line, memory, passes, active, starts):
     no round until the last believed completion would hold more than M tokens.  The first that
     would exceed it ends the round's admission (the common Phase 2 of wang2025 Alg. 1, 6 and 7 and
     of jaillet2025_v2 Alg. 1 and 2), but so many ``passes`` are made in a round over such requests.
-    Rounds in which nothing can change are skipped.
-
-    Parameters
-    ----------
-    requests, line : Requests, Line
-        Columns of shape (n,).
-    memory : int
-        M, tokens.
-    active, starts : Active, sequence of int, shape (n,)
-        Scratch space for the active requests, and the start rounds to be filled.
+    Rounds in which nothing can change are skipped.  ``active`` is scratch space of shape (n,).
     """
     arrivals = requests[0]
     by_rank, ranks, by_arrival = line
@@ -272,14 +238,7 @@ def starts_in_order(
 ) -> list[int]:
     """Return the start rounds of ``run_in_order``, compiled where the instance is large.
 
-    Parameters
-    ----------
-    requests
-        Arrays of shape (n,).
-    by_rank
-        Positions in the order in which they are taken, shape (n,).
-    passes
-        Requests that do not fit and are passed over in a round, at most; n for first fit.
+    With n ``passes``, requests that do not fit and are passed over in a round, it is first fit.
     """
     n = len(by_rank)
     columns, line = as_integers(requests), line_of(requests.arrivals, by_rank)

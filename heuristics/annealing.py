@@ -48,84 +48,54 @@ DENSE_STARTS, DENSE_ROUNDS = 16, 128
 
 
 class Walk(NamedTuple):
-    """A list and its schedule.
+    """A list and its schedule."""
 
-    Attributes
-    ----------
-    order
-        Positions of the requests in list order, shape (n,).
-    delays
-        Of each request (rounds), by position in the instance, shape (n,).
-    starts
-        By place, shape (n,).
-    sums, latest
-        Sum of the starts and latest completion of the places before one, shape (n + 1,).
-    waits
-        Latest arrival of the places from one on, shape (n + 1,).
-    """
-
+    #: Positions of the requests in list order, shape (n,).
     order: Ints
+    #: Of each request (rounds), by position in the instance, shape (n,).
     delays: Ints
+    #: By place, shape (n,).
     starts: Ints
+    #: Sum of the starts and latest completion of the places before one, shape (n + 1,).
     sums: Ints
     latest: Ints
+    #: Latest arrival of the places from one on, shape (n + 1,).
     waits: Ints
 
 
 class Trial(NamedTuple):
-    """What a decoding fills.
+    """What a decoding fills."""
 
-    Attributes
-    ----------
-    starts
-        As those of a walk, shape (n,).
-    ends, held
-        Of the active requests, sorted, and the tokens held at each; shape (twice as many as can
-        be active at once,).
-    tokens
-        Tokens held by time, 32-bit integers of shape (rounds,), or none: then ``ends`` are used.
-    """
-
+    #: As those of a walk, shape (n,).
     starts: Ints
+    #: Of the active requests, sorted, and the tokens held at each; shape (twice as many as can be
+    #: active at once,).
     ends: Ints
     held: Ints
+    #: Tokens held by time, 32-bit integers of shape (rounds,), or none: then ``ends`` are used.
     tokens: Ints
 
 
 class Sizes(NamedTuple):
-    """The requests by size, once by output and then prompt, once by prompt and then output.
+    """The requests by size, once by output and then prompt, once by prompt and then output."""
 
-    Attributes
-    ----------
-    requests
-        Positions of the requests in these orders, shape (2, n).
-    ranks
-        Of each request in them, by position in the instance, shape (2, n).
-    """
-
+    #: Positions of the requests in these orders, shape (2, n).
     requests: Ints
+    #: Of each request in them, by position in the instance, shape (2, n).
     ranks: Ints
 
 
 class Rules(NamedTuple):
-    """How lists are changed and given up.
+    """How lists are changed and given up."""
 
-    Attributes
-    ----------
-    delayed, similar
-        The shares of the moves that change a delay, and that exchange requests of similar size.
-    by_time
-        The share of the moves whose place is drawn by time; the others' by number.
-    wide
-        Places after the last change up to which a list may have fallen behind.
-    sizes
-        The requests by size.
-    """
-
+    #: The shares of the moves that change a delay, and that exchange requests of similar size.
     delayed: float
     similar: float
+    #: The share of the moves whose place is drawn by time; the others' by number.
     by_time: float
+    #: Places after the last change up to which a list may have fallen behind.
     wide: int
+    #: The requests by size.
     sizes: Sizes
 
 

@@ -372,25 +372,10 @@ def improve_starts(
 ) -> tuple[Ints, Ints]:
     """Search from a schedule; call ``on_better`` with better ones, never a worse one.
 
-    Without delays what is returned may be worse than ``starts``, where no list has these.
-
-    It is called with the starts by request, and the order of the list that has them.
-
-    Parameters
-    ----------
-    starts
-        Start rounds of a feasible schedule by request, shape (n,).
-    order
-        List that has these starts; by start where it is left out.
-    delays
-        Whether requests may wait for the sake of later ones; else what is found is the schedule of
-        an order where all arrive together.
-    compile_it
-        Whether to run compiled kernels, which imports the compiler.
-
-    Returns
-    -------
-    The best starts, by request, and the order of their list.
+    It is called with the starts by request and the order of their list, as what is returned.
+    ``order`` is a list that has the starts given, by start where it is left out.  Without
+    ``delays`` no request waits for the sake of later ones: what is returned is the schedule of an
+    order where all arrive together, and may be worse than ``starts``, where no list has these.
     """
     if len(starts) < 2 or budget.size <= 0 or not fits_in_words(columns, starts):
         return starts, np.argsort(starts, kind="stable") if order is None else order

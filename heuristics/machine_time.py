@@ -20,14 +20,7 @@ def machine_time(
 
     In a round at whose end it holds h tokens that is the share h/M of the base, and its load.
 
-    Parameters
-    ----------
-    held
-        Tokens of its prompt and those that it has made.
-    tokens
-        How many it makes.
-    prefilled
-        Whether the ones that it holds are in the memory, or have to be prefilled first.
+    ``held`` are the tokens of its prompt and those made; if not ``prefilled`` they come first.
     """
     shares = batch_time.base * (tokens * held + tokens * (tokens + 1) // 2)
     if prefilled:

@@ -27,18 +27,12 @@ _FAR = 2.0**53
 
 @dataclass(frozen=True)
 class Prediction:
-    """A prediction model.
+    """A prediction model."""
 
-    Attributes
-    ----------
-    name
-        Name on the command line.
-    predict
-        Returns lower and upper ends (tokens, shape (n,)), given outputs, a generator and values.
-    """
-
+    #: Name on the command line.
     name: str
     summary: str
+    #: Returns lower and upper ends (tokens, shape (n,)), given outputs, a generator and values.
     predict: Callable[[Ints, np.random.Generator, Values], tuple[Ints, Ints]]
     parameters: tuple[Parameter, ...] = ()
 

@@ -30,14 +30,9 @@ FACTOR = Parameter("factor", 12.0, 1.0, 1e9, "a running request goes for one of 
 
 
 class Work(Protocol):
-    """By what requests are compared, integers; made and kept are output tokens.
+    """By what requests are compared, integers; made and kept are output tokens."""
 
-    Attributes
-    ----------
-    falls
-        Whether the key of a running request never rises.
-    """
-
+    #: Whether the key of a running request never rises.
     falls: bool
 
     def waiting(self, request: int, kept: int) -> int:

@@ -27,19 +27,13 @@ from instances.batch_time import BatchTime
 
 
 class Clocked(NamedTuple):
-    """What the kernel fills: start rounds, completions (ns), and the gaps between rounds.
+    """What the kernel fills: start rounds, completions (ns), and the gaps between rounds."""
 
-    Attributes
-    ----------
-    starts, completions
-        Of each request, shape (n,).
-    gap_rounds, gap_times
-        Rounds that begin later than the one before ends, and when (ns); shape (n,), of which the
-        kernel returns how many there are.
-    """
-
+    #: Of each request, shape (n,).
     starts: Column
     completions: Column
+    #: Rounds that begin later than the one before ends, and when (ns); shape (n,), of which the
+    #: kernel returns how many there are.
     gap_rounds: Column
     gap_times: Column
 
@@ -57,14 +51,7 @@ class TimedStarts:
 def run_in_time(requests, line, memory, passes, active, coefficients, clocked):
     """Start requests as ``run_in_order`` does, in rounds that take time; return the gaps.
 
-    Parameters
-    ----------
-    requests, line, memory, passes, active
-        As there, but for the arrivals, which are nanoseconds.
-    coefficients : tuple of int
-        Of the batch-time model (picoseconds).
-    clocked : Clocked
-        To be filled.
+    The arrivals are nanoseconds, the coefficients of the batch time picoseconds.
     """
     arrivals = requests[0]
     by_rank, ranks, by_arrival = line
@@ -126,12 +113,7 @@ def starts_in_time(
 ) -> TimedStarts:
     """Return what ``run_in_time`` makes, compiled where the instance is large.
 
-    Parameters
-    ----------
-    requests
-        Arrays of shape (n,), the arrivals in nanoseconds.
-    by_rank
-        Positions in the order in which they are taken, shape (n,).
+    The arrivals are nanoseconds; ``by_rank`` has positions in the order in which they are taken.
     """
     n = len(by_rank)
     columns, line = as_integers(requests), line_of(requests.arrivals, by_rank)

@@ -59,17 +59,11 @@ class Stalling(Protocol):
 
 @runtime_checkable
 class BlockMemory(Protocol):
-    """What rules add that count blocks of memory as vLLM does.
+    """What rules add that count blocks of memory as vLLM does."""
 
-    Attributes
-    ----------
-    engine_accounting
-        Whether requests hold s + j − 1 tokens at the end of their j-th round.
-    cached
-        Tokens that a request admitted in this round, with chunks, need not compute again.
-    """
-
+    #: Whether requests hold s + j − 1 tokens at the end of their j-th round.
     engine_accounting: bool
+    #: Tokens that a request admitted in this round, with chunks, need not compute again.
     cached: dict[int, int]
 
 
@@ -94,41 +88,29 @@ class Segment(NamedTuple):
     The first of them is held one round after ``start``.  ``first`` is 1 unless the request kept
     tokens when it was preempted.  A run that was cancelled while its prompt was prefilled in
     chunks makes none, ``last`` = ``first`` − 1, and ``start`` is the round of its last chunk.
-
-    Attributes
-    ----------
-    chunks
-        Lengths of the chunks (tokens) under rules that cut prompts, the last in round ``start``.
-    cached
-        Tokens that it did not compute again.
     """
 
     start: int
     first: int
     last: int
+    #: Lengths of the chunks (tokens) under rules that cut prompts, the last in round ``start``.
     chunks: tuple[int, ...] = ()
+    #: Tokens that it did not compute again.
     cached: int = 0
 
 
 @dataclass
 class Trace:
-    """What happened: segments of each request, and when it completed.
-
-    Attributes
-    ----------
-    completions, begins
-        When each request completed, and when its last run began: rounds, or nanoseconds.
-    gaps
-        In real time (round, nanoseconds) of each round that begins later than the one before
-        ends, round 0 if it does not begin at time 0.
-    rounds
-        Number of rounds that were run.
-    """
+    """What happened: segments of each request, and when it completed."""
 
     segments: list[list[Segment]]
+    #: When each request completed, and when its last run began: rounds, or nanoseconds.
     completions: list[int]
     begins: list[int]
+    #: In real time (round, nanoseconds) of each round that begins later than the one before ends,
+    #: round 0 if it does not begin at time 0.
     gaps: list[tuple[int, int]] = field(default_factory=list)
+    #: Number of rounds that were run.
     rounds: int = 0
 
 
@@ -164,17 +146,9 @@ def drive(
 ) -> Trace:
     """Run rules until every request is complete.
 
-    Parameters
-    ----------
-    arrivals
-        When each request arrives: rounds, or nanoseconds in real time, where it is visible to the
-        first round that begins at or after its arrival.
-    prompts, outputs
-        Tokens; the rules learn an output when its request completes.
-    batch_time
-        How long a round takes; None for unit rounds.
-    keeps_tokens
-        Whether an evicted request keeps the tokens it has made.
+    The arrivals are rounds, or nanoseconds with a batch time; a request is visible to the first
+    round that begins at or after its arrival.  The rules learn an output when its request
+    completes.  With ``keeps_tokens`` an evicted request keeps the tokens that it has made.
 
     Raises
     ------

@@ -47,16 +47,8 @@ def time_of_rounds(first: int, slope: int, count: int) -> int:
 def pass_rounds(first: int, slope: int, rounds: int, limit: int) -> tuple[int, int]:
     """Return how many of so many rounds pass, and the nanoseconds that they take together.
 
-    No further round begins once ``limit`` nanoseconds have passed.
-
-    Parameters
-    ----------
-    first, slope : int
-        Picoseconds of the first round, and how many more each further one takes.
-    rounds : int
-        At least 0.
-    limit : int
-        Nanoseconds; less than 0 if all rounds pass, however long they take.
+    The first takes ``first`` picoseconds, each further one ``slope`` more.  No round begins once
+    ``limit`` nanoseconds have passed; with a negative limit all pass.
     """
     if limit < 0:
         return rounds, time_of_rounds(first, slope, rounds)

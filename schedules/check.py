@@ -161,8 +161,8 @@ def _on_time(instance: Instance, schedule: Schedule) -> int | Verdict:
 
 def _start_before_arrival(instance: Instance, schedule: Schedule) -> Verdict | None:
     first: tuple[int, int, int] | None = None
-    for position, start, _, _ in _runs(instance, schedule):
-        request = instance.requests[position]
+    for request, runs in zip(instance.requests, runs_of(instance, schedule), strict=True):
+        start = min(run.last_chunk for run in runs)
         if start < request.arrival:
             found = (start, request.id, int(request.arrival))
             first = found if first is None else min(first, found)
@@ -200,19 +200,13 @@ def _overlap(instance: Instance, schedule: Schedule) -> Verdict | None:
 
 
 def _pieces(instance: Instance, schedule: Schedule) -> Iterator[Piece]:
-    """Yield the tokens held: s + k + (t − p) at time t by a run that begins at p with k kept."""
-    if schedule.clock is not None:
-        for runs in runs_of(instance, schedule):
-            for run in runs:
-                yield from run.pieces(schedule.held_prompt(run.prompt))
-            for before, run in pairwise(runs):
-                if run.cached:
-                    yield run.position, before.end + 1, run.first_chunk + 1, run.cached, 0
-        return
-    for position, start, kept, tokens in _runs(instance, schedule):
-        prompt = schedule.held_prompt(instance.requests[position].prompt)
-        constant = prompt + kept - start
-        yield position, start + 1, start + tokens + 1, constant, 1
+    """Yield the tokens held by runs, and between two runs what the later one finds."""
+    for runs in runs_of(instance, schedule):
+        for run in runs:
+            yield from run.pieces(schedule.held_prompt(run.prompt))
+        for before, run in pairwise(runs):
+            if run.cached:
+                yield run.position, before.end + 1, run.first_chunk + 1, run.cached, 0
 
 
 def _false_claim(schedule: Schedule, tel: int) -> Verdict | None:
@@ -232,20 +226,6 @@ def _false_claim(schedule: Schedule, tel: int) -> Verdict | None:
     if schedule.status == "optimal" and schedule.easier:
         return malformed(f"status is optimal, but the schedule {schedule.easier}")
     return None
-
-
-def _runs(instance: Instance, schedule: Schedule) -> Iterator[tuple[int, int, int, int]]:
-    """Yield (position of the request, round in which it begins, tokens kept, tokens it makes).
-
-    Attempts are included; what a run kept it does not make.
-    """
-    for position, start in enumerate(schedule.starts):
-        kept = schedule.kept[position][-1] if schedule.kept else 0
-        yield position, start + kept, kept, instance.requests[position].output - kept
-    for position, attempts in enumerate(schedule.attempts or ()):
-        for number, (start, tokens) in enumerate(attempts):
-            kept = schedule.kept[position][number] if schedule.kept else 0
-            yield position, start + kept, kept, tokens - kept
 
 
 def _tel(instance: Instance, schedule: Schedule) -> int:

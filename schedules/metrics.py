@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from instances.model import Instance
 from schedules.model import Schedule
+from schedules.real_time.runs import runs_of
 
 
 class Holding(NamedTuple):
@@ -49,17 +50,12 @@ class Metrics:
 
     Attributes
     ----------
-    tel
-        Total end-to-end latency (rounds), the sum of p + o - a: the objective of jaillet2025_v2
-        and wang2025.
-    ael
-        Average end-to-end latency (rounds), TEL / n.
+    tel, ael
+        Total end-to-end latency (rounds), the sum of p + o - a, and TEL / n.
     makespan
         Time of the last completion (rounds, counted from time 0).
-    peak_memory
-        Most tokens held at one time, cancelled attempts included.
-    peak_time
-        The first time at which they are held (rounds).
+    peak_memory, peak_time
+        Most tokens held at one time, cancelled attempts included, and when first (rounds).
     mean_memory
         Tokens held at times 1 to makespan, averaged, cancelled attempts included.  Nothing is
         ever held at time 0.
@@ -125,11 +121,6 @@ def tel(instance: Instance, schedule: Schedule) -> int:
     )
 
 
-def ael(instance: Instance, schedule: Schedule) -> float:
-    """Return the average end-to-end latency (rounds), TEL / n."""
-    return _mean(tel(instance, schedule), len(instance.requests))
-
-
 def makespan(instance: Instance, schedule: Schedule) -> int:
     """Return the time of the last completion (rounds, counted from time 0)."""
     _same_shape(instance, schedule)
@@ -184,17 +175,11 @@ def mean_memory(instance: Instance, schedule: Schedule) -> float:
 def holdings(instance: Instance, schedule: Schedule) -> Iterator[Holding]:
     """Yield what holds memory: first the runs that count, then the cancelled attempts."""
     _same_shape(instance, schedule)
-    for position, (start, request) in enumerate(
-        zip(schedule.starts, instance.requests, strict=True)
-    ):
-        kept = schedule.kept[position][-1] if schedule.kept else 0
-        prompt = schedule.held_prompt(request.prompt)
-        yield Holding(position, start + kept, prompt + kept, request.output - kept, cancelled=False)
-    for position, attempts in enumerate(schedule.attempts or ()):
-        prompt = schedule.held_prompt(instance.requests[position].prompt)
-        for number, (start, tokens) in enumerate(attempts):
-            kept = schedule.kept[position][number] if schedule.kept else 0
-            yield Holding(position, start + kept, prompt + kept, tokens - kept, cancelled=True)
+    runs = list(runs_of(instance, schedule))
+    for run in [*(each[-1] for each in runs), *(run for each in runs for run in each[:-1])]:
+        held = schedule.held_prompt(run.prompt) + run.kept
+        counts = run is runs[run.position][-1]
+        yield Holding(run.position, run.last_chunk, held, run.made, cancelled=not counts)
 
 
 def _mean(total: int, count: int) -> float:

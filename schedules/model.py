@@ -197,17 +197,10 @@ def make_schedule(
 ) -> Schedule:
     """Build the schedule of an instance from its start rounds and compute its TEL.
 
-    In real time the TEL is given, since it needs the time of every round.
-
     Parameters
     ----------
-    starts
-        Start round of each request, shape (n,), in the instance's order.
-    attempts
-        Cancelled attempts (start, tokens) per request; left out where there are none.
-    kept
-        Output tokens kept by each attempt and by the run that counts, per request; left out where
-        nothing was kept.
+    attempts, kept
+        As in :class:`Schedule`; left out where there are none.
     clock, tel
         In real time only, and both then: when rounds begin, and the total latency (nanoseconds).
 

@@ -21,20 +21,13 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Pool:
-    """The requests to be put into batches, as arrays of shape (n,).
+    """The requests to be put into batches, as arrays of shape (n,)."""
 
-    Attributes
-    ----------
-    memory
-        M, tokens.
-    arrivals
-        Rounds (or seconds); they break ties only.
-    prompts, outputs
-        Tokens; the outputs are true for a clairvoyant policy and estimates for any other.
-    """
-
+    #: M, tokens.
     memory: int
+    #: Rounds (or seconds); they break ties only.
     arrivals: NDArray[Any]
+    #: Tokens; the outputs are true for a clairvoyant policy and estimates for any other.
     prompts: Ints
     outputs: Ints
 

@@ -10,18 +10,13 @@ A step is planned so:
   ``running`` run, the step's token ``budget`` lasts, and the blocks for the prompt and what it kept
   are free.  Nothing is reserved for the output.  The first that does not fit ends the step.
 
-``accounting=engine`` counts memory as the engine does: the sampled token takes its slot in the next
-step, and one block is the null block.  ``tokens`` is the problem's own convention.  With
-``asynchronous=yes`` a step is planned when the one before begins: what has completed in that one
-still holds its blocks and its seat, and what has arrived since waits.  An empty plan is made again.
+With ``asynchronous=yes`` a step is planned when the one before begins: what completes in that one
+still holds its blocks and its seat, what arrives in it waits.  An empty plan is made again.
 
 It is not clairvoyant and uses no prediction.  ``docs/policies.md`` has its parameters and says what
 is compared with the engine.
 
-Guarantee: none is claimed.  It always ends.  A request may fit into M tokens and not into the
-blocks; then the policy says that it cannot serve the instance.
-
-Proof that it ends: docs/proofs/termination.md (P11).
+Guarantee: none is claimed.  It always ends.  Proof: docs/proofs/termination.md (P11).
 
 Reference: ``heuristics/reference/vllm_v1.py``.
 """
@@ -47,6 +42,8 @@ _BUDGET = (
     f"tokens that one round may process (0: the engine's on the GPU of the batch time; on an A100 "
     f"{_A100.server} with chunks, {_A100.offline} without)"
 )
+#: More than any prompt.
+_ALL = 1 << 60
 _RUNNING = f"most requests that run at a time (0: the engine's there; on an A100 {_A100.running})"
 
 
@@ -73,6 +70,8 @@ class _EngineRules:
         whole = max(limits.offline, known.memory)
         self._budget = values["budget"] or (limits.server if self._cut else whole)
         self._most = values["running"] or limits.running
+        self._long_prefill = values["long_prefill"]
+        self._longest = _ALL
         blocks = known.memory // self._block
         self._reserve = int(exact(values["watermark"]) * blocks)
         self._blocks = max(0, blocks - engine)  # less the null block
@@ -120,9 +119,8 @@ class _EngineRules:
         preempted = []
         self._settle(state)
         while self._used + self._growth(state) > self._blocks:
-            if self._used + self._begins[state.now % self._block] > self._blocks:
-                # Those that decode have taken every free block before.
-                self._free_blocks.clear()
+            if self._caches:
+                self._overwrite(self._taken(state))
             request, _ = self._running.popitem()
             self._preempt(state, request)
             if request in state.starts or request in state.prefilling:
@@ -139,8 +137,7 @@ class _EngineRules:
         budget = self._budget - len(state.starts)
         self._round = state.now + 1
         self.cached.clear()
-        for request, before in state.prefilling.items():
-            tokens, whole = self._next_chunk(state, request)
+        for request, before, tokens, whole in self._prefills(state):
             self._used += self._grown(request, before, tokens, whole)
             if before + tokens == whole:
                 self._decode(request, whole)
@@ -152,6 +149,7 @@ class _EngineRules:
         if not state.starts and not self._chunks:
             # An empty plan is made again when the step before has ended.
             self._let_go()
+            self._limit_prompts()
             admitted = self._admit(state, budget)
         if self._asynchronous:
             self._let_go()
@@ -186,6 +184,12 @@ class _EngineRules:
         self._ended.clear()
         if not self._asynchronous:
             self._let_go()
+        self._limit_prompts()
+
+    def _limit_prompts(self) -> None:
+        """Set the most tokens of a prompt in this round: all if the request is alone."""
+        alone = len(self._running) + len(self._queue) <= 1
+        self._longest = _ALL if alone or not self._long_prefill else self._long_prefill
 
     def _let_go(self) -> None:
         """Free what has ended, and let what has arrived wait."""
@@ -201,11 +205,39 @@ class _EngineRules:
     def _growth(self, state: State) -> int:
         """Return the blocks that the running requests begin in the next round."""
         growth = self._begins[self._round % self._block]
+        return growth + sum(self._grown(*prefill) for prefill in self._prefills(state))
+
+    def _prefills(self, state: State) -> list[tuple[int, int, int, int]]:
+        """Return each prompt on its way: request, tokens before, in this round, and in the end.
+
+        Decoding requests take a token each.  What is left suffices for all prompts but the last,
+        since none takes more than in the round before.
+        """
+        left = self._budget - len(state.starts)
+        found = []
         for request, before in state.prefilling.items():
             if request in self._running:
-                tokens, whole = self._next_chunk(state, request)
-                growth += self._grown(request, before, tokens, whole)
-        return growth
+                whole = state.prompts[request] + state.kept(request)
+                tokens = min(whole - before, self._longest, left)
+                found.append((request, before, tokens, whole))
+                left -= tokens
+        return found
+
+    def _taken(self, state: State) -> int:
+        """Return the blocks that the running requests take in order, before none is left."""
+        free, taken = self._blocks - self._used, 0
+        grown = {each[0]: self._grown(*each) for each in self._prefills(state)}
+        for request in self._running:
+            if request in state.starts:
+                grown[request] = int(self._held(state, request) % self._block == 0)
+            if taken + grown.get(request, 0) > free:
+                break
+            taken += grown.get(request, 0)
+        return taken
+
+    def _held(self, state: State, request: int) -> int:
+        """Return the tokens that a decoding request holds when the round begins."""
+        return state.prompts[request] + state.made(request) - 1 + self._ahead[request]
 
     def _preempt(self, state: State, request: int) -> None:
         """Free the blocks of a request that runs, or that ends in the step before."""
@@ -215,7 +247,7 @@ class _EngineRules:
             self._free(request, computed, computed)
             return
         if (held := self._still_held.pop(request, 0)) == 0:
-            held = state.prompts[request] + state.made(request) - 1 + self._ahead[request]
+            held = self._held(state, request)
             self._begins[(state.now - held) % self._block] -= 1
         computed = held - self._ahead[request]
         # What the token in flight fills counts as full once it is there; a prompt does at once.
@@ -229,9 +261,9 @@ class _EngineRules:
             for number in reversed(range(full // self._block)):
                 self._free_blocks[request, number] = None
 
-    def _overwrite(self) -> None:
+    def _overwrite(self, taken: int = 0) -> None:
         """Forget the tokens of the oldest free blocks, which were taken after all others."""
-        while len(self._free_blocks) > self._blocks - self._used:
+        while len(self._free_blocks) > self._blocks - self._used - taken:
             del self._free_blocks[next(iter(self._free_blocks))]
 
     def _find(self, request: int, whole: int) -> int:
@@ -247,8 +279,9 @@ class _EngineRules:
             request = self._queue[0]
             whole = state.prompts[request] + state.kept(request)
             found = self._find(request, whole) if self._caches else 0
+            tokens = min(whole - found, self._longest)
             # An empty prompt still takes a token, so that no more run than the budget can serve.
-            if budget < (1 if self._cut else max(1, whole - found)):
+            if budget < (1 if self._cut else max(1, tokens)):
                 if whole > self._budget and not self._cut:
                     raise NotApplicableError(
                         f"vllm-v1: a budget of {self._budget} tokens has no room for the {whole} "
@@ -262,10 +295,9 @@ class _EngineRules:
                 if not self._running:
                     self._refuse(request)
                 break
-            tokens = whole - found
-            if tokens > budget:
-                tokens = budget
-                needed = self._ceil(found + budget)
+            tokens = min(tokens, budget)
+            if found + tokens < whole:
+                needed = self._ceil(found + tokens)
             else:
                 self._decode(request, whole)
             self._used += needed
@@ -291,11 +323,6 @@ class _EngineRules:
             after += self._ahead[request]
         return -(-after // self._block) + -before // self._block
 
-    def _next_chunk(self, state: State, request: int) -> tuple[int, int]:
-        """Return what a prompt on its way gets, what decoding leaves of the budget, and its all."""
-        whole = state.prompts[request] + state.kept(request)
-        return min(whole - state.prefilling[request], self._budget - len(state.starts)), whole
-
     def _ceil(self, tokens: int) -> int:
         return -(-tokens // self._block)
 
@@ -315,7 +342,7 @@ class _ChunkRules(_EngineRules):
 
 def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    cut = known.ticks > 1 or known.values["chunk"] == "yes"
+    cut = known.ticks > 1 or known.values["chunk"] == "yes" or known.values["long_prefill"]
     return (_ChunkRules if cut else _EngineRules)(known)
 
 
@@ -329,6 +356,7 @@ POLICY = RoundPolicy(
         Parameter("budget", 0, 0, 1e9, _BUDGET, True),
         Parameter("running", 0, 0, 1e9, _RUNNING, True),
         Parameter("watermark", 0.0, 0.0, 0.9, "share of blocks kept free at admission"),
+        Parameter("long_prefill", 0, 0, 1e9, "most tokens of a prompt a round (0: all)", True),
         Choice("chunk", ("auto", "yes", "no"), "prompts are cut at the budget (auto: in seconds)"),
         Choice(
             "accounting",

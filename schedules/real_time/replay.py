@@ -87,12 +87,6 @@ class Replay:
         """Total latency (nanoseconds)."""
         return sum(each.completion - each.arrival for each in self.requests)
 
-    @property
-    def rounds(self) -> int:
-        """Number of rounds."""
-        last = self.stretches[-1]
-        return last.first + last.rounds
-
 
 @dataclass
 class _Changes:
@@ -226,12 +220,10 @@ def _changes(runs: Iterable[Run]) -> dict[int, _Changes]:
         return changes.setdefault(number, _Changes())
 
     for run in runs:
-        before = run.cached
-        for number, tokens in enumerate(run.chunks, run.first_chunk):
+        for number, before, tokens in run.prefills():
             at(number).prefills.append((before, tokens))
             # A round that prefills is a stretch of its own.
             at(number + 1)
-            before += tokens
         if run.made > 1:
             constant = run.prompt + run.kept - run.last_chunk
             for number, sign in ((run.last_chunk + 1, 1), (run.end, -1)):

@@ -11,31 +11,21 @@ from schedules.model import Schedule
 
 
 class Run(NamedTuple):
-    """One run of a request: an attempt that was cancelled, or the run that counts.
+    """One run of a request: an attempt that was cancelled, or the run that counts."""
 
-    Attributes
-    ----------
-    position
-        Of the request in the instance.
-    last_chunk
-        Round in which its last chunk is prefilled; the first token is made in that round if that
-        completes the prompt.
-    kept, made
-        Output tokens that it kept, and that it makes.
-    prompt
-        Tokens of the request's prompt; they and the kept ones are prefilled.
-    chunks
-        Lengths of its chunks (tokens), one for a prompt that is not cut.
-    cached
-        Tokens of an earlier run that it found in memory, where they stayed since that run.
-    """
-
+    #: Of the request in the instance.
     position: int
+    #: Round in which its last chunk is prefilled; the first token is made in that round if that
+    #: completes the prompt.
     last_chunk: int
+    #: Output tokens that it kept, and that it makes.
     kept: int
     made: int
+    #: Tokens of the request's prompt; they and the kept ones are prefilled.
     prompt: int
+    #: Lengths of its chunks (tokens), one for a prompt that is not cut.
     chunks: tuple[int, ...]
+    #: Tokens of an earlier run that it found in memory, where they stayed since that run.
     cached: int = 0
 
     @property
@@ -53,6 +43,13 @@ class Run(NamedTuple):
     def end(self) -> int:
         """First round after it."""
         return self.last_chunk + max(self.made, 1)
+
+    def prefills(self) -> Iterator[tuple[int, int, int]]:
+        """Yield for each chunk its round, the tokens computed before it, and its own."""
+        before = self.cached
+        for number, tokens in enumerate(self.chunks, self.first_chunk):
+            yield number, before, tokens
+            before += tokens
 
     def pieces(self, prompt: int) -> Iterator[Piece]:
         """Yield what it holds: tokens computed after each chunk, then one more after each round.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from instances.batch_time import BatchTime, parse_batch_time
 from instances.model import Instance
 from schedules.model import Schedule
+from schedules.real_time.runs import runs_of
 
 Ints = NDArray[np.int64]
 #: Beyond this, sums of picoseconds are taken in Python's integers.
@@ -29,27 +29,18 @@ MOST_ROUNDS = 20_000_000
 
 @dataclass(frozen=True)
 class Rounds:
-    """Every round, in arrays of one entry a round.
+    """Every round, in arrays of one entry a round."""
 
-    Attributes
-    ----------
-    begins, durations
-        Nanoseconds.
-    running
-        Requests that are prefilled or make a token in the round.
-    waiting
-        Requests that have arrived when it begins, and neither run nor are complete.
-    tokens
-        Tokens held at its end.
-    prefilled, squares, decoding, read
-        What its batch time is of (:class:`instances.batch_time.Batch`).
-    """
-
+    #: Nanoseconds.
     begins: Ints
     durations: Ints
+    #: Requests that are prefilled or make a token in the round.
     running: Ints
+    #: Requests that have arrived when it begins, and neither run nor are complete.
     waiting: Ints
+    #: Tokens held at its end.
     tokens: Ints
+    #: What its batch time is of (:class:`instances.batch_time.Batch`).
     prefilled: Ints
     squares: Ints
     decoding: Ints
@@ -71,31 +62,23 @@ class Timeline:
 
     A token counts where it was made in the end: one that was lost when its request was cancelled,
     and made again, counts the second time; one that was kept, the first.
-
-    Attributes
-    ----------
-    arrivals, begins, first_tokens, completions
-        Nanoseconds, shape (n,): when each request arrived, when the round began in which it first
-        ran, when its first token and when its last one was there.
-    evictions
-        Times that each request was evicted or cancelled.
-    recomputed
-        Tokens that were computed again: of prompts and of kept output tokens in further prefills,
-        and output tokens that were made a second time.
-    prompts, outputs
-        Tokens of each request.
-    gaps, gap_counts
-        The times between two tokens of one request (nanoseconds), and how often each occurs.
     """
 
+    #: Nanoseconds, shape (n,): when each request arrived, when the round began in which it first
+    #: ran, when its first token and when its last one was there.
     arrivals: Ints
     begins: Ints
     first_tokens: Ints
     completions: Ints
+    #: Times that each request was evicted or cancelled.
     evictions: Ints
+    #: Tokens that were computed again: of prompts and of kept output tokens in further prefills,
+    #: and output tokens that were made a second time.
     recomputed: Ints
+    #: Tokens of each request.
     prompts: Ints
     outputs: Ints
+    #: The times between two tokens of one request (nanoseconds), and how often each occurs.
     gaps: Ints
     gap_counts: Ints
     rounds: Rounds
@@ -114,13 +97,12 @@ class Timeline:
 
 @dataclass(frozen=True)
 class _Runs:
-    """All runs: whose it is, its virtual start, tokens kept, its last token, tokens found."""
+    """All runs, attempts included: whose it is, its virtual start, tokens kept, its last token."""
 
     owner: Ints
     start: Ints
     kept: Ints
     last: Ints
-    cached: Ints
 
     @property
     def begin(self) -> Ints:
@@ -157,8 +139,7 @@ def timeline(instance: Instance, schedule: Schedule) -> Timeline:
     if schedule.clock is None:
         raise ValueError(f"{schedule.method}: expected a schedule with a clock, found none")
     arrivals = instance.arrival_times
-    runs = _runs(instance, schedule)
-    chunks = _chunks(instance, schedule, runs)
+    runs, chunks = _runs(instance, schedule)
     count = int((runs.begin + np.maximum(runs.made, 1)).max())
     _check_count(schedule.method, count, int(runs.made.sum()) + len(chunks.run) + len(runs.owner))
     decoding = _covered(runs.begin + 1, runs.start + runs.last, count)
@@ -214,41 +195,23 @@ def _check_count(method: str, count: int, batches: int) -> None:
         raise ValueError(f"{method}: expected at most {MOST_ROUNDS:,} rounds, found {count:,}")
 
 
-def _runs(instance: Instance, schedule: Schedule) -> _Runs:
+def _runs(instance: Instance, schedule: Schedule) -> tuple[_Runs, _Chunks]:
     """Return the runs that count, in the instance's order, and after them the attempts."""
-    kept = schedule.kept or ((0,),) * len(instance)
-    found = (schedule.clock and schedule.clock.cached) or ((0,),) * len(instance)
-    told: list[tuple[int, int, int, int, int]] = [
-        (position, start, keeps[-1], request.output, cached[-1])
-        for position, (start, keeps, request, cached) in enumerate(
-            zip(schedule.starts, kept, instance.requests, found, strict=True)
-        )
+    of_requests = list(runs_of(instance, schedule))
+    runs = [
+        *(each[-1] for each in of_requests),
+        *(run for each in of_requests for run in each[:-1]),
     ]
-    for position, attempts in enumerate(schedule.attempts or ()):
-        for number, (start, tokens) in enumerate(attempts):
-            keeps = schedule.kept[position][number] if schedule.kept else 0
-            cached = found[position][number] if len(found[position]) > 1 else 0
-            told.append((position, start, keeps, tokens, cached))
-    return _Runs(*np.array(told, dtype=np.int64).T)
-
-
-def _chunks(instance: Instance, schedule: Schedule, runs: _Runs) -> _Chunks:
-    whole = instance.prompts[runs.owner] + runs.kept - runs.cached
-    assert schedule.clock is not None
-    cut = schedule.clock.prefills
-    if cut is None:
-        return _Chunks(np.arange(len(runs.owner)), runs.begin, runs.cached, whole)
-    # In the order of the runs: those that count first.
-    lists = [*(each[-1] for each in cut), *(run for each in cut for run in each[:-1])]
-    lengths = np.fromiter(map(len, lists), np.int64, len(lists))
-    run = np.repeat(np.arange(len(lists)), lengths)
-    tokens = np.fromiter(chain.from_iterable(lists), np.int64, int(lengths.sum()))
-    ends = np.cumsum(lengths)
-    number = np.arange(len(run)) - np.repeat(ends - lengths, lengths)
-    total = np.cumsum(tokens) - tokens
-    before = total - total[np.repeat(ends - lengths, lengths)] if len(run) else total
-    at = runs.begin[run] - lengths[run] + 1 + number
-    return _Chunks(run, at, before + runs.cached[run], tokens)
+    told = [
+        (each.position, each.last_chunk - each.kept, each.kept, each.kept + each.made)
+        for each in runs
+    ]
+    chunks = [
+        (number, at, before, tokens)
+        for number, each in enumerate(runs)
+        for at, before, tokens in each.prefills()
+    ]
+    return _Runs(*np.array(told, dtype=np.int64).T), _Chunks(*np.array(chunks, dtype=np.int64).T)
 
 
 def _first_rounds(runs: _Runs, chunks: _Chunks, n: int) -> Ints:

@@ -38,6 +38,7 @@ _DRAWN: dict[str, dict[str, Sequence[Any]]] = {
         "chunk": ("no",),
         "accounting": ("engine", "tokens"),
         "asynchronous": ("no",),
+        "resume": ("recomputed",),
     },
     "wait": {"scale": _SCALES},
 }

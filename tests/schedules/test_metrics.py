@@ -16,7 +16,7 @@ from instances import Instance, Request
 from kvopt.places import PACKAGES
 from schedules import Schedule, make_schedule
 from schedules.gap import gap, gaps
-from schedules.metrics import ael, makespan, mean_memory, measure, memory_profile, tel
+from schedules.metrics import makespan, mean_memory, measure, memory_profile, tel
 from tests.docs.pages import ROOT
 
 # Request 0 holds 3, 4, 5 at times 1, 2, 3; request 1, started at 4, holds 2, 3 at times 5, 6; its
@@ -29,7 +29,7 @@ def test_all_metrics_by_hand() -> None:
     """Each number of a two-request schedule with one cancelled attempt."""
     metrics = measure(PAIR, SCHEDULE)
     assert metrics.tel == tel(PAIR, SCHEDULE) == 3 + (6 - 1)
-    assert metrics.ael == ael(PAIR, SCHEDULE) == 4.0
+    assert metrics.ael == 4.0
     assert metrics.makespan == makespan(PAIR, SCHEDULE) == 6
     # Held at times 1..6: 3, 4 + 2, 5, 0, 2, 3.
     assert (metrics.peak_memory, metrics.peak_time) == (6, 2)

@@ -76,7 +76,8 @@ def difference(ledger: dict[str, Any]) -> str:
             preempt(state, request)
 
         rules._preempt = count
-        return rules
+        found: Rules = rules
+        return found
 
     setting = Setting(_values(ledger), batch_time=linear(tuple(coefficients)))
     try:
@@ -122,6 +123,7 @@ def _values(ledger: dict[str, Any]) -> dict[str, Any]:
         "budget": engine["max_num_batched_tokens"],
         "running": engine["max_num_seqs"],
         "watermark": engine.get("watermark", 0.0),
+        "long_prefill": engine.get("long_prefill_token_threshold", 0),
         "resume": "cached" if engine.get("prefix_caching") else "recomputed",
     }
 
