@@ -19,7 +19,6 @@ def machine_time(
     """Return M times the picoseconds that a request takes for its next tokens.
 
     In a round at whose end it holds h tokens that is the share h/M of the base, and its load.
-
     ``held`` are the tokens of its prompt and those made; if not ``prefilled`` they come first.
     """
     shares = batch_time.base * (tokens * held + tokens * (tokens + 1) // 2)

@@ -114,10 +114,8 @@ def answer_of(result: Result) -> Answer | None:
     if not result.others:
         return None
     runs = totals(result.instance, (*result.others, result))
-    covers = bounds_kept_tokens(result.instance, result.batch_time) and not any(
-        each.schedule is not None and each.schedule.easier == CACHED
-        for each in (*result.others, result)
-    )
+    found = [each.schedule.easier for each in (*result.others, result) if each.schedule]
+    covers = CACHED not in found and bounds_kept_tokens(result.instance, result.batch_time)
     return answer_on(result.instance, runs, result.bound, covers_kept=covers)
 
 

@@ -23,7 +23,7 @@ Reference: ``heuristics/reference/vllm_v1.py``.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 
 from heuristics.policy import (
     Choice,
@@ -65,18 +65,17 @@ class _EngineRules:
         self._asynchronous, self._cut = chosen("asynchronous"), chosen("chunk")
         self._caches = values["resume"] == "cached"
         self._block = values["block"] or (16 if engine else 1)
-        self._plain = self._block == 1 and not engine and not self._asynchronous
         # Without chunks the engine's budget is at least the longest sequence, which M bounds.
         whole = max(limits.offline, known.memory)
         self._budget = values["budget"] or (limits.server if self._cut else whole)
         self._most = values["running"] or limits.running
-        self._long_prefill = values["long_prefill"]
+        self._long_prefill = values["long_prefill"] or _ALL
         self._longest = _ALL
         blocks = known.memory // self._block
         self._reserve = int(exact(values["watermark"]) * blocks)
         self._blocks = max(0, blocks - engine)  # less the null block
         #: Free blocks that still hold a full block of a request, the next to be taken first.
-        self._free_blocks: dict[tuple[int, int], None] = {}
+        self._free_blocks: OrderedDict[tuple[int, int], None] = OrderedDict()
         #: Tokens that the requests admitted in this round find there.
         self.cached: dict[int, int] = {}
         #: Tokens held when the prompt is computed, beyond it: the first output token's slot.
@@ -100,8 +99,6 @@ class _EngineRules:
         self._ended.append((request, output))
 
     def next_eviction(self, state: State) -> int | None:
-        if self._plain and not state.prefilling:
-            return None  # the simulator counts the same
         self._settle(state)
         free = self._blocks - self._used
         if self._growth(state) > free:
@@ -149,7 +146,6 @@ class _EngineRules:
         if not state.starts and not self._chunks:
             # An empty plan is made again when the step before has ended.
             self._let_go()
-            self._limit_prompts()
             admitted = self._admit(state, budget)
         if self._asynchronous:
             self._let_go()
@@ -173,10 +169,9 @@ class _EngineRules:
         for round_ in range(state.now - passed % self._block, state.now):
             self._used += self._begins[round_ % self._block]
         self._round = state.now
-        if self._caches:
-            self._overwrite()
-            places = {request: place for place, request in enumerate(self._running)}
-            self._ended.sort(key=lambda each: places[each[0]])
+        self._overwrite()
+        if self._caches and len(self._ended) > 1:
+            self._ended.sort(key=lambda each: list(self._running).index(each[0]))
         for request, output in self._ended:
             held = state.prompts[request] + output - 1 + self._ahead[request]
             self._begins[(state.now - held) % self._block] -= 1
@@ -184,12 +179,6 @@ class _EngineRules:
         self._ended.clear()
         if not self._asynchronous:
             self._let_go()
-        self._limit_prompts()
-
-    def _limit_prompts(self) -> None:
-        """Set the most tokens of a prompt in this round: all if the request is alone."""
-        alone = len(self._running) + len(self._queue) <= 1
-        self._longest = _ALL if alone or not self._long_prefill else self._long_prefill
 
     def _let_go(self) -> None:
         """Free what has ended, and let what has arrived wait."""
@@ -201,6 +190,9 @@ class _EngineRules:
         if self._arrived:
             self._queue.extend(self._arrived)
             self._arrived.clear()
+        # A request that is alone has no limit on its prompt.
+        alone = len(self._running) + len(self._queue) <= 1
+        self._longest = _ALL if alone else self._long_prefill
 
     def _growth(self, state: State) -> int:
         """Return the blocks that the running requests begin in the next round."""
@@ -264,7 +256,7 @@ class _EngineRules:
     def _overwrite(self, taken: int = 0) -> None:
         """Forget the tokens of the oldest free blocks, which were taken after all others."""
         while len(self._free_blocks) > self._blocks - self._used - taken:
-            del self._free_blocks[next(iter(self._free_blocks))]
+            self._free_blocks.popitem(last=False)
 
     def _find(self, request: int, whole: int) -> int:
         """Return how many tokens of a request are in free blocks, less than all."""
@@ -283,10 +275,7 @@ class _EngineRules:
             # An empty prompt still takes a token, so that no more run than the budget can serve.
             if budget < (1 if self._cut else max(1, tokens)):
                 if whole > self._budget and not self._cut:
-                    raise NotApplicableError(
-                        f"vllm-v1: a budget of {self._budget} tokens has no room for the {whole} "
-                        f"tokens of the request at position {request}, which are not cut"
-                    )
+                    self._refuse(request, f"a budget of {whole} tokens, without chunks")
                 self._quiet = False
                 break
             needed = -(-(whole + self._ahead[request]) // self._block)
@@ -326,11 +315,12 @@ class _EngineRules:
     def _ceil(self, tokens: int) -> int:
         return -(-tokens // self._block)
 
-    def _refuse(self, request: int) -> None:
+    def _refuse(self, request: int, needs: str = "") -> None:
         null = " (one more is the null block)" if self.engine_accounting else ""
+        blocks = f"more than the {self._blocks} blocks of {self._block} tokens{null}"
         raise NotApplicableError(
-            f"vllm-v1: the request at position {request} alone needs more than the {self._blocks} "
-            f"blocks of {self._block} tokens{null}; use a smaller block"
+            f"vllm-v1: the request at position {request} alone needs "
+            f"{needs or f'{blocks}; use a smaller block'}"
         )
 
 
@@ -358,21 +348,9 @@ POLICY = RoundPolicy(
         Parameter("watermark", 0.0, 0.0, 0.9, "share of blocks kept free at admission"),
         Parameter("long_prefill", 0, 0, 1e9, "most tokens of a prompt a round (0: all)", True),
         Choice("chunk", ("auto", "yes", "no"), "prompts are cut at the budget (auto: in seconds)"),
-        Choice(
-            "accounting",
-            ("auto", "engine", "tokens"),
-            "memory counted as in the engine, or as in the problem (auto: engine in seconds)",
-        ),
-        Choice(
-            "asynchronous",
-            ("auto", "yes", "no"),
-            "a step is planned when the one before begins (auto: in seconds)",
-        ),
-        Choice(
-            "resume",
-            ("recomputed", "cached"),
-            "a preempted request computes all anew, or what its free blocks do not hold any more",
-        ),
+        Choice("accounting", ("auto", "engine", "tokens"), "of memory (auto: engine in seconds)"),
+        Choice("asynchronous", ("auto", "yes", "no"), "plans a step ahead (auto: in seconds)"),
+        Choice("resume", ("recomputed", "cached"), "prefix caching of a preempted request"),
     ),
     rules=rules,
 )

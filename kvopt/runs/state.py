@@ -37,7 +37,7 @@ from kvopt.runs.stated_optimum import dispute, evaluated
 from schedules import Schedule, Status, check_schedule, make_schedule
 from schedules.evidence import AT_ONCE, CERTIFICATE, CONTRADICTED, VOLUMES, own_contradiction
 from schedules.gap import gap
-from schedules.model import COVERED, KEEPS_TOKENS, OUTSIDE, better
+from schedules.model import KEEPS_TOKENS, KEEPS_TOKENS_COVERED, OUTSIDE, better
 from support.text import one_line
 
 #: Notes and refusals that are kept of a run, and entries of each trace; methods send any number.
@@ -293,10 +293,10 @@ class RunState:
     def _on_kept_tokens(self) -> list[str]:
         if self.schedule is None or not self.schedule.easier:
             return []
-        covered = self.schedule.easier == KEEPS_TOKENS and bounds_kept_tokens(
-            self.instance, self.batch_time
-        )
-        return [self.schedule.easier + (COVERED if covered else OUTSIDE)]
+        easier = self.schedule.easier
+        if easier == KEEPS_TOKENS and bounds_kept_tokens(self.instance, self.batch_time):
+            return [KEEPS_TOKENS_COVERED]
+        return [easier + OUTSIDE]
 
     def offer(
         self, schedule: Schedule, found_by: str, seconds: float = 0.0, *, itself: bool = False

@@ -48,13 +48,7 @@ class RunSummary:
 
 
 def run_summaries(store: Store, keys: Collection[str] | None) -> list[RunSummary]:
-    """Return what stored runs show; ``keys`` None means all.
-
-    Raises
-    ------
-    StoreError
-        If the store cannot be read.
-    """
+    """Return what stored runs show; ``keys`` None means all."""
     wanted = None if keys is None else set(keys)
     # The columns of a row that bear the names of the fields.
     names = [each.name for each in fields(RunSummary) if each.name != "keeps_tokens"]

@@ -131,11 +131,7 @@ def rate_sweep(
         good, sustained, waiting = _on_the_clock(tasks, ran.store, slo)
         bounds = _bounds(tasks, ran.store)
     kept = {key for key, each in ran.shown.items() if each.keeps_tokens}
-    apart = {
-        task.key
-        for task in tasks
-        if task.key in kept and not bounds_hold(ran.shown[task.key].detail, True)
-    }
+    apart = {key for key in kept if not bounds_hold(ran.shown[key].detail, True)}
     most = {} if slo is None else _most_goodputs(tasks, slo)
     table = _table(ran.rows, bounds, apart, sustained, good, most)
     table = _with_rates(
