@@ -46,24 +46,12 @@ RELAXED = Option("relaxed", False, "solve its LP relaxation only: a bound")
 class Formulation:
     """A formulation as the command line knows it.
 
-    Attributes
-    ----------
-    name
-        As declared.
-    kind
-        ``mip`` (a Pyomo model, for HiGHS and every other solver that Pyomo knows), ``cp``,
-        ``search`` (a search of our own) or ``bound`` (a bound without a model of the whole).
-    module
-        The file that declares it.
-    summary
-        First line of the file's docstring, with the source.
-    options
-        What can be switched, in the order of the declaration; of an integer program ``relaxed``
-        too.
-    declared
-        What builds it.
-    strengthened
-        What builds it where one of its own options is on, if that has a file of its own.
+    ``name`` is as declared, in the file ``module``, whose docstring's first line is the
+    ``summary``.  The ``kind`` is ``mip`` (a Pyomo model, for HiGHS and every other solver that
+    Pyomo knows), ``cp``, ``search`` (a search of our own) or ``bound`` (a bound without a model of
+    the whole).  ``options`` are what can be switched, in the order of the declaration; of an
+    integer program ``relaxed`` too.  ``declared`` builds it; ``strengthened`` does where one of its
+    own options is on, if that has a file of its own.
     """
 
     name: str

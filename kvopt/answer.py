@@ -25,7 +25,7 @@ from kvopt.methods.knowledge import (
 )
 from kvopt.methods.witness import is_own
 from kvopt.runs.task import Finished
-from kvopt.waiting import no_request_waits, what_binds
+from kvopt.waiting import HARDLY, no_request_waits, none_waits_long, what_binds
 from schedules.real_time.timeline import timeline
 from support.text import counted
 
@@ -38,20 +38,11 @@ _POLICY = "policy "
 
 @dataclass(frozen=True)
 class MethodTotal:
-    """What a method has come to over some instances.
+    """What a method has come to over some instances: the ``total`` of its TELs.
 
-    Attributes
-    ----------
-    label
-        How tables show the method.
-    method
-        Its text.
-    knowledge
-        What it knows; of a solver the outputs and all arrivals.
-    total
-        The sum of its TELs, rounds or nanoseconds.
-    no_request_waits, binding
-        That no request waits under it, and what is waited for (:mod:`kvopt.waiting`); else empty.
+    ``label`` is how tables show it.  ``no_request_waits`` says that none waits under it,
+    ``binding`` what is waited for (:mod:`kvopt.waiting`), else they are empty; ``at_once`` that
+    none waits longer than the engine needs to plan, so that order changes nothing.
     """
 
     label: str
@@ -60,26 +51,17 @@ class MethodTotal:
     total: float
     no_request_waits: str = ""
     binding: str = ""
+    at_once: bool = False
 
 
 @dataclass(frozen=True)
 class Answer:
     """The mean latency of a request under the best method of each class.
 
-    Attributes
-    ----------
-    base
-        What the others are compared with.
-    others
-        Each with its class in words, the class that knows least first.
-    bound
-        The sum of the lower bounds; None where an instance has none.
-    optimal
-        Whether that is the optimum of each.
-    covers_kept
-        Whether it holds for schedules that keep tokens over evictions, too.
-    requests, instances
-        How many there are.
+    The ``others`` are compared with the ``base``, each with its class in words, the class that
+    knows least first.  ``bound`` is the sum of the lower bounds, None where an instance has none,
+    and may be the optimum of each (``optimal``); ``covers_kept`` says that it holds for schedules
+    that keep tokens over evictions, too.
     """
 
     base: MethodTotal
@@ -132,7 +114,7 @@ class Answer:
 
     def _leaves(self, mean: str) -> str:
         low = _percent_won(self.won)
-        if self.base.no_request_waits and float(low) == 0:
+        if self.base.no_request_waits and (self.base.at_once or self.won < HARDLY):
             return f"nothing that order could win of {mean}, for {self.base.no_request_waits}"
         if self.left is None:
             return f"at least {low} % of {mean}"
@@ -177,12 +159,17 @@ def totals(instance: Instance, runs: Iterable[Finished]) -> Iterator[MethodTotal
             text, told = policy, ""
         kept = run.schedule is not None and bool(run.schedule.easier)
         known = knowledge(text, told).on(instance)
-        label, told = marked(text, record.own_name, kept=kept), ""
+        label = marked(text, record.own_name, kept=kept)
         idle = no_request_waits(record.peak_waiting, record.mean_waiting, record.mean_running)
+        told = once = ""
         if policy_name(text) == BASE and run.schedule is not None and record.peak_waiting:
             times = timeline(instance, run.schedule)
             told = what_binds(text, record.batch_time, instance.memory, times)
-        yield MethodTotal(label, text, known, record.tel, idle, told)
+            idle = (once := none_waits_long(text, times)) or idle
+        if idle and record.peak_tokens is not None:
+            full = math.ceil(100 * record.peak_tokens / instance.memory)
+            idle += f" and memory is at most {full} % full"
+        yield MethodTotal(label, text, known, record.tel, idle, told, bool(once))
 
 
 def marked(method: str, own_name: str = "", *, kept: bool = False) -> str:

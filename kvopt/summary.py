@@ -11,7 +11,7 @@ from kvopt.answer import Answer, answer_on, missing, totals
 from kvopt.best_bound import KnownBound, coverage, percent_left, told_bound
 from kvopt.registered import registered
 from kvopt.runs.batch_time import bounds_kept_tokens
-from kvopt.waiting import no_request_waits, what_binds
+from kvopt.waiting import no_request_waits, none_waits_long, what_binds
 from schedules.model import CACHED
 from schedules.real_time.serving import serving_lines
 
@@ -78,6 +78,8 @@ def _of_bounds(result: Result) -> Iterator[Line]:
         yield "gap %", f"{100 * result.gap:.3f}"
     if result.gap is not None and result.batch_time:
         idle = no_request_waits(record.peak_waiting, record.mean_waiting, record.mean_running)
+        if record.peak_waiting:
+            idle = none_waits_long(result.method, result.timeline) or idle
         most = f"at most {percent_left(result.gap)} % of the TEL"
         yield "left to gain", f"nothing by order: {idle}" if idle else most
         yield "covers", coverage(instance, result.batch_time)

@@ -14,24 +14,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ComputedBound:
-    """A lower bound on the TEL, certified in integers.
+    """A lower bound on the TEL, certified in integers, by the name by which users ask for it.
 
-    Attributes
-    ----------
-    name
-        By which users ask for it.
-    compute
-        Returns the best bound by a deadline and reports every improvement.
-    size
-        Number of matrix entries that need as much memory; None where nothing grows with the
-        instance but the instance.
-    options
-        A dataclass of what can be switched or set, each field with its meaning as an annotation;
-        ``compute`` takes an object of it as ``options``.  None if there is nothing.
-    source
-        Paper and equations; empty for one of our own.
-    time_unit
-        What the arrivals of its instances are in: rounds, or seconds.
+    ``compute`` returns the best bound by a deadline and reports every improvement.  ``size`` is the
+    number of matrix entries, None where nothing grows with the instance but the instance.
+    ``options`` is a dataclass of what can be set, each field with its meaning as an annotation,
+    None for nothing: ``compute`` takes an object of it.  ``source`` is paper and equations, empty
+    for one of our own; ``time_unit`` is that of the arrivals.
     """
 
     kind: ClassVar[Literal["bound"]] = "bound"

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.valid.loads import PICOSECONDS, alone, not_covered, work
+from formulations.valid.loads import PICOSECONDS, Room, alone, not_covered, work
 from instances import Instance, Request
 from instances.batch_time import NANOSECONDS, BatchTime
 from schedules.real_time.slo import Slo
@@ -73,7 +73,7 @@ def demands(
 
     Who keeps it is charged that work by rounds between its arrival and that time after it: all of
     it by the limit on E2EL, or that on TTFT and o − 1 times that on TPOT, and its prefill by the
-    limit on TTFT.  A round charges the share h / M of its base and the load.
+    limit on TTFT.
     """
     requests = instance.requests
     if slo.ttft is not None:
@@ -88,8 +88,9 @@ def demands(
 def _works(instance: Instance, batch_time: BatchTime, *, first: bool = False) -> list[int]:
     """Return the work of each request, or of its first token, in nanoseconds, rounded down."""
     made = map(_first_token, instance.requests) if first else instance.requests
-    unit = instance.memory * PICOSECONDS
-    return [min(work(each, instance.memory, batch_time) // unit, _LARGEST) for each in made]
+    room = Room(instance.memory)
+    unit = room.size * PICOSECONDS
+    return [min(work(each, room, batch_time) // unit, _LARGEST) for each in made]
 
 
 def _first_token(request: Request) -> Request:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.valid.loads import PICOSECONDS, work
+from formulations.valid.loads import PICOSECONDS, Room, work
 from instances import Instance
 from instances.batch_time import BatchTime
 
@@ -21,14 +21,15 @@ class Guide:
     ends: NDArray[np.float64]
 
 
-def guide(instance: Instance, batch_time: BatchTime) -> Guide:
+def guide(instance: Instance, batch_time: BatchTime, room: Room) -> Guide:
     """Return about what serving the least work first gives.
 
     A running request counts with its mean tokens and its mean load in every round; its prefill
     delays all.  Nothing is proved with it.
     """
     requests, times = instance.requests, (instance.arrival_times * float(PICOSECONDS)).tolist()
-    works = [float(work(request, instance.memory, batch_time)) for request in requests]
+    works = [float(work(request, room, batch_time)) for request in requests]
+    means = [r.volume / r.output + room.seat for r in requests]
     mean_loads = [batch_time.decode_load(r.prompt + 1, r.output - 1) / r.output for r in requests]
     order = sorted(range(len(requests)), key=times.__getitem__)
     begins, ends = np.zeros(len(requests)), np.zeros(len(requests))
@@ -44,14 +45,13 @@ def guide(instance: Instance, batch_time: BatchTime) -> Guide:
             position += 1
         while waiting:
             i = waiting[0][1]
-            held = requests[i].volume / requests[i].output
-            if running and used + held > instance.memory:
+            if running and used + means[i] > room.size:
                 break
             heapq.heappop(waiting)
             begins[i] = now
             now += batch_time.prefill_load(requests[i].prompt)
             heapq.heappush(running, (rounds + requests[i].output, i))
-            used += held
+            used += means[i]
             load += mean_loads[i]
         length = max(batch_time.base + load, float(PICOSECONDS))
         ahead = max(running[0][0] - rounds, 0.0)
@@ -61,13 +61,13 @@ def guide(instance: Instance, batch_time: BatchTime) -> Guide:
         while running and running[0][0] <= rounds * (1 + 1e-12):
             i = heapq.heappop(running)[1]
             ends[i] = now
-            used -= requests[i].volume / requests[i].output
+            used -= means[i]
             load -= mean_loads[i]
     return Guide(begins, ends)
 
 
 def work_prices(
-    instance: Instance, batch_time: BatchTime
+    instance: Instance, batch_time: BatchTime, room: Room
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return times (picoseconds) and about what machine time is worth then, if only work counts.
 
@@ -75,7 +75,7 @@ def work_prices(
     rises by 1 where an arrival goes first.  Nothing is proved with it.
     """
     requests, times = instance.requests, (instance.arrival_times * float(PICOSECONDS)).tolist()
-    works = [float(work(request, instance.memory, batch_time)) for request in requests]
+    works = [float(work(request, room, batch_time)) for request in requests]
     order = sorted(range(len(requests)), key=times.__getitem__)
     #: Beginning, end, work of the request, and whether it went before another one.
     stretches: list[tuple[float, float, float, bool]] = []
@@ -86,14 +86,14 @@ def work_prices(
             now = max(now, times[order[position]])
         before = left[0] if left else None
         while position < len(order) and times[order[position]] <= now:
-            amount = works[order[position]] / instance.memory
+            amount = works[order[position]] / room.size
             heapq.heappush(left, (amount, order[position]))
             position += 1
         amount, i = left[0]
         until = times[order[position]] if position < len(order) else now + amount
         end = max(min(now + amount, until), now)
         first = before is not None and before[1] != i and amount < before[0]
-        stretches.append((now, end, max(works[i] / instance.memory, 1.0), first))
+        stretches.append((now, end, max(works[i] / room.size, 1.0), first))
         heapq.heappop(left)
         if end < now + amount:
             heapq.heappush(left, (amount - (end - now), i))

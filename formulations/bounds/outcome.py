@@ -36,21 +36,11 @@ class SilentReporter:
 class Bound:
     """What the computation of a bound leaves.
 
-    Attributes
-    ----------
-    value
-        The best certified bound on the TEL (rounds).
-    prices
-        Its certificate; None for a bound that needs no prices.
-    expected_starts
-        Σ t·x of each request in the last master LP, shape (n,), rounds; None without one.
-    objective
-        Objective of the LP that the prices are the dual of (rounds), where it was solved.
-    table
-        The certificate of a bound from prices on states; None for other bounds.
-    rates
-        The certificate of a bound in seconds (``formulations.lagrangian.rates``), whose ``value``
-        is in nanoseconds; None for other bounds.
+    ``value`` is the best certified bound on the TEL (rounds).  ``prices`` is its certificate,
+    ``table`` that of a bound from prices on states, and ``rates`` that of a bound in seconds
+    (``formulations.lagrangian.rates``), whose value is in nanoseconds; None for other bounds.
+    ``expected_starts`` is Σ t·x of each request in the last master LP, shape (n,), and
+    ``objective`` that of the LP that the prices are the dual of (rounds), where it was solved.
     """
 
     value: int

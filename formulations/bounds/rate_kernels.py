@@ -23,7 +23,7 @@ def machine_prices(
 
     Parameters
     ----------
-    numbers : float64 array (M, base, least load of a token after the first)
+    numbers : float64 array (size of the room, base, least load of a token after the first)
     arrivals, others : float64 arrays, shape (n,)
         Picoseconds; o − 1.
     order, begins : int64 arrays, shape (n,)

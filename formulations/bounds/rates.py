@@ -32,7 +32,7 @@ from formulations.lagrangian.rates import (
     evaluate_rates,
     read_rate_certificate,
 )
-from formulations.valid.loads import PICOSECONDS, least_decode_load
+from formulations.valid.loads import PICOSECONDS, Room, least_decode_load
 from instances import Instance, Request
 from instances.batch_time import BatchTime, parse_batch_time
 
@@ -61,7 +61,11 @@ _FINEST = 1 << 12
 
 
 def best_rates(
-    instance: Instance, batch_time: BatchTime, deadline: float, begin: Sequence[PartRates] = ()
+    instance: Instance,
+    batch_time: BatchTime,
+    room: Room,
+    deadline: float,
+    begin: Sequence[PartRates] = (),
 ) -> Iterator[RateCertificate]:
     """Yield certificates of prices, each evaluated, until a deadline (``time.monotonic``).
 
@@ -72,10 +76,10 @@ def best_rates(
     if not batch_time.base or time.monotonic() >= deadline:
         return
     _load_kernel()
-    hint = guide(instance, batch_time)
+    hint = guide(instance, batch_time, room)
     if hint.ends.max() > _LONGEST:
         return
-    table = _Table.of(instance, batch_time)
+    table = _Table.of(instance, batch_time, room)
     search: _Ascent | None = None
     point: _Point | None = None
     began, before_value = time.monotonic(), 0
@@ -88,14 +92,15 @@ def best_rates(
         knots = _knots(table, hint, int(part * finer * finest))
         before, search = search, _Ascent(table, hint, knots)
         if point is None or before is None:
-            starts = [search.first_point(), search.work_point(*work_prices(instance, batch_time))]
+            work = work_prices(instance, batch_time, room)
+            starts = [search.first_point(), search.work_point(*work)]
             if begin:
                 starts.append(search.joined_point(begin))
             point = max(starts, key=lambda each: search.dual(each).value)
         else:
             point = search.taken_over(point, before.times)
         point = search.climb(point, steps, length, began + (deadline - began) * 0.9 * share)
-        found = _certificate(instance, batch_time, search, point)
+        found = _certificate(instance, batch_time, room, search, point)
         if found is not None:
             yield found
         # On the finest knots nothing but further steps is left to gain by.
@@ -112,7 +117,8 @@ def _load_kernel() -> None:
     two = tuple(Request(i, i, 1, 2 + i) for i in range(2))
     instance = Instance("two", 9, two, time_unit="second")
     batch_time = parse_batch_time("affine")
-    table, hint = _Table.of(instance, batch_time), guide(instance, batch_time)
+    room = Room(instance.memory)
+    table, hint = _Table.of(instance, batch_time, room), guide(instance, batch_time, room)
     search = _Ascent(table, hint, _knots(table, hint, 8))
     search.dual(search.first_point())
 
@@ -136,7 +142,7 @@ class _Table:
     multiples: Floats
 
     @classmethod
-    def of(cls, instance: Instance, batch_time: BatchTime) -> _Table:
+    def of(cls, instance: Instance, batch_time: BatchTime, room: Room) -> _Table:
         """Return the columns of an instance."""
         times, outputs = instance.arrival_times, instance.outputs
         numbers = np.stack(
@@ -152,17 +158,19 @@ class _Table:
             ],
             dtype=np.float64,
         )
-        held = (instance.prompts[:, None] + numbers).astype(np.float64)
-        held[:, 0] -= 1.0
+        held = [
+            [room.held(r.prompt, int(j)) for j in row]
+            for r, row in zip(requests, numbers, strict=True)
+        ]
         return cls(
             start=int(times.min()),
             arrivals=times - times.min(),
             outputs=outputs.astype(np.float64),
-            memory=float(instance.memory),
+            memory=float(room.size),
             base=float(batch_time.base),
             least=float(least_decode_load(instance, batch_time)),
             loads=loads,
-            held=held,
+            held=np.array(held, dtype=np.float64),
             numbers=numbers.astype(np.float64),
             multiples=_multiples(numbers),
         )
@@ -470,7 +478,7 @@ class _Dual:
 
 
 def _certificate(
-    instance: Instance, batch_time: BatchTime, search: _Ascent, point: _Point
+    instance: Instance, batch_time: BatchTime, room: Room, search: _Ascent, point: _Point
 ) -> RateCertificate | None:
     """Return a point as a certificate in integers, with its value; None if it proves nothing."""
     table = search.table
@@ -494,6 +502,8 @@ def _certificate(
         kind="rates",
         value=0,
         batch_time=batch_time.name,
+        running=room.running,
+        seat=room.seat,
         denominator=denominator,
         knots=tuple((search.knots + table.start).tolist()),
         machine=tuple(np.ceil(machine * denominator).astype(np.int64).tolist()),

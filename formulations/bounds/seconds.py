@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formulations.bounds.computed_bound import ComputedBound
-from formulations.valid.loads import alone, alone_bound, not_covered, work_bound
+from formulations.valid.loads import Room, alone, alone_bound, work_bound
 from formulations.valid.parts import chosen_of, gaps
 from instances import Instance
 from instances.batch_time import DEFAULT, BatchTime, read_batch_time
@@ -26,6 +26,8 @@ WINDOWS = (250, 1000)
 SMALL_SHARE = 0.4
 #: Seconds between two sums over parts, which are as long as the instance.
 SECONDS_BETWEEN = 1.0
+#: What a seat may count as, in parts of the memory that there is for each of them.
+_SEATS = (0, 0.25, 1, 4, 64)
 
 
 class SecondsBound(NamedTuple):
@@ -40,14 +42,11 @@ class SecondsBound(NamedTuple):
     sources
         The bound of every source (nanoseconds): ``alone``, ``work`` and, where found, ``rates`` or
         ``parts``.
-    not_covered
-        One line on the schedules that it does not hold for under this batch time, or nothing.
     """
 
     value: int
     certificate: dict[str, Any]
     sources: dict[str, int]
-    not_covered: str
 
 
 def bound_in_seconds(
@@ -55,6 +54,7 @@ def bound_in_seconds(
     batch_time: BatchTime,
     deadline: float,
     report: Reporter | None = None,
+    running: int = 0,
 ) -> SecondsBound:
     """Return the best certified bound by the deadline; report every improvement on the way.
 
@@ -69,52 +69,59 @@ def bound_in_seconds(
     ----------
     deadline
         On the clock of ``time.monotonic``, seconds.
+    running
+        Requests at most that a round processes, in the schedules that it holds for; 0 for all.
 
     Raises
     ------
     ValueError
         If the arrivals of the instance are in rounds.
     """
-    from formulations.lagrangian.rates import RateCertificate, rate_certificate_document
+    from formulations.lagrangian.rates import rate_certificate_document
 
     if instance.time_unit != "second":
         raise ValueError(
             f"bound-seconds: expected arrivals in seconds, found rounds in {instance.name!r}"
         )
     sources: dict[str, int] = {}
-    best = RateCertificate("alone", 0, batch_time.name)
+    room = _room(instance, batch_time, running)
+    best, work = _without_search(instance, batch_time, room)
 
     def take(certificate: RateCertificate) -> None:
         nonlocal best
         sources[certificate.kind] = max(certificate.value, sources.get(certificate.kind, 0))
-        if certificate.value > best.value:
+        if certificate is best or certificate.value > best.value:
             best = certificate
             if report is not None:
                 report.bound(value=certificate.value, source=certificate.kind)
 
-    for certificate in _without_search(instance, batch_time):
+    for certificate in (best, work):
         take(certificate)
-    for certificate in _searched(instance, batch_time, deadline):
+    for certificate in _searched(instance, batch_time, room, deadline):
         take(certificate)
-    return SecondsBound(
-        best.value,
-        rate_certificate_document(best),
-        sources,
-        not_covered(instance, batch_time),
-    )
+    return SecondsBound(best.value, rate_certificate_document(best), sources)
 
 
-def _without_search(instance: Instance, batch_time: BatchTime) -> list[RateCertificate]:
+def _room(instance: Instance, batch_time: BatchTime, running: int) -> Room:
+    """Return the room in which requests have the most work; that is proved for each."""
+    each = instance.memory / max(running, 1)
+    seats = {int(part * each) for part in _SEATS} if running else {0}
+    rooms = [Room(instance.memory, running, seat) for seat in sorted(seats)]
+    return max(rooms, key=lambda room: work_bound(instance, batch_time, room))
+
+
+def _without_search(instance: Instance, batch_time: BatchTime, room: Room) -> list[RateCertificate]:
     from formulations.lagrangian.rates import RateCertificate
 
+    text, of_room = batch_time.name, (room.running, room.seat)
     return [
-        RateCertificate("alone", alone_bound(instance, batch_time), batch_time.name),
-        RateCertificate("work", work_bound(instance, batch_time), batch_time.name),
+        RateCertificate("alone", alone_bound(instance, batch_time), text, *of_room),
+        RateCertificate("work", work_bound(instance, batch_time, room), text, *of_room),
     ]
 
 
 def _searched(
-    instance: Instance, batch_time: BatchTime, deadline: float
+    instance: Instance, batch_time: BatchTime, room: Room, deadline: float
 ) -> Iterator[RateCertificate]:
     """Yield what is found for small windows, then for large ones from the prices of the small."""
     from formulations.bounds.rates import best_rates  # loads NumPy
@@ -129,9 +136,9 @@ def _searched(
     begin: Sequence[PartRates] = ()
     for groups, until in plans:
         if len(groups) == 1:
-            yield from best_rates(instance, batch_time, until, begin)
+            yield from best_rates(instance, batch_time, room, until, begin)
         else:
-            sums = _Sums(instance, batch_time, groups)
+            sums = _Sums(instance, batch_time, room, groups)
             yield from sums.by(until)
             begin = sums.priced()
 
@@ -150,12 +157,16 @@ class _Sums:
     """The best certificate of each part, and their sum."""
 
     def __init__(
-        self, instance: Instance, batch_time: BatchTime, groups: Sequence[Sequence[int]]
+        self,
+        instance: Instance,
+        batch_time: BatchTime,
+        room: Room,
+        groups: Sequence[Sequence[int]],
     ) -> None:
-        self._groups, self._batch_time = groups, batch_time
+        self._groups, self._batch_time, self._room = groups, batch_time, room
         self._parts = [chosen_of(instance, group) for group in groups]
         self._best = [
-            max(_without_search(part, batch_time), key=lambda each: each.value)
+            max(_without_search(part, batch_time, room), key=lambda each: each.value)
             for part in self._parts
         ]
 
@@ -178,7 +189,7 @@ class _Sums:
                 break
             share = now + (deadline - now) * len(part) / still
             still -= len(part)
-            found = list(best_rates(part, self._batch_time, share))
+            found = list(best_rates(part, self._batch_time, self._room, share))
             self._rates[k] = max(found, key=lambda each: each.value, default=None)
             self._best[k] = max([self._best[k], *found], key=lambda each: each.value)
             if time.monotonic() > told + SECONDS_BETWEEN:
@@ -208,7 +219,8 @@ class _Sums:
             for group, own in zip(self._groups, self._best, strict=True)
         )
         value = sum(own.value for own in self._best)
-        return RateCertificate("parts", value, self._batch_time.name, parts=parts)
+        text, running = self._batch_time.name, self._room.running
+        return RateCertificate("parts", value, text, running, parts=parts)
 
 
 def compute_bound(

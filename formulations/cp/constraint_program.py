@@ -16,24 +16,13 @@ from instances import Instance
 
 @dataclass(frozen=True)
 class ConstraintProgram:
-    """A CP-SAT model.
+    """A CP-SAT model, by the ``name`` by which users ask for it.
 
-    Attributes
-    ----------
-    name
-        By which users ask for it.
-    build
-        Returns the model of an instance on start windows, with a known schedule as hint, and the
-        start round of each request as an expression.
-    size
-        Number of entries that the model will have.
-    windows
-        Returns the start windows, given the TEL of a known schedule.
-    options
-        A dataclass of what can be switched or set, each field with its meaning as an annotation;
-        ``build`` takes an object of it as ``options``.  None if there is nothing.
-    source
-        Paper and equations; empty for one of our own.
+    ``build`` returns the model of an instance on start windows, with a known schedule as hint, and
+    the start round of each request as an expression; ``windows`` returns the start windows, given
+    the TEL of a known schedule; ``size`` is the number of entries.  ``options`` is a dataclass of
+    what can be set, each field with its meaning as an annotation, None for nothing: ``build`` takes
+    an object of it.  ``source`` is paper and equations, empty for one of our own.
     """
 
     kind: ClassVar[Literal["cp"]] = "cp"

@@ -23,7 +23,7 @@ from pydantic.dataclasses import dataclass
 from formulations.lagrangian.budget import Budget, CertificateError, Counts
 from formulations.lagrangian.certificate_file import first_complaint, refuse_wide
 from formulations.lagrangian.exact import SAFE
-from formulations.valid.loads import PICOSECONDS, alone_bound, least_decode_load, work_bound
+from formulations.valid.loads import PICOSECONDS, Room, alone_bound, least_decode_load, work_bound
 from formulations.valid.parts import chosen_of
 from instances import Instance
 from instances.batch_time import BatchTime, BatchTimeError, parse_batch_time
@@ -69,6 +69,9 @@ class RateCertificate:
         The bound, nanoseconds.
     batch_time
         Text of the batch-time model that it is for.
+    running, seat
+        Of the :class:`~formulations.valid.loads.Room`: the bound holds for schedules whose rounds
+        process at most ``running`` requests, for all where it is 0.
     denominator
         That of ``machine``.
     knots
@@ -92,6 +95,8 @@ class RateCertificate:
     kind: Literal["alone", "work", "rates", "parts"]
     value: _Price
     batch_time: str
+    running: _Price = 0
+    seat: _Price = 0
     denominator: Annotated[int, Field(strict=True, ge=1, lt=_LARGEST)] = 1
     knots: Counts = ()
     machine: _Prices = ()
@@ -153,6 +158,8 @@ def evaluate_rates(
         raise RateCertificateError(str(error)) from None
     if instance.time_unit != "second":
         raise RateCertificateError("expected an instance with arrivals in seconds")
+    if certificate.seat and not certificate.running:
+        raise RateCertificateError("seat: expected 0 where any number of requests may run")
     if (certificate.kind == "parts") != bool(certificate.parts):
         raise RateCertificateError("parts: expected with the kind parts, and only there")
     if certificate.kind == "parts":
@@ -160,8 +167,12 @@ def evaluate_rates(
     if certificate.kind == "alone":
         return alone_bound(instance, batch_time)
     if certificate.kind == "work":
-        return work_bound(instance, batch_time)
+        return work_bound(instance, batch_time, _room(instance, certificate))
     return _Rates(instance, batch_time, certificate, budget).value()
+
+
+def _room(instance: Instance, certificate: RateCertificate) -> Room:
+    return Room(instance.memory, certificate.running, certificate.seat)
 
 
 def _evaluate_parts(instance: Instance, certificate: RateCertificate, budget: Budget) -> int:
@@ -171,8 +182,11 @@ def _evaluate_parts(instance: Instance, certificate: RateCertificate, budget: Bu
     total = 0
     for number, each in enumerate(certificate.parts):
         own = read_rate_certificate(each.certificate)
-        if own.kind == "parts" or own.batch_time != certificate.batch_time:
-            raise RateCertificateError(f"part {number}: expected one part, of the same batch time")
+        alike = (own.batch_time, own.running) == (certificate.batch_time, certificate.running)
+        if own.kind == "parts" or not alike:
+            raise RateCertificateError(
+                f"part {number}: expected one part, of the same batch time and running"
+            )
         total += max(0, evaluate_rates(chosen_of(instance, each.requests), own, budget))
     return total
 
@@ -188,6 +202,7 @@ class _Rates:
         budget: Budget,
     ) -> None:
         self._instance, self._batch_time, self._prices = instance, batch_time, certificate
+        self._room = _room(instance, certificate)
         self._budget = budget
         self._check_form()
         stations = len(instance) * (1 + len(certificate.places))
@@ -277,7 +292,7 @@ class _Rates:
             cost += m * held + 2 * e * roots // (1 << ROOT_BITS)
             short = np.maximum((values - cost).max(axis=1), 0)
             asked = int(short[begins <= k].sum())
-            asked += self._instance.memory * m + epsilon
+            asked += self._room.size * m + epsilon
             if asked * prices.denominator > y * base:
                 raise RateCertificateError(f"machine.{k}: the price is too low for what it pays")
 
@@ -294,18 +309,19 @@ class _Rates:
             first, others = self._first[i], max(request.output - 1, 1)
             rows: list[tuple[int, ...]] = []
             for value, j in zip(self._prices.values[i], self._stations[i], strict=True):
+                held = self._room.held(request.prompt, j)
                 if j == 1:
                     load = self._batch_time.prefill_load(request.prompt)
                     square = first * self._prices.splits[i] * load << 2 * ROOT_BITS
                     root = math.isqrt(square // (2 * WEIGHTS * WEIGHTS * least))
-                    rows.append((value, first, 1, load, request.prompt, root))
+                    rows.append((value, first, 1, load, held, root))
                     continue
                 load = self._batch_time.decode_load(request.prompt + j - 1)
                 part = (WEIGHTS - first, others)
                 theta = 2 * first * others + (WEIGHTS - first) * (2 * j - 3)
                 square = theta * load << 2 * ROOT_BITS
                 root = math.isqrt(square // (2 * WEIGHTS * others * least))
-                rows.append((value, *part, load, request.prompt + j, root))
+                rows.append((value, *part, load, held, root))
             rows += [rows[0]] * (width - len(rows))
             for column, entries in zip(found, zip(*rows, strict=True), strict=True):
                 column.append(list(entries))

@@ -17,27 +17,17 @@ Model = Any
 class IntegerProgram:
     """A Pyomo model, for HiGHS, for every other solver that Pyomo knows, and for export.
 
-    Attributes
-    ----------
-    name
-        By which users ask for it.
-    build
-        Returns the unsolved model of an instance on start windows.  It has the start variables
-        ``x[i, t]`` (request i of the instance starts at round t), the memory rows ``memory[t]``,
-        whose duals are the prices of memory, and the objective ``tel``.
-    size
-        Number of matrix entries that the model will have.
-    set_starts
-        Gives every variable the value of a schedule, as a warm start.
-    options
-        A dataclass of what can be switched or set, each field with its meaning as an annotation;
-        ``build`` takes an object of it as ``options``.  None if there is nothing.
-    source
-        Paper and equations; empty for one of our own.
-    strengthens
-        The program whose name it has, and which is built where none of its options is on.  It has
-        a file of its own, since a proof rests on what is built: the plain program shares no code
-        with a CP-SAT model, the strengthened one does.
+    ``name`` is that by which users ask for it.  ``build`` returns the unsolved model of an instance
+    on start windows.  It has the start variables ``x[i, t]`` (request i starts at round t), the
+    memory rows ``memory[t]``, whose duals are the prices of memory, and the objective ``tel``.
+    ``size`` is the number of matrix entries; ``set_starts`` gives every variable the value of a
+    schedule.  ``options`` is a dataclass of what can be set, each field with its meaning as an
+    annotation, None for nothing: ``build`` takes an object of it.  ``source`` is paper and
+    equations, empty for one of our own.
+
+    ``strengthens`` is the program whose name it has, and which is built where none of its options
+    is on.  It has a file of its own, since a proof rests on what is built: the plain program shares
+    no code with a CP-SAT model, the strengthened one does.
     """
 
     kind: ClassVar[Literal["mip"]] = "mip"

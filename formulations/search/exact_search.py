@@ -18,26 +18,12 @@ if TYPE_CHECKING:
 class ExactSearch:
     """An exact search in passes of growing width, or over growing windows.
 
-    Attributes
-    ----------
-    name
-        By which users ask for it.
-    search
-        Runs passes or windows and reports each.
-    size
-        Number of table entries.
-    entry_bytes
-        What one of them takes, with all tables.
-    widths
-        States kept in successive passes; empty for a search over windows.
-    requests_up_to
-        Requests that an instance may have.
-    argument
-        By what it proves an optimum.
-    options
-        A dataclass of what can be switched or set, each field with its meaning as an annotation.
-    source
-        Paper and equations; empty for one of our own.
+    ``name`` is that by which users ask for it.  ``search`` runs passes or windows and reports each;
+    ``widths`` are the states kept in successive passes, empty for windows.  ``size`` is the number
+    of table entries, ``entry_bytes`` what one takes with all tables, ``requests_up_to`` the most
+    requests, ``argument`` by what it proves an optimum.  ``options`` is a dataclass of what can be
+    set, each field with its meaning as an annotation; ``source`` is paper and equations, empty for
+    one of our own.
     """
 
     kind: ClassVar[Literal["search"]] = "search"

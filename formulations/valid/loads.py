@@ -13,12 +13,43 @@ prefilling s + j − 1 tokens anew instead.  :func:`not_covered` says when that 
 from __future__ import annotations
 
 import heapq
+from dataclasses import dataclass
 
 from instances import Instance, Request
 from instances.batch_time import BatchTime
 
 #: Picoseconds of a nanosecond.
 PICOSECONDS = 1000
+
+
+@dataclass(frozen=True)
+class Room:
+    """Room of a round: the sum of :meth:`held` over its requests is at most :attr:`size`.
+
+    A request that makes token j holds s + j tokens at the end, or s + j − 1 as an engine counts,
+    which stores a token in the round after it was made.  So s + j − 1 it is, of M, for schedules of
+    both.  Where at most R requests are in a round, each counts ``seat`` tokens more, of R · seat.
+
+    Attributes
+    ----------
+    memory
+        M, tokens.
+    running
+        R, requests that a round processes at most; 0 without such a limit, and so is ``seat``.
+    """
+
+    memory: int
+    running: int = 0
+    seat: int = 0
+
+    @property
+    def size(self) -> int:
+        """Tokens, with those of all seats."""
+        return self.memory + self.running * self.seat
+
+    def held(self, prompt: int, token: int) -> int:
+        """Return what a request takes of it in the round of a token; the first one is number 1."""
+        return prompt + token - 1 + self.seat
 
 
 def least_decode_load(instance: Instance, batch_time: BatchTime) -> int:
@@ -31,30 +62,18 @@ def not_covered(instance: Instance, batch_time: BatchTime) -> str:
     """Return one line on the schedules that the bounds in seconds do not hold for; or nothing.
 
     Proof.  Let a request that kept j − 1 tokens prefill H = s + j − 1 of them anew, in chunks or
-    whole, instead of one decode step with H tokens held.  Let x be how much more load that is.
-    Where x ≥ base / M, a round that charges its load at a price y and its tokens at a price m,
-    m·M ≤ y·base, charges the request no less than for the decode step (see
-    ``formulations.lagrangian.rates``), and with x ≥ 0 the time alone and the work are no less
-    either.  x is a convex function of H, so its least value over all H that occur is at an end or
-    beside the vertex.
+    whole, instead of one decode step with H tokens held.  Let x(H) be how much more load that is.
+    Where x ≥ 0 a round charges it no less than for the decode step, which counts H tokens as well
+    (:class:`Room`), and the time alone is no less.  x is convex and x(0) ≤ 0, so x ≥ 0 at the least
+    H that occurs is x ≥ 0 at every larger one.
     """
-    longer = [request for request in instance.requests if request.output > 1]
-    if not longer:
+    tokens = 1 + min((each.prompt for each in instance.requests if each.output > 1), default=0)
+    if batch_time.prefill_load(tokens) >= least_decode_load(instance, batch_time):
         return ""
-    first = min(request.prompt for request in longer) + 1
-    last = max(request.peak for request in longer) - 1
-    trials = {first, last}
-    if batch_time.per_square:
-        vertex = (batch_time.per_read - batch_time.per_prefill) // (2 * batch_time.per_square)
-        trials |= {min(max(tokens, first), last) for tokens in (vertex, vertex + 1)}
-    for tokens in sorted(trials):
-        more = batch_time.prefill_load(tokens) - batch_time.decode_load(tokens)
-        if more * instance.memory < batch_time.base:
-            return (
-                "it does not carry over to schedules that keep tokens over an eviction: prefilling "
-                f"{tokens} tokens anew takes less than a decode step and a token's share of a round"
-            )
-    return ""
+    return (
+        "it does not carry over to schedules that keep tokens over an eviction: prefilling "
+        f"{tokens} tokens anew takes less than a decode step"
+    )
 
 
 def alone(request: Request, batch_time: BatchTime) -> int:
@@ -93,30 +112,34 @@ def alone_bound(instance: Instance, batch_time: BatchTime) -> int:
     return sum(alone(request, batch_time) for request in instance.requests)
 
 
-def work(request: Request, memory: int, batch_time: BatchTime) -> int:
-    """Return M times the machine time that a request takes at least (picoseconds).
+def work(request: Request, room: Room, batch_time: BatchTime) -> int:
+    """Return the machine time that a request takes at least (picoseconds), times the room's size.
 
-    The share h / M of the base of every round in which it makes a token and holds h tokens, with
-    h = s for the first, whose prompt may be cut, and the loads.
+    Its loads, and of the base of every round in which it makes a token the share that it takes of
+    the room.
     """
     prompt, steps = request.prompt, request.output - 1
     loads = batch_time.prefill_load(prompt) + batch_time.decode_load(prompt + 1, steps)
-    return batch_time.base * (request.volume - 1) + memory * loads
+    held = request.volume + (room.seat - 1) * request.output
+    return batch_time.base * held + room.size * loads
 
 
-def work_bound(instance: Instance, batch_time: BatchTime) -> int:
+def work_bound(instance: Instance, batch_time: BatchTime, room: Room | None = None) -> int:
     """Return a lower bound on the total latency (nanoseconds) from the work of each request.
 
-    Proof.  Let a round charge each request the share h / M of its base, h the tokens held at the
-    end, and its load; a chunk of a prompt with the share f of its load is charged f·s ≤ h tokens.
-    A round holds at most M tokens, so the charges add up to no more than the time it takes.  Spread
-    them evenly over the round: a machine of speed 1 works on all requests at once, never on one
-    before its arrival, and has done :func:`work` of a request by its completion.  Least remaining
-    work first is optimal for the sum of completions on one preemptive machine with release dates
-    (Schrage, 1968), also among schedules that work on several at once.  All times are multiplied by
-    M · 1000, so that they are integers.
+    Proof.  Let a round charge each request its share of the room, as a share of the base, and its
+    load; a chunk of a prompt with the share f of its load has f·s ≤ h tokens, h those held at the
+    end.  The charges of a round add up to no more than the time it takes.  Spread them evenly over
+    the round: a machine of speed 1 works on all requests at once, never on one before its arrival,
+    and has done :func:`work` of a request by its completion.  Least remaining work first is optimal
+    for the sum of completions on one preemptive machine with release dates (Schrage, 1968), also
+    among schedules that work on several at once.  All times are multiplied by the room's size and
+    1000, so that they are integers.
+
+    Without a room it is that of M tokens.
     """
-    unit = instance.memory * PICOSECONDS
+    room = room or Room(instance.memory)
+    unit = room.size * PICOSECONDS
     times = instance.arrival_times.tolist()
     order = sorted(range(len(instance)), key=times.__getitem__)
     left: list[tuple[int, int]] = []
@@ -126,7 +149,7 @@ def work_bound(instance: Instance, batch_time: BatchTime) -> int:
             now = max(now, times[order[position]] * unit)
         while position < len(order) and times[order[position]] * unit <= now:
             request = instance.requests[order[position]]
-            amount = work(request, instance.memory, batch_time)
+            amount = work(request, room, batch_time)
             heapq.heappush(left, (amount, times[order[position]] * unit))
             position += 1
         amount, arrival = left[0]

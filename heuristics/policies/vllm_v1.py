@@ -55,7 +55,7 @@ class _EngineRules:
     """
 
     def __init__(self, known: Known) -> None:
-        values, limits = known.values, engine_limits(known.batch_time.gpu)
+        values, limits = known.values, known.batch_time.engine_limits
 
         def chosen(name: str, word: str = "yes") -> bool:
             # In rounds a tick is a round.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from instances.deployments import EngineLimits, engine_limits
 from instances.kv_memory import Served
 from instances.time_unit import NANOSECONDS as NANOSECONDS
 
@@ -69,7 +70,8 @@ class BatchTime:
 
     The ``name`` is canonical: ``parse_batch_time`` reads it back.  ``range`` says where the model
     was measured, ``origin`` where its numbers come from and their error, ``served`` what it is of
-    and ``gpu`` the GPU, by its name in ``instances.deployments``, whose limits vLLM takes.
+    and ``gpu`` the GPU, by its name in ``instances.deployments``.  ``running`` and ``budget`` are
+    limits of vLLM's scheduler that are not those it takes there, 0 for these.
     """
 
     name: str
@@ -82,6 +84,8 @@ class BatchTime:
     origin: str = field(default="", compare=False)
     served: Served | None = field(default=None, compare=False)
     gpu: str = field(default="", compare=False)
+    running: int = field(default=0, compare=False)
+    budget: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
         for value in self.coefficients:
@@ -98,6 +102,12 @@ class BatchTime:
     def coefficients(self) -> tuple[int, int, int, int, int]:
         """Base, per prefilled token, per square, per decoding request, per token read (ps)."""
         return (self.base, self.per_prefill, self.per_square, self.per_decode, self.per_read)
+
+    @property
+    def engine_limits(self) -> EngineLimits:
+        """What vLLM's scheduler takes."""
+        own, most = engine_limits(self.gpu), self.budget
+        return EngineLimits(most or own.server, most or own.offline, self.running or own.running)
 
     def prefill_load(self, tokens: int) -> int:
         """Return what prefilling so many tokens adds to rounds (ps), in chunks or whole."""

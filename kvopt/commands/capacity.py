@@ -13,7 +13,6 @@ import pandas as pd
 
 from formulations.valid.loads import not_covered
 from instances import InfeasibleInstanceError, InstanceFileError
-from instances.batch_time import DEFAULT, read_batch_time
 from kvopt.commands.in_seconds import deploy
 from kvopt.commands.plain_table import plain_table
 from kvopt.commands.workload import (
@@ -103,7 +102,8 @@ def main(options: Options) -> int:
         if isinstance(error, MethodError | UsageError):
             raise
         raise UsageError(str(error)) from None
-    batch_time = wishes.batch_time or read_batch_time(DEFAULT)
+    batch_time = wishes.batch_time
+    assert batch_time is not None
     stability = stability_rate(instance, batch_time)
     table.insert(3, "stability_rate", stability.rate)
     print(table_text(table))

@@ -8,10 +8,11 @@ from pathlib import Path
 from instances import Instance
 from instances.batch_time import DEFAULT, BatchTime
 from instances.deployments import GPUS, MODELS, Deployment, DeploymentError, deployment
+from instances.traces import TraceReport
 from instances.traces.reading import is_trace
 from kvopt.commands import completion
 from kvopt.ranges import read_count
-from kvopt.runs.batch_time import InSecondsError, batch_time_of, read_wish, too_late
+from kvopt.runs.batch_time import InSecondsError, batch_time_of, read_wish, too_late, with_limits
 from schedules.real_time.slo import read_slo
 from support.command import Options, option, together
 from support.usage import UsageError
@@ -74,12 +75,16 @@ def deploy(options: Options, inputs: Iterable[str | Path]) -> None:
     if options.batch_time is None:
         options.batch_time = found.batch_time
     elif (own := read_wish(options.batch_time)) is not None and not own.gpu:
-        options.batch_time += f" on {found.gpu}"
+        text, closed, behind = options.batch_time.rpartition(")")
+        name, with_, limits = behind.partition(" with ")
+        options.batch_time = f"{text}{closed}{name} on {found.gpu}{with_}{limits}"
     if options.trace_memory is None and any(map(is_trace, inputs)):
         options.trace_memory = found.served.memory.tokens
 
 
-def chosen_batch_time(instance: Instance, options: Options) -> BatchTime | None:
+def chosen_batch_time(
+    instance: Instance, options: Options, report: TraceReport | None
+) -> BatchTime | None:
     """Return the batch time that a run takes; None for an instance in rounds.
 
     Raises
@@ -98,4 +103,4 @@ def chosen_batch_time(instance: Instance, options: Options) -> BatchTime | None:
         return None
     if reason := too_late(instance):
         raise InSecondsError(reason)
-    return wished or read_wish(DEFAULT)
+    return with_limits(wished, report)

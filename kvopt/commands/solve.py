@@ -114,7 +114,7 @@ def _run(options: Options, started: float) -> int:
     if report is not None:
         for line in report.told(quiet=options.quiet):
             print(line, file=sys.stderr)
-    batch_time = chosen_batch_time(instance, options)
+    batch_time = chosen_batch_time(instance, options, report)
     name = "" if batch_time is None else batch_time.name
     timed = report if name else None
     wished = None if options.batch_time is None else batch_time

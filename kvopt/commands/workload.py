@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from instances import Instance
-from instances.batch_time import DEFAULT, BatchTime, read_batch_time
+from instances.batch_time import DEFAULT, BatchTime
 from instances.families import families
 from instances.generate import drawn_family
 from instances.named import find_instance, hides
+from instances.traces import TraceReport
 from instances.traces.arguments import trace_options
 from instances.traces.reading import read_input
 from kvopt.methods.fingerprint import unread_neighbours
 from kvopt.methods.method import Method
 from kvopt.places import DEFAULT_STORE
-from kvopt.runs.batch_time import read_wish, refuse_silent_default, told_limits, whose
+from kvopt.runs.batch_time import (
+    read_wish,
+    refuse_silent_default,
+    told_limits,
+    whose,
+    with_limits,
+)
 from kvopt.store import StoreError
 from kvopt.store.location import store_files
 from kvopt.sweeps.inputs import Wishes
@@ -48,12 +56,12 @@ def prepared(
     """
     wishes = wishes_of(options)
     refuse_suffixes(options, suffixes)
-    instance = _workload(options, wishes.batch_time, who)
+    instance, report = _workload(options, wishes.batch_time, who)
     check_beside_store(options, *suffixes)
+    model = with_limits(wishes.batch_time, report)
     if not options.quiet:
-        model = wishes.batch_time or read_batch_time(DEFAULT)
         tell(whose_lines([(model, instance.memory)], default=wishes.batch_time is None))
-    return instance, wishes
+    return instance, replace(wishes, batch_time=model)
 
 
 def wishes_of(options: Options, **more: Any) -> Wishes:
@@ -124,7 +132,8 @@ def store_of(options: Options, *, readonly: bool = False) -> str:
 
 def deployment(instance: Instance, wishes: Wishes) -> str:
     """Return the title of a picture: the trace, and the model on its GPUs or the batch time."""
-    model = wishes.batch_time or read_batch_time(DEFAULT)
+    model = wishes.batch_time
+    assert model is not None
     return f"{instance.name}: {model.served or model.name}, M = {instance.memory:,} tokens"
 
 
@@ -139,8 +148,10 @@ def write_results(options: Options, export: Callable[[], str], draw: Callable[[]
     return write_outputs(options.program, writers)
 
 
-def _workload(options: Options, wished: BatchTime | None, who: str) -> Instance:
-    """Return the requests: of a family, a trace, or an instance."""
+def _workload(
+    options: Options, wished: BatchTime | None, who: str
+) -> tuple[Instance, TraceReport | None]:
+    """Return the requests: of a family, a trace with its report, or an instance."""
     if options.trace_arrival_seed is not None:
         raise UsageError("--arrivals is the seed of the arrivals here: leave out --arrival-seed")
     trace = trace_options(options)
@@ -150,7 +161,7 @@ def _workload(options: Options, wished: BatchTime | None, who: str) -> Instance:
     if family is not None and not Path(options.input).exists():
         if trace.given:
             raise UsageError(f"{', '.join(trace.given)}: goes with a trace, {family} is a family")
-        return drawn_family(family, options.seed, options.set)
+        return drawn_family(family, options.seed, options.set), None
     if options.set:
         raise UsageError(f"--set goes with a family, {options.input} is none")
     if hidden := hides(options.input):
@@ -160,4 +171,4 @@ def _workload(options: Options, wished: BatchTime | None, who: str) -> Instance:
         tell(report.lines)
     if foreign := refuse_silent_default(report, wished):
         complain(options.program, foreign)
-    return instance
+    return instance, report

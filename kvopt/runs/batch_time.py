@@ -12,7 +12,8 @@ from instances.batch_time import (
     parse_batch_time,
     read_batch_time,
 )
-from instances.deployments import GPUS, engine_limits
+from instances.batch_time.registry import limited
+from instances.deployments import GPUS
 from instances.traces import TraceReport
 from kvopt.methods.method import Method
 from support.text import one_line
@@ -44,8 +45,12 @@ def read_wish(text: str | None) -> BatchTime | None:
         raise InSecondsError(one_line(error)) from None
 
 
-def batch_time_of(instance: Instance, wished: BatchTime | None) -> str:
+def batch_time_of(
+    instance: Instance, wished: BatchTime | None, report: TraceReport | None = None
+) -> str:
     """Return the text of the batch time that an instance is run with; empty for rounds.
+
+    ``report`` is that of a trace.
 
     Raises
     ------
@@ -53,7 +58,7 @@ def batch_time_of(instance: Instance, wished: BatchTime | None) -> str:
         If a batch time is given to an instance in rounds.
     """
     if instance.time_unit == "second":
-        return DEFAULT if wished is None else wished.name
+        return with_limits(wished, report).name
     if wished is not None:
         raise InSecondsError(
             f"{instance.name}: its arrivals are in rounds, which have no length: a batch time "
@@ -74,9 +79,21 @@ def bounds_kept_tokens(instance: Instance, batch_time: str) -> bool:
 
 
 def told_limits(model: BatchTime) -> str:
-    """Return one line on what vLLM's scheduler takes on the GPU of a batch time."""
+    """Return one line on what vLLM's scheduler takes with a batch time."""
     where = f"on {GPUS[model.gpu].name}" if model.gpu else "on an A100: the batch time names no GPU"
-    return f"vllm-v1: {engine_limits(model.gpu)} unless its text says others (vLLM's {where})"
+    stated = "as the batch time says, else " if model.running or model.budget else ""
+    return f"vllm-v1: {model.engine_limits} unless its text says others ({stated}vLLM's {where})"
+
+
+def with_limits(wished: BatchTime | None, report: TraceReport | None) -> BatchTime:
+    """Return a batch time, or the default, with the limits of the engine that a trace states.
+
+    One that names a GPU or limits has its own.
+    """
+    model = wished or read_batch_time(DEFAULT)
+    if report is None or model.gpu or model.running or model.budget:
+        return model
+    return limited(model, report.settings.running or 0, report.settings.budget or 0)
 
 
 def whose(model: BatchTime, default: bool) -> str:
@@ -91,22 +108,9 @@ def whose(model: BatchTime, default: bool) -> str:
 def refuse_silent_default(report: TraceReport | None, wished: BatchTime | None) -> str:
     """Refuse to run what was measured with one model on the default batch time of another.
 
-    Parameters
-    ----------
-    report
-        Of a trace that is to run in seconds; None for an instance that is no trace.
-    wished
-        The batch time that the user names; None for the default.
-
-    Returns
-    -------
-    str
-        One line where the batch time was named and is that of another model; else empty.
-
-    Raises
-    ------
-    InSecondsError
-        With one line that says what to do.
+    The report is that of a trace that is to run in seconds.  Where the user names a batch time of
+    another model the one line that is returned says so, else it is empty; an
+    :class:`InSecondsError` says what to do.
     """
     served = (read_batch_time(DEFAULT) if wished is None else wished).served
     model = report.settings.model if report else ""

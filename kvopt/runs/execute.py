@@ -63,7 +63,8 @@ def _execute(task: Task, stop: threading.Event, listen: Listener, started: float
     if task.code and (reason := _other_versions(task)):
         return faulty(task, reason, "error", started)
     if task.deadline is not None and started > task.deadline:
-        return faulty(task, "the time limit was over before it began", "time_limit", started)
+        late = f"the time limit was over {started - task.deadline:.1f} s before it began"
+        return faulty(task, late, "time_limit", started)
     try:
         run = supervise(task, limit_of(task), kill_at=kill_at(task), stop=stop, listen=listen)
     except OSError as error:

@@ -42,23 +42,10 @@ Metric = Annotated[T, "found", APART]
 class Column:
     """A column of a row, as far as its type and its marks tell.
 
-    Attributes
-    ----------
-    kind
-        ``str``, ``int``, ``float``, ``list`` or ``dict``; the last two are JSON where there are
-        only texts and numbers.
-    trace
-        Whether it is a list of pairs (seconds, value).
-    optional
-        Whether None may stand there.
-    apart
-        See ``APART``.
-    needed
-        Whether exported rows must have it.
-    default
-        What stands in exported rows that lack it.
-    texts
-        The texts that may stand there; empty where any may.
+    Of the kinds ``list`` and ``dict`` are JSON where there are only texts and numbers.  A ``trace``
+    is a list of pairs (seconds, value); None may stand in an ``optional`` one; ``apart`` is as in
+    ``APART``.  Exported rows must have it if it is ``needed``, else they may lack it and have the
+    ``default``.  ``texts`` are those that may stand there, empty where any may.
     """
 
     name: str

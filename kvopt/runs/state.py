@@ -6,7 +6,7 @@ others to work, send starts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -378,6 +378,7 @@ class RunState:
         except ValueError as error:
             _tell(self.refused, f"{found_by}: {' '.join(str(error).split())[:200]}")
             return False
+        schedule = replace(schedule, engine_accounting=event.engine_accounting)
         return self.offer(schedule, found_by, event.seconds, itself=event.itself)
 
     def _take_bound(self, event: BoundProved) -> bool:

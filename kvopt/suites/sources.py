@@ -47,13 +47,15 @@ class Source:
 class Loaded:
     """What became of a source: an instance, or one line that says why there is none.
 
-    ``fault_status`` is ``infeasible`` where a request never fits, else ``error``.
+    ``fault_status`` is ``infeasible`` where a request never fits, else ``error``; ``report`` is
+    there of a trace.
     """
 
     name: str
     instance: Instance | None
     fault: str = ""
     fault_status: Status = "error"
+    report: TraceReport | None = None
 
 
 def load(source: Source, listen: Listener = lambda *_: None) -> Loaded:
@@ -71,7 +73,7 @@ def load(source: Source, listen: Listener = lambda *_: None) -> Loaded:
         return Loaded(source.name, None, f"{source.name}: {one_line(error.errors()[0]['msg'])}")
     except (FileError, ValueError, OSError, RecursionError, MemoryError) as error:
         return Loaded(source.name, None, one_line(error) or type(error).__name__)
-    return Loaded(instance.name, instance)
+    return Loaded(instance.name, instance, report=report)
 
 
 def file_source(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from formulations.valid.loads import PICOSECONDS, not_covered, work
+from formulations.valid.loads import PICOSECONDS, Room, not_covered, work
 from instances import Instance
 from instances.arrivals import repeated_at_rate
 from instances.batch_time import DEFAULT, NANOSECONDS, BatchTime, read_batch_time
@@ -42,21 +42,12 @@ _SHOWN = tuple(f"{what}_{name}_ms" for name in ("ttft", "tpot", "e2el") for what
 
 @dataclass(frozen=True)
 class Probe:
-    """What a policy comes to at a rate.
+    """What a policy comes to at a rate, requests a second.
 
-    Attributes
-    ----------
-    rate
-        Requests a second.
-    share
-        Of the requests behind the warm-up that keep the objective; missing where the policy has no
-        schedule.
-    sustained, lengths
-        As ``schedules.real_time.steadiness`` says.
-    burst
-        Whether so many keep it that the rate would count if it were sustained.
-    metrics
-        The serving metrics that are shown, goodput and throughput, behind the warm-up.
+    ``share`` is that of the requests behind the warm-up that keep the objective, missing without a
+    schedule; ``sustained`` and ``lengths`` are as ``schedules.real_time.steadiness`` says.  It is a
+    ``burst`` if so many keep it that the rate would count if it were sustained.  ``metrics`` are
+    the serving metrics that are shown, goodput and throughput, behind the warm-up.
     """
 
     rate: float
@@ -226,9 +217,9 @@ def _probe(
 class StabilityRate:
     """The rate M / (b · E[g]) of arXiv 2605.04595 (Nie, Si and Zhou, theorem 4.1).
 
-    A request holds g = s·o + o(o + 1)/2 − 1 tokens, summed over its rounds (its prompt may be cut,
-    so its first round counts s).  The paper measures b, the seconds of a round.  Here they follow
-    from the batch time: a round with M tokens held does M / E[g] of a request's loads, so
+    A request holds g = s·o + o(o − 1)/2 tokens, summed over its rounds, s + j − 1 in round j
+    (``formulations.valid.loads.Room``).  The paper measures b, the seconds of a round.  Here they
+    follow from the batch time: a round with M tokens held does M / E[g] of a request's loads, so
     b = base + M / E[g] times the mean load of a request, and b · E[g] / M is the mean of
     ``formulations.valid.loads.work`` over M.
 
@@ -273,8 +264,8 @@ def _ceiling(instance: Instance, batch_time: BatchTime) -> float:
 def stability_rate(instance: Instance, batch_time: BatchTime) -> StabilityRate:
     """Return the rate at which a memory that is always full serves these requests."""
     memory, requests = instance.memory, instance.requests
-    works = np.array([work(each, memory, batch_time) / memory for each in requests])
-    held = float(np.mean([each.volume - 1 for each in requests]))
+    works = np.array([work(each, Room(memory), batch_time) / memory for each in requests])
+    held = float(np.mean([each.volume - each.output for each in requests]))
     mean = float(works.mean())
     error = 2 * float(works.std()) / mean / math.sqrt(len(works)) if mean else 0.0
     return StabilityRate(memory, held, mean / (PICOSECONDS * NANOSECONDS), error)

@@ -81,7 +81,9 @@ def _section_tasks(section: Section, read: Iterable[Loaded]) -> Iterable[Task]:
     unnamed = cache(lambda timed: _identified(read_methods([_UNNAMED[timed]]), section.outputs))
     for loaded in read:
         instance = loaded.instance
-        batch_time = "" if instance is None else batch_time_of(instance, section.batch_time)
+        batch_time = ""
+        if instance is not None:
+            batch_time = batch_time_of(instance, section.batch_time, loaded.report)
         for method, code, libraries in methods or unnamed(bool(batch_time)):
             fault = loaded.fault
             if instance is not None and (reason := rounds_only(instance, method)):

@@ -28,7 +28,7 @@ from kvopt.sweeps.comparison import carried_out
 from kvopt.sweeps.contradictions import alarms
 from kvopt.sweeps.inputs import Wishes, as_wished
 from kvopt.sweeps.plan import plan
-from kvopt.waiting import no_request_waits, what_binds
+from kvopt.waiting import no_request_waits, none_waits_long, what_binds
 from schedules.evidence import bounds_hold
 from schedules.files import parse_schedule
 from schedules.real_time.serving import METRICS, goodput
@@ -128,7 +128,7 @@ def rate_sweep(
     with carried_out(tasks, store, jobs, progress) as ran:
         if ran.left:
             raise KeyboardInterrupt
-        good, sustained, binding = _on_the_clock(tasks, ran.store, slo)
+        good, sustained, waiting = _on_the_clock(tasks, ran.store, slo)
         bounds = _bounds(tasks, ran.store)
     kept = {key for key, each in ran.shown.items() if each.keeps_tokens}
     apart = {key for key in kept if not bounds_hold(ran.shown[key].detail, True)}
@@ -137,7 +137,7 @@ def rate_sweep(
     table = _with_rates(
         table, zip(ran.rows["instance"], ran.rows["instance_sha256"], strict=True), drawn
     )
-    answers = _answers(ran.rows, bounds, kept, apart, drawn, binding)
+    answers = _answers(ran.rows, bounds, kept, apart, drawn, waiting)
     wrong = [*alarms(list(ran.shown.values())), *_exceeded(ran.rows, bounds, kept)]
     wrong += _too_good(ran.rows, good, most)
     return RateSweep(table, answers, wrong)
@@ -149,7 +149,7 @@ def _answers(
     kept: Collection[str],
     apart: Collection[str],
     drawn: Mapping[float, Instance],
-    binding: Mapping[str, str],
+    waiting: Mapping[str, tuple[str, str]],
 ) -> dict[float, Answer]:
     """Return the answer of each rate; of a method that draws the mean of its seeds counts."""
     found = {}
@@ -163,11 +163,10 @@ def _answers(
             known = knowledge(method, runs["told"].iloc[0]).on(instance)
             label = marked(method, own_name, kept=any(key in kept for key in runs.index))
             metrics = runs[["peak_waiting", "mean_waiting", "mean_running"]].astype(float)
-            idle = no_request_waits(*metrics.mean(skipna=False))
-            binds = binding.get(str(runs.index[0]), "")
-            outcomes.append(
-                MethodTotal(label, method, known, float(runs["tel"].mean()), idle, binds)
-            )
+            once, binds = waiting.get(str(runs.index[0]), ("", ""))
+            idle = once or no_request_waits(*metrics.mean(skipna=False))
+            mean = float(runs["tel"].mean())
+            outcomes.append(MethodTotal(label, method, known, mean, idle, binds, bool(once)))
         covers = bounds_kept_tokens(instance, str(here["batch_time"].iloc[0]))
         covers = covers and not here.index.isin(list(apart)).any()
         bound = bounds.get(instance.sha256)
@@ -192,20 +191,21 @@ def _with_rates(
 
 def _on_the_clock(
     tasks: Sequence[Task], store: Store, slo: Slo | None
-) -> tuple[dict[str, float], dict[str, bool], dict[str, str]]:
-    """Return of each run with a schedule the goodput, whether it is sustained, and what binds."""
-    good, sustained, binding = {}, {}, {}
+) -> tuple[dict[str, float], dict[str, bool], dict[str, tuple[str, str]]]:
+    """Return of each run with a schedule the goodput, whether it is sustained, and who waits."""
+    good, sustained, waiting = {}, {}, {}
     for task in tasks:
         document = store.schedule(task.key)
         if document is not None and task.instance is not None:
             with contextlib.suppress(ValueError):  # more rounds than there are times kept of
                 times = timeline(task.instance, parse_schedule(document))
-                sustained[task.key] = steadiness(times).sustained
                 about = task.method.text, task.batch_time, task.instance.memory
-                binding[task.key] = what_binds(*about, times)
+                once = none_waits_long(task.method.text, times)
+                sustained[task.key] = steadiness(times).sustained or bool(once)
+                waiting[task.key] = once, what_binds(*about, times)
                 if slo is not None:
                     good[task.key] = goodput(times, slo)
-    return good, sustained, binding
+    return good, sustained, waiting
 
 
 def _most_goodputs(tasks: Iterable[Task], slo: Slo) -> dict[str, float]:

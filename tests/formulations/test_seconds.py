@@ -26,7 +26,7 @@ from formulations.lagrangian.rates import (
     rate_certificate_document,
     read_rate_certificate,
 )
-from formulations.valid.loads import alone, alone_bound, floor_sum, not_covered, work_bound
+from formulations.valid.loads import Room, alone, alone_bound, floor_sum, not_covered, work_bound
 from instances import Instance, Request
 from instances.batch_time import BatchTime, parse_batch_time
 from tests.oracles.draws import instance_of
@@ -57,9 +57,10 @@ def _model(coefficients: Coefficients) -> BatchTime:
     return model
 
 
-def _bound(instance: Instance, model: BatchTime, seconds: float) -> SecondsBound:
-    found = bound_in_seconds(instance, model, time.monotonic() + seconds)
+def _bound(instance: Instance, model: BatchTime, seconds: float, running: int = 0) -> SecondsBound:
+    found = bound_in_seconds(instance, model, time.monotonic() + seconds, running=running)
     certificate = read_rate_certificate(found.certificate)
+    assert certificate.running == running
     assert evaluate_rates(instance, certificate) == found.value == max(found.sources.values())
     return found
 
@@ -96,18 +97,22 @@ def _draw(rng: random.Random) -> tuple[Triples, int, Coefficients]:
 def test_no_schedule_is_better_than_the_bound(number: int) -> None:
     """On small instances each source of the bound is at most the least latency found.
 
-    The search tries chunks, pauses, cancelled attempts, and kept tokens where they are covered.
+    The search tries chunks, pauses, cancelled attempts, and kept tokens where they are covered, as
+    an engine counts tokens, which allows all that the problem does, any number or few at a time.
     """
     rng = random.Random(13)
     met = rates = 0
     for _ in range(number):
         requests, memory, coefficients = _draw(rng)
+        running = rng.choice([0, 1, 2])
         instance, model = _instance(requests, memory), _model(coefficients)
-        found = _bound(instance, model, 0.01)
-        moves = Moves(keeps=not found.not_covered, evictions=1)
+        found = _bound(instance, model, 0.01, running)
+        moves = Moves(
+            keeps=not not_covered(instance, model), evictions=1, engine=True, running=running
+        )
         least = least_total_latency(requests, memory, coefficients, moves)
         for source, value in found.sources.items():
-            assert value <= least, (source, requests, memory, coefficients)
+            assert value <= least, (source, requests, memory, coefficients, running)
         met += found.value == least
         rates += found.sources.get("rates", 0) > 0
     # Neither is the bound trivial, nor is it never tried.
@@ -120,8 +125,9 @@ def test_whole_prefills_by_two_programs() -> None:
     rng = random.Random(5)
     for _ in range(150):
         requests, memory, coefficients = _draw(rng)
-        least = least_latency_whole(requests, memory, coefficients)
-        moves = Moves(chunks=False, cancels=False, keeps=False)
+        engine = rng.random() < 0.5
+        least = least_latency_whole(requests, memory, coefficients, engine=engine)
+        moves = Moves(chunks=False, cancels=False, keeps=False, engine=engine)
         assert least == least_total_latency(requests, memory, coefficients, moves)
 
 
@@ -133,7 +139,7 @@ def test_no_schedule_of_five_requests_is_better(number: int) -> None:
         requests, memory = staggered(rng, 5)
         instance, model = _instance(requests, memory), _model(STAGGERED)
         bound = _bound(instance, model, 0.1)
-        least = least_latency_whole(requests, memory, STAGGERED)
+        least = least_latency_whole(requests, memory, STAGGERED, engine=True)
         assert bound.value <= least, (requests, memory)
         lost += 1 - bound.value / least
     assert lost > 0
@@ -151,7 +157,7 @@ def test_no_schedule_is_better_than_a_sum_over_windows(
         requests, memory, coefficients = _draw(rng)
         instance, model = _instance(requests, memory), _model(coefficients)
         found = _bound(instance, model, 0.02)
-        moves = Moves(keeps=not found.not_covered, evictions=1)
+        moves = Moves(keeps=not not_covered(instance, model), evictions=1)
         least = least_total_latency(requests, memory, coefficients, moves)
         assert found.value <= least, (requests, memory, coefficients)
         if len(requests) > window:
@@ -178,6 +184,9 @@ def test_many_requests_are_priced_in_windows(monkeypatch: pytest.MonkeyPatch) ->
     parts = [PartRates(tuple(range(k, k + 4)), own) for k in (0, 4, 8)]
     added = replace(alone_, kind="parts", parts=tuple(parts))
     assert evaluate_rates(instance, added) == found.sources["alone"]
+    few = {**own, "running": 2}
+    with pytest.raises(RateCertificateError, match="part 1: expected one part"):
+        evaluate_rates(instance, replace(added, parts=(parts[0], PartRates((4,), few))))
     twice = replace(added, parts=(*parts[:2], PartRates((0, 8), own)))
     with pytest.raises(RateCertificateError, match="parts: expected different requests"):
         evaluate_rates(instance, twice)
@@ -189,11 +198,12 @@ def test_prices_of_windows_are_where_the_search_begins(monkeypatch: pytest.Monke
     rng = random.Random(2)
     requests = [(k * SECOND // 4, rng.randint(10, 90), rng.randint(10, 60)) for k in range(48)]
     instance, model = _instance(requests, 300), parse_batch_time("llama2-70b-2xa100")
-    sums = bounds._Sums(instance, model, bounds._windows([range(48)], 12))
+    room = Room(300)
+    sums = bounds._Sums(instance, model, room, bounds._windows([range(48)], 12))
     *_, last = sums.by(time.monotonic() + 1.0)
     priced = sum(read_rate_certificate(each.certificate).value for each in sums.priced())
     assert 0 < priced <= last.value
-    first = next(best_rates(instance, model, time.monotonic() + 0.5, sums.priced()))
+    first = next(best_rates(instance, model, room, time.monotonic() + 0.5, sums.priced()))
     assert first.value > 0.95 * priced
     found = _bound(instance, model, 1.5)
     assert found.sources["rates"] > found.sources["parts"] >= found.sources["alone"]
@@ -204,7 +214,7 @@ def test_the_search_goes_on_while_there_is_time() -> None:
     """Beyond its two levels it goes on with more knots, and ends where these gain nothing."""
     instance, model = _instance([(0, 3, 4)] * 3, 14), _model((10**10, 10**9, 0, 10**9, 0))
     began = time.monotonic()
-    found = list(best_rates(instance, model, began + 100))
+    found = list(best_rates(instance, model, Room(14), began + 100))
     assert len(found) > 3
     assert len({len(each.knots) for each in found}) > 2
     assert max(each.value for each in found) > max(each.value for each in found[:2])
@@ -213,7 +223,9 @@ def test_the_search_goes_on_while_there_is_time() -> None:
 
 def _ascent(instance: Instance, model: BatchTime) -> search_for_rates._Ascent:
     """Return the ascent on few knots."""
-    table, hint = search_for_rates._Table.of(instance, model), guide(instance, model)
+    room = Room(instance.memory)
+    hint = guide(instance, model, room)
+    table = search_for_rates._Table.of(instance, model, room)
     return search_for_rates._Ascent(table, hint, search_for_rates._knots(table, hint, 8))
 
 
@@ -240,7 +252,8 @@ def test_the_first_prices_prove_something() -> None:
     """Where time ends before a step of the ascent, nothing is paid at the last knot either."""
     instance, model = _instance([(0, 3, 4)] * 4, 14), _model((10**10, 10**9, 0, 10**9, 0))
     search = _ascent(instance, model)
-    found = search_for_rates._certificate(instance, model, search, search.first_point())
+    room, point = Room(instance.memory), search.first_point()
+    found = search_for_rates._certificate(instance, model, room, search, point)
     assert found is not None
     assert 0 < found.value == evaluate_rates(instance, found)
 
@@ -258,7 +271,7 @@ def test_knots_become_twice_as_many_behind_the_last_level(monkeypatch: pytest.Mo
     search_for_rates._load_kernel()
     monkeypatch.setattr(search_for_rates, "_knots", knots)
     monkeypatch.setattr(search_for_rates, "_LEVELS", ((0.5, 2, 0.1, 1.0), (1.0, 2, 0.2, 1.0)))
-    list(islice(best_rates(instance, model, time.monotonic() + 100), 3))
+    list(islice(best_rates(instance, model, Room(14), time.monotonic() + 100), 3))
     assert wanted[:3] == [103, 206, 412]
 
 
@@ -271,7 +284,7 @@ def test_prices_see_what_work_and_time_alone_do_not() -> None:
     instance, model = _instance(requests, 14), _model(coefficients)
     found = _bound(instance, model, 2.0)
     least = least_total_latency(requests, 14, coefficients, Moves(False, False, False, False))
-    assert found.not_covered == ""
+    assert not_covered(instance, model) == ""
     assert found.sources["alone"] == 4 * (13 + 3 * 11) * 10**6
     assert max(found.sources["alone"], found.sources["work"]) < found.sources["rates"] <= least
 
@@ -298,13 +311,18 @@ def test_floor_sums() -> None:
 
 
 def test_work_by_hand() -> None:
-    """Base 10 ms, M = 10, no loads: 10/10·(volume − 1) ms of work, the shorter one first.
+    """Base 10 ms, M = 10, no loads: 10/10 ms of work a token and round, the shorter one first.
 
-    (0, 2): volume 3, work 2 ms.  (4, 3): volume 18, work 17 ms.  The first arrives at 5 ms: until
-    then 5 of 17 are done, it takes 5..7, and the other ends at 19.  2 + 19 = 21 ms.
+    (0, 2): 0 and 1 tokens, work 1 ms.  (4, 3): 4, 5 and 6, work 15 ms.  The first arrives at 5 ms:
+    until then 5 of 15 are done, it takes 5..6, and the other ends at 16.  1 + 16 = 17 ms.
+
+    One at a time, with a seat of 90 tokens: of 100 tokens these take 91 + 90 and 94 + 95 + 96, so
+    18.1 and 28.5 ms.  From 5 to 23.1 the shorter one, then what is left of the other, 23.5 ms.
     """
     instance = _instance([(0, 4, 3), (5 * 10**6, 0, 2)], 10)
-    assert work_bound(instance, _model((10**10, 0, 0, 0, 0))) == 21 * 10**6
+    model = _model((10**10, 0, 0, 0, 0))
+    assert work_bound(instance, model) == 17 * 10**6
+    assert work_bound(instance, model, Room(10, 1, 90)) == (18_100 + 46_600) * 10**3
 
 
 #: One request (0, 2) and rounds of one second: TEL = 2 s.
@@ -392,7 +410,7 @@ def test_no_schedule_is_better_than_shared_prefills(seed: int, cases: int) -> No
         coefficients = (10**9, rng.randint(1, 20) * 10**8, 0, rng.randint(1, 10) * 10**8, 0)
         memory = max(s + o for _, s, o in requests) + rng.randint(0, 6)
         instance, model = _instance(requests, memory), _model(coefficients)
-        found = list(best_rates(instance, model, time.monotonic() + 0.2))
+        found = list(best_rates(instance, model, Room(memory), time.monotonic() + 0.2))
         moves = Moves(evictions=1, keeps=not not_covered(instance, model))
         least = least_total_latency(requests, memory, coefficients, moves)
         for certificate in found:
@@ -427,6 +445,7 @@ def test_no_schedule_is_better_than_shared_prefills(seed: int, cases: int) -> No
         ({"batch_time": "unit(2)"}, "unit"),
         ({"batch_time": "fitted(x.csv)"}, "file"),
         ({"denominator": 5}, "machine.0"),
+        ({"seat": 1}, "seat: expected 0"),
     ],
 )
 def test_forged_certificates_are_refused(change: dict[str, Any], words: str) -> None:
@@ -458,19 +477,22 @@ def test_huge_prices_of_what_takes_nothing(name: str, huge: int) -> None:
 ROWS = ("machine", "memory", "sharing", "weights", "splits")
 
 
-def test_mutated_certificates_prove_no_more() -> None:
+@pytest.mark.parametrize("running", [0, 2])
+def test_mutated_certificates_prove_no_more(running: int) -> None:
     """Whatever number of a good certificate is changed: refused, or still no more than OPT."""
     rng = random.Random(5)
     requests, coefficients = [(0, 2, 3), (0, 1, 2), (10**7, 2, 2)], (10**10, 10**9, 0, 10**9, 0)
     instance, model = _instance(requests, 8), _model(coefficients)
-    least = least_total_latency(requests, 8, coefficients, Moves(evictions=1))
-    good = read_rate_certificate(_bound(instance, model, 0.5).certificate)
+    moves = Moves(evictions=1, engine=True, running=running)
+    least = least_total_latency(requests, 8, coefficients, moves)
+    good = read_rate_certificate(_bound(instance, model, 1.5, running).certificate)
     assert good.kind == "rates"
     refused = 0
     for _ in range(400):
         document = rate_certificate_document(good)
         name = rng.choice(
             ["denominator", "knots", "machine", "memory", "sharing", "weights", "splits"]
+            + ["seat"] * bool(good.seat)
         )
         row = document[name]
         if rng.random() < 0.4:
@@ -537,10 +559,10 @@ def test_the_condition_on_kept_tokens_looks_at_every_number(square: int) -> None
         coefficients = (rng.randint(0, 30), rng.randint(0, 9), square, *(rng.randint(0, 60),) * 2)
         requests = [(0, rng.randint(0, 4), rng.randint(1, 6)) for _ in range(2)]
         memory = 10
-        base, first, _, decode, read = coefficients
+        _, first, _, decode, read = coefficients
         held = {s + j for _, s, o in requests for j in range(1, o)}
         every = range(min(held), max(held) + 1) if held else ()
-        fails = any((first * h + square * h * h - decode - read * h) * memory < base for h in every)
+        fails = any(first * h + square * h * h < decode + read * h for h in every)
         instance = _instance(requests, memory)
         assert bool(not_covered(instance, _model(coefficients))) == fails
 
@@ -578,6 +600,6 @@ def test_improvements_are_reported_and_the_deadline_holds() -> None:
     assert values == sorted(set(values))
     assert told[-1][0] == found.value
     assert found.sources["rates"] > max(found.sources["alone"], found.sources["work"])
-    hint = guide(instance, model)
+    hint = guide(instance, model, Room(2000))
     assert bool((hint.begins >= instance.arrival_times * 1000.0).all())
     assert bool((hint.ends > hint.begins).all())

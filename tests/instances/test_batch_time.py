@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from instances.batch_time import (
     parse_batch_time,
     read_batch_time,
 )
+from instances.deployments import EngineLimits, engine_limits
 
 LLAMA = "llama2-70b-2xa100"
 
@@ -256,6 +258,23 @@ def test_numbers_may_name_their_gpu(tmp_path: Path) -> None:
         read_batch_time("llama2-70b-2xa100 on h100-80")
     with pytest.raises(BatchTimeError, match="unknown GPU 'h100'; did you mean h100-80"):
         read_batch_time("unit on h100")
+
+
+def test_limits_of_the_engine_stand_behind(tmp_path: Path) -> None:
+    """In one order in the name, before or behind nothing else; what is not stated is the GPU's."""
+    path = tmp_path / "rounds with x=1.csv"
+    _rounds(path, ("prefill", "decode", "kv", "seconds"), 0, {})
+    assert read_batch_time(f"fitted({path})").running == 0
+    model = read_batch_time(f"fitted({path}) on h100-80 with budget=64, running=3")
+    assert model.name.endswith(") on h100-80 with running=3,budget=64")
+    assert parse_batch_time(model.name) == model
+    assert model.engine_limits == EngineLimits(64, 64, 3)
+    few = read_batch_time("unit with running=5")
+    assert few.engine_limits == replace(engine_limits(""), running=5)
+    assert few.coefficients == read_batch_time("unit").coefficients
+    for text in ("running=0.5", "seats=1", "running=1,running=2"):
+        with pytest.raises(BatchTimeError, match="running"):
+            read_batch_time(f"unit with {text}")
 
 
 def test_no_file_is_read_for_a_text_from_a_schedule(tmp_path: Path) -> None:

@@ -79,7 +79,8 @@ def test_the_engines_limits_follow_the_gpu() -> None:
     """8,192 and 1,024 from 70 GiB on, but not on an A100 (vllm/engine/arg_utils.py)."""
     large = [name for name in GPUS if engine_limits(name) == EngineLimits(8192, 16384, 1024)]
     small = [name for name in GPUS if engine_limits(name) == EngineLimits(2048, 8192, 256)]
-    assert (large, small) == (["h100-80", "h200-141"], ["a100-40", "a100-80", "l40s-48"])
+    assert large == ["h100-80", "h200-141", "rtx-pro-6000-96"]
+    assert small == ["a100-40", "a100-80", "l40s-48", "rtx-4090-24"]
     assert Gpu("B200", 180, 1.0, 1.0).engine_limits == EngineLimits(16384, 16384, 1024)
     assert engine_limits("") == engine_limits("a100-80")
 

@@ -84,14 +84,14 @@ def test_on_a_clock_the_total_latency_decides() -> None:
 def test_auto_preempts_in_seconds_where_the_bound_covers_that() -> None:
     """At 20 s the long one holds 120 of 200 tokens and has 80 to make, who waits has one: 90 + 1.
 
-    Where prefills cost nothing, a kept token costs less than its share of a round.
+    Where prefills cost nothing and decode steps do, keeping tokens is a shortcut.
     """
     requests = (Request(0, 0, 100, 100), Request(1, 20, 90, 1))
     instance = Instance("exchange", 200, requests, time_unit="second")
     found = {}
     for prefill in (1, 0):
         events: list[Event] = []
-        batch_time = f"linear(1000,{prefill},0,0,0)"
+        batch_time = f"linear(1000,{prefill},0,{1 - prefill},0)"
         task = task_of(instance, "auto", time_limit=0.2, batch_time=batch_time)
         solve_in_seconds(task, Report(events.append))
         found[prefill] = [each.found_by for each in events if isinstance(each, ScheduleFound)]

@@ -28,6 +28,7 @@ from reports.results import Results
 from schedules import read_schedule
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 from schedules.real_time.serving import METRICS
+from tests.instances.traces.test_results import folder
 from tests.kvopt.conftest import Refused
 from tests.kvopt.sweep_tools import summary_of
 
@@ -280,6 +281,26 @@ def test_what_was_measured_stands_beside_what_is_simulated(
     assert "measured " not in capsys.readouterr().out
     assert solve([*named, "--policy", "svf", "--round-seconds", "1"]) == 0
     assert "measured " not in capsys.readouterr().out
+
+
+def test_a_file_s_engine_limits_vllms_scheduler(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where the batch time names no GPU and no limits; the first lines and the run have them."""
+    meta = {"engine_kwargs": {"max_num_seqs": 1, "max_num_batched_tokens": 512}}
+    path = folder(tmp_path, json.dumps(meta))
+    named = [str(path), "--memory", "100", "--policy", "vllm-v1", "--time-limit", "5"]
+    for text, limits in (
+        ("", "512 tokens a round, 1 requests at a time unless"),
+        (" with running=7", "2,048 tokens a round, 7 requests at a time unless"),
+        (" on h100-80", "8,192 tokens a round, 1,024 requests at a time unless"),
+    ):
+        assert solve([*named, "--batch-time", f"{BATCH}{text}"]) == 0
+        out = " ".join(capsys.readouterr().out.split())
+        assert f"vllm-v1: {limits}" in out
+    deployed = [*named, "--gpu", "l40s-48", "--model", "llama3-8b", "--batch-time"]
+    assert solve([*deployed, f"{BATCH} with running=7"]) == 0
+    assert f"{BATCH} on l40s-48 with running=7" in capsys.readouterr().out
 
 
 @pytest.mark.slow("walks")

@@ -42,13 +42,19 @@ class Limits(NamedTuple):
 
 
 class Moves(NamedTuple):
-    """What is tried besides waiting, whole prefills and decode steps."""
+    """What is tried besides waiting, whole prefills and decode steps.
+
+    With ``engine`` the token that a round makes takes its place in the next one, as in vLLM; a
+    round processes at most ``running`` requests, any number for 0.
+    """
 
     chunks: bool = True
     pauses: bool = True
     cancels: bool = True
     keeps: bool = True
     evictions: int = 2
+    engine: bool = False
+    running: int = 0
 
 
 def least_total_latency(
@@ -178,7 +184,10 @@ class _Search:
         evicted += sum(evictions for _, _, evictions in taken)
         if evicted > self.moves.evictions or not (prefills or read):
             return
-        if sum(at.cached for at, _, _ in taken if at is not None) > self.memory:
+        if self.moves.running and len(prefills) + len(read) > self.moves.running:
+            return
+        ends = [at for at, _, _ in taken if at is not None]
+        if sum(at.cached - (self.moves.engine and at.ready) for at in ends) > self.memory:
             return
         end = now + duration(self.coefficients, prefills, read)
         state: list[_At | None] = []

@@ -43,7 +43,11 @@ def staggered(
 
 
 def least_latency_whole(
-    requests: list[tuple[int, int, int]], memory: int, coefficients: Coefficients
+    requests: list[tuple[int, int, int]],
+    memory: int,
+    coefficients: Coefficients,
+    *,
+    engine: bool = False,
 ) -> int:
     """Return the least Σ (completion − arrival), nanoseconds.
 
@@ -53,15 +57,22 @@ def least_latency_whole(
         (arrival in nanoseconds, prompt, output).
     coefficients
         Picoseconds: base, per prefilled token, per square, per decoding request, per token read.
+    engine
+        Whether the token that a round makes takes its place in the next one, as in vLLM.
     """
-    return _Program(requests, memory, coefficients).run()
+    return _Program(requests, memory, coefficients, engine).run()
 
 
 class _Program:
     def __init__(
-        self, requests: list[tuple[int, int, int]], memory: int, coefficients: Coefficients
+        self,
+        requests: list[tuple[int, int, int]],
+        memory: int,
+        coefficients: Coefficients,
+        engine: bool,
     ) -> None:
         self.requests, self.memory, self.coefficients = requests, memory, coefficients
+        self.engine = engine
         # What each still takes alone, by the tokens that it has made.
         self.left = [
             [
@@ -125,7 +136,7 @@ class _Program:
     def _held(self, before: _Made, after: _Made) -> int:
         """Return the tokens held at the end of a round, what completes in it included."""
         return sum(
-            prompt + now
+            prompt + now - self.engine
             for (_, prompt, output), was, now in zip(self.requests, before, after, strict=True)
             if now and was < output
         )
