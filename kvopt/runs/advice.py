@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.bounds.lp import coarse_starts
 from formulations.valid.windows import TIGHTEN_UP_TO, start_windows
 from heuristics.registry import policies
 from heuristics.simulator import AdviceError, Setting, run_policy
@@ -77,6 +76,8 @@ def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
     adviser = adviser_of(instance)
     assert adviser.model is not None
     if adviser.solver == "bound":
+        from formulations.bounds.lp import coarse_starts  # what few runs need
+
         windows = start_windows(instance, known.tel)
         starts = coarse_starts(instance, windows, np.array(known.starts), deadline, task.threads)
         if starts is None:

@@ -12,13 +12,10 @@ import contextlib
 import gc
 import importlib
 import json
-import multiprocessing
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
-from multiprocessing.connection import wait
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from kvopt.places import python_path
@@ -143,6 +140,10 @@ def _sizes(folder: Path) -> dict[str, int]:
 
 def _main(units: Collection[str]) -> None:
     """Compile units, each chain in a process of its own, one on each core."""
+    import multiprocessing
+    from multiprocessing.connection import wait
+    from multiprocessing.process import BaseProcess
+
     import numba  # once, before the processes fork
 
     numba.njit(lambda: 0)()

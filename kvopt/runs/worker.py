@@ -23,7 +23,6 @@ from heuristics.policy import NotApplicableError
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import AdviceError
 from instances import Instance, Request
-from kvopt.engines.parts.counting import ends_at_once
 from kvopt.methods.grammar import read_method
 from kvopt.methods.own import OwnMethodError
 from kvopt.runs.beside import BESIDE
@@ -64,6 +63,8 @@ def rehearse() -> None:
 
 def _begin_team(task: Task, channel: socket.socket) -> None:
     """Fork the server of the processes that will work beside this one, if any."""
+    from kvopt.engines.parts.counting import ends_at_once  # what no policy needs
+
     assert task.instance is not None
     if not task.batch_time and not ends_at_once(task.instance):
         load_compiler()  # which each of them needs
