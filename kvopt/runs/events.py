@@ -99,6 +99,7 @@ class ScheduleFound(_Event):
     kept: list[list[Whole]] | None = None
     clock: Clock | None = None
     tel: Count | None = None
+    engine_accounting: Flag = False
     itself: Flag = False
 
 
@@ -270,7 +271,7 @@ class Report:
     def found(self, schedule: Schedule, found_by: str = "") -> None:
         """Send a schedule, with its clock if it is in real time."""
         tel = None if schedule.clock is None else schedule.tel
-        parts = schedule.attempts, schedule.kept, schedule.clock, tel
+        parts = schedule.attempts, schedule.kept, schedule.clock, tel, schedule.engine_accounting
         self.schedule(schedule.starts, found_by, *parts)
 
     def schedule(
@@ -281,6 +282,7 @@ class Report:
         kept: Sequence[Sequence[int]] | None = None,
         clock: Clock | None = None,
         tel: int | None = None,
+        engine_accounting: bool = False,
     ) -> None:
         """Send a schedule; ``clock`` and ``tel`` are of one in real time."""
         self.sink(
@@ -292,6 +294,7 @@ class Report:
                 kept=[list(each) for each in kept] if kept else None,
                 clock=clock,
                 tel=tel,
+                engine_accounting=engine_accounting,
             )
         )
 
