@@ -211,7 +211,7 @@ def _schedule_fault(entry: Entry, instance: Instance, schedule: Schedule) -> str
     verdict = check_schedule(instance, schedule)
     if not verdict.valid:
         return str(verdict)
-    if schedule.attempts or schedule.kept:
+    if schedule.attempts or schedule.kept or schedule.engine_accounting:
         return "expected starts alone, found attempts"
     same = schedule.tel == entry.upper.value
     return "" if same else f"TEL {schedule.tel}, the entry says {entry.upper.value}"

@@ -257,7 +257,7 @@ class _Team:
 
     def _improves(self, event: ScheduleFound) -> bool:
         """Take a better schedule; tell whether it is one, or none that could be counted."""
-        if event.kept or len(event.starts) != len(self._job.instance):
+        if event.kept or event.engine_accounting or len(event.starts) != len(self._job.instance):
             return True
         tel = tel_of(self._job.instance, event.starts)
         if tel >= self._tel:

@@ -272,11 +272,8 @@ class Sender:
         kept: Iterable[Iterable[int]] | None = None,
     ) -> None:
         if isinstance(starts, Schedule):
-            schedule = starts
-            if schedule.clock is not None:
-                self._report.found(schedule, "own method")
-                return
-            starts, attempts, kept = schedule.starts, schedule.attempts, schedule.kept
+            self._report.found(starts, "own method")
+            return
         more: dict[str, Any] = {}
         if attempts is not None:
             more["attempts"] = [[_integers(each) for each in tried] for tried in attempts]

@@ -374,6 +374,7 @@ class RunState:
                 kept=event.kept,
                 clock=event.clock,
                 tel=event.tel,
+                engine_accounting=event.engine_accounting,
             )
         except ValueError as error:
             _tell(self.refused, f"{found_by}: {' '.join(str(error).split())[:200]}")

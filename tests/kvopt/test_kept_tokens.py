@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import kvopt
 from heuristics.registry import policies
 from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request, write_instance
@@ -27,7 +28,7 @@ from reports.rows import prepare
 from reports.tables.gaps import gaps_to_optimum
 from reports.tables.ratios import known_optima
 from schedules import Schedule, check_schedule, read_schedule, write_schedule
-from schedules.model import KEEPS_TOKENS_NOTE, any_kept, better
+from schedules.model import ENGINE_ACCOUNTING, KEEPS_TOKENS_NOTE, OUTSIDE, any_kept, better
 from tests.kvopt.conftest import Command
 from tests.kvopt.sweep_tools import store_runs, summary_of, task_of
 from tests.kvopt.test_policies_table import table_of
@@ -175,6 +176,28 @@ def test_rows_reports_and_alarms(tmp_path: Path) -> None:
     assert marked.tolist() == [14, 14]
     line = references(rows, cases(rows)).iloc[0]
     assert (line["upper"], line["lower"], line["opt"]) == (18, 18, 18)
+
+
+def test_rows_of_the_engines_accounting(tmp_path: Path) -> None:
+    """Two of 2 + 2 tokens fit into 7 blocks less one at once, by the problem a round later.
+
+    In rounds the row is outside the problem; in seconds the run says how memory is counted.
+    """
+    pair = Instance("pair", 7, (Request(0, 0, 2, 2), Request(1, 0, 2, 2)))
+    engine = "vllm-v1(accounting=engine,block=1)"
+    runs = [execute(task_of(pair, each, planned=True)) for each in (engine, "cpsat:cpsat")]
+    assert [run.record.tel for run in runs] == [4, 5]
+    assert [run.record.status for run in runs] == ["feasible", "optimal"]
+    assert runs[0].record.detail.startswith(ENGINE_ACCOUNTING + OUTSIDE)
+    store_runs(tmp_path / "runs.sqlite", *runs)
+    with closing(Store(tmp_path / "runs.sqlite")) as store:
+        shown, table = run_summaries(store, None), store.rows()
+    assert sorted(run.keeps_tokens for run in shown) == [False, True]
+    assert (alarms(shown), Results(table).contradictions) == ([], ())
+    timed = replace(pair, time_unit="second")
+    found = kvopt.run(timed, "vllm-v1(block=1)", batch_time="unit")
+    assert found.schedule is not None
+    assert (found.tel, found.schedule.engine_accounting) == (4 * 10**9, True)
 
 
 def test_a_note_at_the_end_of_many_refusals_is_not_cut_off() -> None:
