@@ -21,8 +21,6 @@ EXACT = [name for name, each in formulations().items() if not each.relaxation]
 EXACT += ["ilp(groups=yes)", "ilp-sparse(groups=yes)"]
 RELAXED = ["ilp(relaxed=yes)", "ilp-sparse(relaxed=yes)", "ilp-sparse(groups=yes,relaxed=yes)"]
 BOUNDS = [name for name, each in formulations().items() if each.kind == "bound" and each.in_rounds]
-
-
 #: Draws of both arrival models.
 DRAWS = [
     *(am1.generate(seed=seed, n=5, memory=12 + seed % 5) for seed in range(5)),

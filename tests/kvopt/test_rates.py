@@ -150,10 +150,8 @@ def test_the_figure_has_a_title_and_bars_over_seeds() -> None:
 
 def test_a_goodput_above_the_bound_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a wrong result, for one of the two is; the table has the bound beside it."""
-    wishes, store = (
-        Wishes(batch_time=read_batch_time(BATCH), time_limit=1.0),
-        tmp_path / "runs.sqlite",
-    )
+    wishes = Wishes(batch_time=read_batch_time(BATCH), time_limit=1.0)
+    store = tmp_path / "runs.sqlite"
     asked = partial(rate_sweep, SIX, (2.0,), [read_method("svf")], wishes, store=store)
     table, _, wrong = asked(slo=read_slo("e2el:9s"))
     assert wrong == []
@@ -211,10 +209,8 @@ def test_a_family_is_drawn_at_every_rate(
 @pytest.mark.slow("walks")
 def test_another_name_gives_the_same_lines(tmp_path: Path) -> None:
     """The same requests under another name, and rates that look alike: no line is lost."""
-    wishes, store = (
-        Wishes(batch_time=read_batch_time(BATCH)),
-        tmp_path / "runs.sqlite",
-    )
+    wishes = Wishes(batch_time=read_batch_time(BATCH), time_limit=1.0)
+    store = tmp_path / "runs.sqlite"
     rates_of_both = (2.0, 2.00000001)
     first, *_ = rate_sweep(SIX, rates_of_both, [read_method("mc-sf")], wishes, store=store)
     assert sorted(first["rate"]) == [2.0, 2.0, 2.00000001, 2.00000001]

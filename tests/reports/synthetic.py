@@ -61,6 +61,11 @@ def frame(*records: Record) -> pd.DataFrame:
     return table
 
 
+def results_of(*records: Record) -> Results:
+    """Return what follows from some runs."""
+    return Results(frame(*records))
+
+
 def measured_of(*records: Record) -> pd.DataFrame:
     """Return the runs that count with what is known of their instances by themselves."""
     return Results(frame(*records)).runs

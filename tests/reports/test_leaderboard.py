@@ -15,13 +15,9 @@ from reports.results import Results
 from reports.table import Table
 from reports.units import is_adversarial
 from reports.verdict import verdict
-from tests.reports.synthetic import frame, record
+from tests.reports.synthetic import frame, record, results_of
 
 pytestmark = pytest.mark.usefixtures("no_figures")
-
-
-def _results(*records: Any) -> Results:
-    return Results(frame(*records))
 
 
 def _tables(results: Results) -> dict[str, pd.DataFrame]:
@@ -53,7 +49,7 @@ CLAIRVOYANT, BLIND = "leaderboard-clairvoyant", "leaderboard-non-clairvoyant"
 
 def test_ranks_by_the_mean_gap_and_says_up_to_where() -> None:
     """The gap to OPT where it is known, to UB and to LB where it is open; a board a class."""
-    tables = _tables(_results(*_policies()))
+    tables = _tables(results_of(*_policies()))
     lines = tables[CLAIRVOYANT]
     # svf: 0, and (200 - 160) / 200 to (200 - 120) / 200; fcfs: 25 / 125, and 0 to 40 / 160.
     assert lines["gap"].to_dict() == {"svf": "[10.0, 20.0] %", "fcfs": "[10.0, 22.5] %"}
@@ -79,7 +75,7 @@ def test_families_weigh_alike() -> None:
         record(instance="u", method=method, tel=tel, known_optimum=100)
         for method, tel in (("svf", 200), ("fcfs", 100))
     ]
-    results = _results(*tiny, *large)
+    results = results_of(*tiny, *large)
     lines = _tables(results)[CLAIRVOYANT]
     assert lines["gap"].to_dict() == {"fcfs": "0.0 %", "svf": "25.0 %"}
     # Half of the families have all optima.
@@ -97,7 +93,7 @@ def test_a_run_without_a_schedule_counts_in_full() -> None:
     """One of two: a gap of 1 on a, and 0 to 40 / 160 on b."""
     runs = [each for each in _policies() if (each.method, each.instance) != ("fcfs", "a")]
     failed = record(instance="a", method="fcfs", status="no_solution", known_optimum=100)
-    lines = _tables(_results(*runs, failed))[CLAIRVOYANT]
+    lines = _tables(results_of(*runs, failed))[CLAIRVOYANT]
     assert lines.loc["fcfs", "gap"] == "[50.0, 62.5] % (1 failed)"
     # On b the ratio is 1.000 at least; of a there is none.
     assert lines.loc["fcfs", "worst"] == "[1.000, ?]"
@@ -106,7 +102,7 @@ def test_a_run_without_a_schedule_counts_in_full() -> None:
 
 def test_without_a_bound_the_upper_end_is_unknown() -> None:
     """No LB of b: not even 100 % is claimed to be computed."""
-    results = _results(*[each for each in _policies() if not each.method.startswith("bound")])
+    results = results_of(*[each for each in _policies() if not each.method.startswith("bound")])
     assert _tables(results)[CLAIRVOYANT].loc["svf", "gap"] == "[10.0, ?] %"
     assert "fcfs, svf leave at least 10.0 % (" in str(verdict(results.units)[0])
 
@@ -114,7 +110,7 @@ def test_without_a_bound_the_upper_end_is_unknown() -> None:
 def test_only_shared_instances_rank() -> None:
     """A policy that was run elsewhere is named below with how many instances it has."""
     more = [record(instance="c", method=name, tel=50) for name in ("mc-sf", "svf")]
-    results = _results(*_policies(), *more)
+    results = results_of(*_policies(), *more)
     board = _part(results, CLAIRVOYANT)
     assert set(board.frame["label"]) == {"svf", "fcfs"}
     assert board.frame["instances"].tolist() == [2, 2]
@@ -127,7 +123,7 @@ def test_what_keeps_tokens_is_marked_and_ranked_in_its_own_problem() -> None:
         record(instance=name, method="vllm-v1", tel=tel, known_optimum=known)
         for name, tel, known in (("a", 80, 100), ("b", 200, None))
     ]
-    results = _results(*_policies(), *kept)
+    results = results_of(*_policies(), *kept)
     lines = _tables(results)[BLIND]
     # On a it is its own best, since 80 < 100; on b (200 - 160) / 200.
     assert lines["gap"].to_dict() == {"vllm-v1 *": "[10.0, ?] %", "alpha-beta": "[67.5, 72.5] %"}
@@ -163,7 +159,7 @@ def test_bounds_have_a_board_of_their_own(method: str) -> None:
     """The schedule that a bound's run begins with is a policy's: it stands in no table of gaps."""
     bound = record(instance="b", method=method, tel=160, lower_bound=120, seconds=3.0)
     policies = [each for each in _policies() if not each.method.startswith("bound")]
-    tables = _tables(_results(*policies, bound))
+    tables = _tables(results_of(*policies, bound))
     for slug in (CLAIRVOYANT, "gaps-open"):
         assert method not in tables[slug].index
     assert "solvers" not in tables
@@ -175,7 +171,7 @@ def test_bounds_have_a_board_of_their_own(method: str) -> None:
 def test_engines_have_a_board_of_their_own() -> None:
     """They are no policies: among the solvers, not on the leaderboard."""
     engine = record(instance="b", method="cpsat", tel=150, lower_bound=140, seconds=9.0)
-    tables = _tables(_results(*_policies(), engine))
+    tables = _tables(results_of(*_policies(), engine))
     assert "cpsat" in tables["solvers"].index
     assert "cpsat" not in tables[CLAIRVOYANT].index
 
@@ -183,7 +179,7 @@ def test_engines_have_a_board_of_their_own() -> None:
 def test_the_verdict_is_computed() -> None:
     """A sentence a class and one on the worst; another row gives another winner."""
     over = "(mean over 2 instances)."
-    first, none, second, third = map(str, verdict(_results(*_policies()).units))
+    first, none, second, third = map(str, verdict(results_of(*_policies()).units))
     assert first == (
         "Clairvoyant, 2 policies: svf leaves 10.0 % to the best known schedules, at most 20.0 % to "
         f"OPT {over}"
@@ -197,14 +193,14 @@ def test_the_verdict_is_computed() -> None:
     changed = _policies(svf_a=150)
     changed[-1] = record(instance="b", method="bound:bound-lp", tel=200, lower_bound=160)
     # Open no more: 0 and 25 / 125.
-    assert str(verdict(_results(*changed).units)[0]) == (
+    assert str(verdict(results_of(*changed).units)[0]) == (
         f"Clairvoyant, 2 policies: fcfs leaves 10.0 % to OPT {over}"
     )
 
 
 def test_the_verdict_without_some_kinds_of_policies() -> None:
     """What was not run is said; of solvers alone, what they solve, the one of most first."""
-    told = [str(each) for each in verdict(_results(record(tel=100)).units)]
+    told = [str(each) for each in verdict(results_of(record(tel=100)).units)]
     assert told[0].startswith("Clairvoyant, 1 policy: svf leaves")
     assert told[2] == "No non-clairvoyant policy was run."
     proved = {"tel": 100, "lower_bound": 100, "status": "optimal", "bound_source": "CP-SAT"}
@@ -213,7 +209,7 @@ def test_the_verdict_without_some_kinds_of_policies() -> None:
         record(method="cpsat:cpsat", instance="b", seconds=3.0, **proved),
         record(method="highs:ilp", instance="a", tel=100, seconds=10.0),
     )
-    (alone,) = verdict(_results(*runs).units)
+    (alone,) = verdict(results_of(*runs).units)
     assert str(alone) == (
         "Solvers: cpsat:cpsat solves 2 of 2 runs (shifted mean 3 s); highs:ilp solves 0 of 1 run "
         "(shifted mean 10 s)."
@@ -235,7 +231,7 @@ def _with_a_trap() -> list[Any]:
 
 def test_an_adversarial_instance_counts_in_no_rank() -> None:
     """Board and sentences are those without it; a table of its own has it."""
-    alone, beside = _results(*_policies()), _results(*_with_a_trap())
+    alone, beside = results_of(*_policies()), results_of(*_with_a_trap())
     before, after = (_tables(each)[CLAIRVOYANT] for each in (alone, beside))
     pd.testing.assert_frame_equal(before, after)
     assert verdict(beside.units) == verdict(alone.units)
@@ -249,7 +245,7 @@ def test_an_adversarial_instance_counts_in_no_rank() -> None:
 
 def test_of_adversarial_instances_alone_there_is_a_rank() -> None:
     """A sweep over traps is asked for what they show."""
-    tables = _tables(_results(*[each for each in _with_a_trap() if each.instance == "t"]))
+    tables = _tables(results_of(*[each for each in _with_a_trap() if each.instance == "t"]))
     assert tables[CLAIRVOYANT].index.tolist() == ["fcfs", "svf"]
     assert "adversarial" not in tables
 

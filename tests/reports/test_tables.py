@@ -13,7 +13,7 @@ from reports.table import Table
 from reports.tables.profiles import common_costs
 from reports.tables.serving import serving_table
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
-from tests.reports.synthetic import frame, measured_of, record
+from tests.reports.synthetic import frame, measured_of, record, results_of
 
 pytestmark = pytest.mark.usefixtures("no_figures")
 
@@ -30,14 +30,10 @@ def _table(results: Results, slug: str) -> pd.DataFrame:
     return pd.DataFrame() if found is None else found.frame
 
 
-def _results(*records: Any) -> Results:
-    return Results(frame(*records))
-
-
 def test_gaps_to_known_optima() -> None:
     """Mean over schedules, penalty for runs without one, share optimal of all runs."""
     line = _table(
-        _results(
+        results_of(
             record(instance="a", tel=100, known_optimum=100),
             record(instance="b", tel=200, known_optimum=100),
             record(instance="c", status="no_solution", known_optimum=100),
@@ -53,7 +49,7 @@ def test_gaps_to_known_optima() -> None:
 
 def test_open_and_known_instances_never_share_a_line() -> None:
     """Where OPT is open both gaps stand apart, and the known instance is not in them."""
-    results = _results(
+    results = results_of(
         record(instance="a", tel=100, known_optimum=100),
         record(instance="b", tel=200),
         record(instance="b", method="cpsat:cpsat", tel=160, lower_bound=100, seconds=5),
@@ -67,7 +63,7 @@ def test_open_and_known_instances_never_share_a_line() -> None:
 
 def test_competitive_ratio_is_an_interval_unless_known() -> None:
     """The worst instance has the greatest lower end; 'at most' is the greatest upper end."""
-    results = _results(
+    results = results_of(
         record(instance="a", tel=150, known_optimum=100),
         record(instance="b", tel=160),
         record(instance="b", method="highs:ilp", tel=100, lower_bound=80, seconds=9),
@@ -82,14 +78,14 @@ def test_competitive_ratio_is_an_interval_unless_known() -> None:
 
 def test_ratio_without_any_bound_says_so() -> None:
     """No LB anywhere: the upper ends are unknown, not infinite and not left out."""
-    (line,) = _table(_results(record(tel=150)), "ratios").to_dict("records")
+    (line,) = _table(results_of(record(tel=150)), "ratios").to_dict("records")
     assert line["worst"] == "[1.000, ?]"
     assert pd.isna(line["most"])
 
 
 def test_seeds_are_averaged_for_ratios() -> None:
     """E[ALG] over the draws: (100 + 140) / 2 over 100."""
-    results = _results(
+    results = results_of(
         record(method="a-random", tel=100, seed=0, known_optimum=100),
         record(method="a-random", tel=140, seed=1, known_optimum=100),
     )
@@ -99,7 +95,7 @@ def test_seeds_are_averaged_for_ratios() -> None:
 
 def test_solver_table() -> None:
     """Solved, shifted mean with the limit for the crash, integrals from the traces."""
-    results = _results(
+    results = results_of(
         record(
             instance="a",
             method="cpsat:cpsat",
@@ -129,7 +125,7 @@ def test_solver_table() -> None:
 def test_rows_without_traces_have_no_integrals() -> None:
     """As those of the nightly tables, of which no time of a schedule is known but its last."""
     run = {"method": "cpsat:cpsat", "tel": 100, "lower_bound": 90, "incumbents": []}
-    line = _table(_results(record(instance="a", **run), record(instance="b", **run)), "solvers")
+    line = _table(results_of(record(instance="a", **run), record(instance="b", **run)), "solvers")
     assert line[["primal", "primal_dual"]].isna().all(axis=None)
 
 
@@ -137,7 +133,7 @@ def test_what_solvers_had_themselves() -> None:
     """Begun in three of four runs, closed by itself in one; its own gaps are 0 and 1/4."""
     own = {"method": "highs", "engine_formulation": "ilp", "tel": 90, "lower_bound": 90}
     alone = record(instance="a", method="cpsat:cpsat", tel=100, lower_bound=100)
-    results = _results(
+    results = results_of(
         record(instance="a", engine_tel=90, engine_bound=90, **own),
         record(instance="b", engine_tel=120, engine_bound=90, **own),
         record(instance="c", **own | {"engine_formulation": ""}),
@@ -150,7 +146,7 @@ def test_what_solvers_had_themselves() -> None:
     assert line["own_gap"] == pytest.approx((0 + 1 / 4) / 2)
     assert lines.loc["cpsat:cpsat", "started"] == 0
     assert "itself begun" in _titles(results)
-    assert "itself begun" not in _titles(_results(alone))
+    assert "itself begun" not in _titles(results_of(alone))
 
 
 def _titles(results: Results) -> list[str]:
@@ -209,7 +205,7 @@ def test_rows_with_missing_columns_and_values() -> None:
 
 def test_failures_are_listed_with_their_reason() -> None:
     """Crashed, refused, memory_limit and error runs, and no others."""
-    results = _results(
+    results = results_of(
         record(instance="a", status="refused", detail="memory exceeded at 3"),
         record(instance="b", status="no_solution"),
     )
@@ -230,14 +226,14 @@ def test_policies_are_ranked_and_engines_stand_apart() -> None:
         }.items()
         for name, tel in zip("ab", tels, strict=False)
     ]
-    results = _results(*runs)
+    results = results_of(*runs)
     lines = _table(results, "gaps").set_index("label")
     # Gaps 0 and 0.2; 0 and a failure; 0.5 twice.
     assert lines["rank"].dropna().to_dict() == {"svf": 1, "mc-sf": 2, "fcfs": 2}
     assert lines.index.tolist() == ["svf", "fcfs", "mc-sf", "h-sf"]
     assert _table(results, "gaps-solvers")["label"].tolist() == ["cpsat"]
     # OPT of c is open: the best schedule is svf's.
-    results = _results(
+    results = results_of(
         *[record(instance="c", method=m, tel=t) for m, t in (("svf", 90), ("fcfs", 100))],
         record(instance="c", method="cpsat", tel=95, lower_bound=60),
     )
