@@ -56,29 +56,12 @@ class Process:
     """A function called in a process of its own; it starts at once.
 
     It ends with this process, whatever ends that, and all that it starts ends with it
-    (``kvopt.runs.fork_server``).
-
-    Parameters
-    ----------
-    call, lines
-        ``module:function``; it is called with an iterator of those lines and with the channel's
-        socket, into which it writes events, a line each.
-    memory_limit, longest
-        Gigabytes of the process and all that it starts; bytes of the longest honest event.
-    compiler
-        As in :func:`kvopt.runs.fork_server.fork_process`.
-    reads
-        Whether it may read this command's standard input, and what a shell has opened for it.
-
-    Attributes
-    ----------
-    strange
-        Number of lines that were no events, or longer than any event can be.
-
-    Raises
-    ------
-    OSError
-        If the machine has no process or no memory left for it.
+    (``kvopt.runs.fork_server``, with ``compiler``).  ``call`` is ``module:function``: it is called
+    with an iterator of ``lines`` and with the channel's socket, into which it writes events, a line
+    each, of ``longest`` bytes at most.  The memory limit, gigabytes, is of it and all that it
+    starts.  If it ``reads``, it has this command's standard input, and what a shell has opened for
+    it.  ``strange`` counts lines that were no events or too long.  An OSError says that the machine
+    has no process or no memory left for it.
     """
 
     def __init__(

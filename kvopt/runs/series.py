@@ -26,24 +26,12 @@ from support.machine import MachineError
 class Series:
     """Methods on one instance, one after the other, or two side by side.
 
-    Parameters
-    ----------
-    tasks
-        Of one instance, seed and deadline, one a method.
-    deadline
-        When the last must have ended, on the clock of ``time.monotonic``; what compiling kernels
-        takes before a method begins is added.
-    listen
-        Called with what is known so far of the method that runs, some times a second.
-    first_whole
-        Whether the first may take all the time.
-    side_by_side
-        Whether those that need the compiler run beside the others.
-
-    Attributes
-    ----------
-    interrupted
-        Whether Ctrl-C has ended it; all results so far have been yielded.
+    The tasks are of one instance, seed and deadline, one a method.  The last must have ended at the
+    ``deadline``, on the clock of ``time.monotonic``; what compiling kernels takes before a method
+    begins is added.  The first may take all the time if it is the ``first_whole``.  If they run
+    ``side_by_side``, those that need the compiler run next to the others.  ``listen`` is called with
+    what is known so far of a method that runs, some times a second.  ``interrupted`` says that
+    Ctrl-C has ended it, after all results so far have been yielded.
     """
 
     def __init__(

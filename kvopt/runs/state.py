@@ -71,8 +71,8 @@ class RunState:
         The value to which ``kvopt.runs.certify`` evaluated the certificate of a custom method; or
         why it did not, in words that follow "its certificate".
     incumbents, bounds
-        Pairs (seconds since the end of the imports, value in rounds); a schedule that keeps tokens
-        is no incumbent.
+        Pairs (seconds since the end of the imports, value in rounds); a schedule of an
+        easier problem is no incumbent.
     beyond
         One line for every bound in seconds that no number of 64 bits holds; it may be true as long
         as there is no schedule.
