@@ -241,15 +241,8 @@ def resume_ends(walk, columns, first, now, trial):
 def first_gap(held, clean, start, prompt, output, memory):
     """Return the first round from ``start`` on at which a request fits; none: past the horizon.
 
-    Parameters
-    ----------
-    held, clean : array of int32, int
-        Tokens by time, 0 from ``clean`` on whatever stands there.
-
-    Returns
-    -------
-    tuple
-        The round, and up to where tokens stand now.
+    ``held`` are tokens by time, 0 from ``clean`` on whatever stands there.  The second number
+    returned is up to where tokens stand now.
     """
     while start + output < len(held):
         if start + output >= clean:

@@ -60,13 +60,8 @@ def compare_f(total_a: int, size_a: int, total_b: int, size_b: int) -> int:
 def in_batches(pool: Pool, line: Ints, choose: Callable[[Ints], Mask]) -> Ints:
     """Return positions batch by batch, each batch by nondecreasing output (W Alg. 1, Phase 1).
 
-    Parameters
-    ----------
-    line
-        All positions in the order in which ``choose`` is to see them.
-    choose
-        Returns which of the remaining positions, shape (k,), form the next batch, shape (k,);
-        never none of them.
+    ``choose`` sees the remaining positions in the order of ``line``, shape (k,), and returns which
+    of them form the next batch, shape (k,); never none of them.
     """
     return np.concatenate(list(batches(pool, line, choose)))
 

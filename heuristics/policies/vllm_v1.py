@@ -69,7 +69,8 @@ class _EngineRules:
         whole = max(limits.offline, known.memory)
         self._budget = values["budget"] or (limits.server if self._cut else whole)
         self._most = values["running"] or limits.running
-        self._long_prefill = values["long_prefill"] or _ALL
+        self._long_prefill = values["long_prefill"]
+        self._plain = self._block == 1 and not engine and not self._asynchronous
         self._longest = _ALL
         blocks = known.memory // self._block
         self._reserve = int(exact(values["watermark"]) * blocks)
@@ -99,6 +100,8 @@ class _EngineRules:
         self._ended.append((request, output))
 
     def next_eviction(self, state: State) -> int | None:
+        if self._plain and not state.prefilling:
+            return None  # the simulator counts the same
         self._settle(state)
         free = self._blocks - self._used
         if self._growth(state) > free:
@@ -134,13 +137,14 @@ class _EngineRules:
         budget = self._budget - len(state.starts)
         self._round = state.now + 1
         self.cached.clear()
-        for request, before, tokens, whole in self._prefills(state):
+        for request, before, tokens, whole in self._prefills(state) if state.prefilling else ():
             self._used += self._grown(request, before, tokens, whole)
             if before + tokens == whole:
                 self._decode(request, whole)
             self._chunks.append((request, tokens))
             budget -= tokens
-        self._overwrite()
+        if self._caches:
+            self._overwrite()
         self._quiet = not (self._preempted or self._still_held or self._arrived)
         admitted = [] if self._preempted else self._admit(state, budget)
         if not state.starts and not self._chunks:
@@ -169,8 +173,8 @@ class _EngineRules:
         for round_ in range(state.now - passed % self._block, state.now):
             self._used += self._begins[round_ % self._block]
         self._round = state.now
-        self._overwrite()
-        if self._caches and len(self._ended) > 1:
+        if self._caches:
+            self._overwrite()
             self._ended.sort(key=lambda each: list(self._running).index(each[0]))
         for request, output in self._ended:
             held = state.prompts[request] + output - 1 + self._ahead[request]
@@ -190,14 +194,16 @@ class _EngineRules:
         if self._arrived:
             self._queue.extend(self._arrived)
             self._arrived.clear()
-        # A request that is alone has no limit on its prompt.
-        alone = len(self._running) + len(self._queue) <= 1
-        self._longest = _ALL if alone else self._long_prefill
+        if self._long_prefill:
+            alone = len(self._running) + len(self._queue) <= 1
+            self._longest = _ALL if alone else self._long_prefill
 
     def _growth(self, state: State) -> int:
         """Return the blocks that the running requests begin in the next round."""
         growth = self._begins[self._round % self._block]
-        return growth + sum(self._grown(*prefill) for prefill in self._prefills(state))
+        if state.prefilling:
+            growth += sum(self._grown(*prefill) for prefill in self._prefills(state))
+        return growth
 
     def _prefills(self, state: State) -> list[tuple[int, int, int, int]]:
         """Return each prompt on its way: request, tokens before, in this round, and in the end.
@@ -271,7 +277,9 @@ class _EngineRules:
             request = self._queue[0]
             whole = state.prompts[request] + state.kept(request)
             found = self._find(request, whole) if self._caches else 0
-            tokens = min(whole - found, self._longest)
+            tokens = whole - found
+            if tokens > self._longest:
+                tokens = self._longest
             # An empty prompt still takes a token, so that no more run than the budget can serve.
             if budget < (1 if self._cut else max(1, tokens)):
                 if whole > self._budget and not self._cut:
@@ -292,9 +300,10 @@ class _EngineRules:
             self._used += needed
             if found:
                 self.cached[request] = found
-            for number in range(found // self._block):
-                del self._free_blocks[request, number]
-            self._overwrite()
+            if self._caches:
+                for number in range(found // self._block):
+                    del self._free_blocks[request, number]
+                self._overwrite()
             budget -= tokens or 1
             self._running[request] = None
             self._chunks.append((request, tokens))

@@ -38,6 +38,7 @@ _MODULES = (
     "reports.pictures.__main__",
     "schedules.schema",
     "tools.attack.__main__",
+    "tools.engine.compare",
 )
 _MAINS = [import_module(name).main for name in _MODULES]
 _ALL: dict[str, Command] = {
