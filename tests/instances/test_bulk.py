@@ -175,7 +175,6 @@ def test_the_collector_goes_on_afterwards() -> None:
         assert gc.isenabled()
 
 
-@settings(deadline=None)
 @given(instance=any_instance())
 def test_the_hash_is_that_of_the_canonical_text(instance: Instance) -> None:
     """The text that is hashed equals, byte for byte, JSON with sorted keys and no spaces."""
