@@ -8,8 +8,13 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import settings
 
 from tests.tiers import unknown_kinds
+
+# On a loaded machine an example may take any time; pytest-timeout ends what hangs.
+settings.register_profile("loaded", deadline=None)
+settings.load_profile("loaded")
 
 # As in the processes of runs (``kvopt.runs.fork_server``), before any linear algebra is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

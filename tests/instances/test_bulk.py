@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from instances import Instance, Request, bulk, read_instance
@@ -175,7 +175,6 @@ def test_the_collector_goes_on_afterwards() -> None:
         assert gc.isenabled()
 
 
-@settings(deadline=None)
 @given(instance=any_instance())
 def test_the_hash_is_that_of_the_canonical_text(instance: Instance) -> None:
     """The text that is hashed equals, byte for byte, JSON with sorted keys and no spaces."""

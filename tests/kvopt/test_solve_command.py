@@ -347,8 +347,9 @@ def _run_of(process: subprocess.Popen[str]) -> psutil.Process:
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         for each in psutil.Process(process.pid).children(recursive=True):
-            if len(each.parents()) > 2 and each.parents()[2].pid == process.pid:
-                return each
+            with contextlib.suppress(psutil.NoSuchProcess):  # what has read the input ends
+                if len(each.parents()) > 2 and each.parents()[2].pid == process.pid:
+                    return each
         time.sleep(0.05)
     raise AssertionError("no process of a run was started")
 
