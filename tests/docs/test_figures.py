@@ -64,6 +64,7 @@ _WORDS = [
 #: with a test of its own (papers/tests/).
 _ELSEWHERE = {
     "docs/leads.md",
+    "docs/measured.md",
     "docs/errata.md",
     "docs/other_simulators.md",
     "docs/papers.md",
