@@ -1,8 +1,8 @@
-"""The figures of docs/measured.md: measured runs of vLLM beside what is simulated.
+"""The figures of docs/measured.md: measured runs of vLLM next to simulated ones.
 
-``python -m tools.measured DATA`` makes docs/measured.csv and the page's table of LLMServingSim's
-runs and profiles (commit 5daddb21 of casys-kaist/LLMServingSim), which are not part of the project:
-a folder a run, and ``profiles``.  ``python -m tools.measured --check`` compares page and CSV.
+``python integrations/vllm/measured.py DATA`` makes docs/measured.csv and the page's table.  DATA
+has LLMServingSim's runs, a folder each, and ``profiles`` (commit 5daddb21 of
+casys-kaist/LLMServingSim); they are not part of the project.  ``--check`` compares page and CSV.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kvopt.calibration import calibrated, latencies, simulate
 from kvopt.methods.grammar import read_method
 from schedules.real_time.serving import spreads
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 FIGURES, PAGE = DOCS / "measured.csv", DOCS / "measured.md"
 #: Run, its profile, layers of the model; memory where none is recorded, which then never binds.
 RUNS = (
