@@ -8,7 +8,6 @@ for about a quarter of an hour, and prints what was compared.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from statistics import geometric_mean
@@ -102,20 +101,3 @@ def test_bounds_never_exceed_brute_force(benchmark: BenchmarkFixture, formulatio
     benchmark.extra_info["bound / optimum, geometric mean"] = ratio
     tight = sum(answer.bound == optimum for (_, optimum), answer in pairs)
     benchmark.extra_info["bounds that are the optimum"] = f"{tight} of {number}"
-
-
-def test_draws_are_of_every_kind() -> None:
-    """The draws hold what they are meant to: twins, no prompts, peaks of M, arrivals, crowds."""
-    drawn = [instance for instance, _ in _drawn(FEW)]
-    found: Counter[str] = Counter()
-    for instance in drawn:
-        triples = [(int(r.arrival), r.prompt, r.output) for r in instance.requests]
-        found["equal"] += len(set(triples)) < len(triples)
-        found["no prompts"] += any(r.prompt == 0 for r in instance.requests)
-        found["peaks of M"] += any(r.peak == instance.memory for r in instance.requests)
-        found["arrivals"] += any(r.arrival > 0 for r in instance.requests)
-        found["all at once"] += all(r.arrival == 0 for r in instance.requests)
-        smallest = sorted(r.peak for r in instance.requests)
-        found["tight memory"] += sum(smallest[:2]) > instance.memory
-        found["loose memory"] += sum(smallest) <= instance.memory
-    assert all(found[label] >= 2 for label in found), found

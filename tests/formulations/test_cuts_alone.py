@@ -19,7 +19,6 @@ from formulations.lagrangian.starts import start_costs
 from formulations.registry import RELAXED, formulations
 from formulations.search.layers import Options, search
 from formulations.valid.groups import exclusive_groups, window_groups
-from formulations.valid.separation import forbidden_differences, separation
 from formulations.valid.volumes import completion_bounds
 from formulations.valid.windows import Windows, start_windows
 from instances import Instance, Request, read_instance
@@ -69,51 +68,6 @@ def _within(windows: Windows, cut: int = 0) -> Keeps:
     )
 
 
-def _separated(ahead: Callable[[Request, Request, int], int]) -> Family:
-    """Pairs that may not start together are ``ahead`` rounds apart, one way or the other."""
-
-    def family(instance: Instance, _: int) -> Keeps:
-        requests = instance.requests
-        pairs = [
-            (i, j, ahead(requests[i], requests[j], instance.memory),
-             ahead(requests[j], requests[i], instance.memory))
-            for i in range(len(requests))
-            for j in range(i)
-        ]  # fmt: skip
-        return lambda starts: all(
-            starts[j] >= starts[i] + after or starts[i] >= starts[j] + before
-            for i, j, after, before in pairs
-            if after > 0
-        )
-
-    return family
-
-
-def _without_cap(first: Request, second: Request, memory: int) -> int:
-    """Return the separation without its cap o_1, which proved wrong optima once."""
-    if separation(first, second, memory) == 0:
-        return 0
-    return first.prompt + second.prompt + 2 * first.output - memory
-
-
-def _differences(wider: int = 0) -> Family:
-    """No start difference lies in a forbidden interval, its upper end ``wider`` rounds further."""
-
-    def family(instance: Instance, _: int) -> Keeps:
-        requests = instance.requests
-        forbidden = [
-            (i, j, low, high + wider)
-            for i in range(len(requests))
-            for j in range(i)
-            for low, high in forbidden_differences(requests[i], requests[j], instance.memory)
-        ]
-        return lambda starts: (
-            not any(low <= starts[j] - starts[i] <= high for i, j, low, high in forbidden)
-        )
-
-    return family
-
-
 def _groups(sizes: tuple[int, ...] | None, longer: int = 0) -> Family:
     """At most ``most`` windows of a group hold a round, windows being ``longer`` at their end."""
 
@@ -158,8 +112,6 @@ FAMILIES: dict[str, Family] = {
     "windows, UB = OPT + 5": _windows(from_volumes, 5),
     "plain windows": _windows(plain, None),
     "plain windows, UB = OPT": _windows(plain, 0),
-    "separation": _separated(separation),
-    "differences": _differences(),
     "cliques": _groups(None),
     "groups of 2": _groups((2,)),
     "groups of 3": _groups((3,)),
@@ -173,8 +125,6 @@ DAMAGED: dict[str, Family] = {
     "plain windows": _windows(plain, None, cut=1),
     "plain windows, UB = OPT": _windows(plain, 0, cut=1),
     "plain windows, UB = OPT - 1": _windows(plain, -1),
-    "separation": _separated(_without_cap),
-    "differences": _differences(wider=1),
     "cliques": _groups(None, longer=1),
     "groups of 2": _groups((2,), longer=1),
     "groups of 3": _groups((3,), longer=1),

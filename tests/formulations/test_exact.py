@@ -26,8 +26,10 @@ DRAWS = [
     *(am1.generate(seed=seed, n=5, memory=12 + seed % 5) for seed in range(5)),
     *(am2.generate(seed=seed, n=5, memory=12) for seed in range(2)),
 ]
+#: Cutting at the best heuristic makespan would lose its optimum (17, makespan 10).
+HORIZON_TRAP = instance_of(13, (0, 3, 4), (0, 3, 1), (0, 3, 2), (0, 2, 9))
 CASES = {path.stem: read_instance(path) for path in TINY} | {
-    f"draw {k}": instance for k, instance in enumerate(DRAWS)
+    f"draw {k}": instance for k, instance in enumerate([*DRAWS, HORIZON_TRAP])
 }
 
 
@@ -131,34 +133,6 @@ def test_seeds_change_no_optimum(tiny: dict[str, Instance], optima: dict[str, in
             found = solve_batch([(tiny[name], formulation) for name in names], seed=seed)
             assert [answer.tel for answer in found] == [optima[name] for name in names]
             assert [answer.bound for answer in found] == [optima[name] for name in names]
-
-
-def test_more_memory_never_hurts(tiny: dict[str, Instance], optima: dict[str, int]) -> None:
-    """A larger M keeps every schedule, so the optimum does not rise."""
-    names = sorted(tiny)[::3]
-    larger = [Instance("larger", tiny[n].memory + 2, tiny[n].requests) for n in names]
-    for name, answer in zip(names, solve_batch([(i, "cpsat") for i in larger]), strict=True):
-        assert answer.tel == answer.bound <= optima[name]
-
-
-def test_order_of_requests_changes_no_optimum(
-    tiny: dict[str, Instance], optima: dict[str, int]
-) -> None:
-    """The optimum does not depend on how the file lists the requests."""
-    names = sorted(tiny)[::3]
-    turned = [Instance("turned", tiny[n].memory, tiny[n].requests[::-1]) for n in names]
-    for name, answer in zip(
-        names, solve_batch([(i, "ilp(groups=yes)") for i in turned]), strict=True
-    ):
-        assert answer.tel == answer.bound == optima[name]
-
-
-def test_the_horizon_trap() -> None:
-    """Cutting at the best heuristic makespan would lose this optimum (17, makespan 10)."""
-    instance = instance_of(13, *((0, s, o) for s, o in [(3, 4), (3, 1), (3, 2), (2, 9)]))
-    assert brute_force_optimum(instance) == 17
-    for answer in solve_batch([(instance, name) for name in EXACT]):
-        assert (answer.tel, answer.bound) == (17, 17)
 
 
 #: Our own search must not be its own witness.

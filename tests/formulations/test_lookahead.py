@@ -92,22 +92,6 @@ def test_what_runs_in_a_schedule_pays_no_more_than_memory(draws: int) -> None:
     assert tight > draws // 20
 
 
-def test_the_weight_of_the_core_is_needed() -> None:
-    """M = 4, two requests (0, 2) in the core, c = 0, ℓ = 1: κ = 2.
-
-    At their completion together each holds 2 tokens and pays 2 + 1 − κ·1 = 1: 2 of 4 tokens.  With
-    κ = 0.5 each would pay 2.5, which is 5 of 4; at a price of 1 for 20 M-ths that is 2.5 rounds for
-    a start at 0, and 2·2.5 − 16/20 > 4 = OPT.
-    """
-    instance = Instance("pair", 4, (Request(0, 0, 0, 2), Request(1, 0, 0, 2)))
-    row = Row(0, 1, (0, 1), (2,), (1,))
-    assert kappa(instance, row) == 2
-    assert [pay(instance, row, i, 2, 0, Fraction(2)) for i in (0, 1)] == [1, 1]
-    assert 2 * pay(instance, row, 0, 2, 0, Fraction(1, 2)) == 5
-    assert brute_force_optimum(instance) == bound(instance, [], [row], 20) == 4
-    assert bound(instance, [], [row], 20, weights=[Fraction(1, 2)]) == 5
-
-
 @pytest.mark.parametrize("draws", a_few((24, 1_000), 1))
 def test_no_priced_rows_exceed_the_optimum(draws: int) -> None:
     """Prices climbed to the highest value stay below OPT.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import time
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -256,37 +255,6 @@ def test_the_first_prices_prove_something() -> None:
     found = search_for_rates._certificate(instance, model, room, search, point)
     assert found is not None
     assert 0 < found.value == evaluate_rates(instance, found)
-
-
-def test_knots_become_twice_as_many_behind_the_last_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last level has two for each request and 400 / 2; the next has twice as many."""
-    wanted: list[int] = []
-
-    def knots(*arguments: Any) -> Any:
-        wanted.append(arguments[-1])
-        return original(*arguments)
-
-    original = search_for_rates._knots
-    instance, model = _instance([(0, 3, 4)] * 3, 14), _model((10**10, 10**9, 0, 10**9, 0))
-    search_for_rates._load_kernel()
-    monkeypatch.setattr(search_for_rates, "_knots", knots)
-    monkeypatch.setattr(search_for_rates, "_LEVELS", ((0.5, 2, 0.1, 1.0), (1.0, 2, 0.2, 1.0)))
-    list(islice(best_rates(instance, model, Room(14), time.monotonic() + 100), 3))
-    assert wanted[:3] == [103, 206, 412]
-
-
-def test_prices_see_what_work_and_time_alone_do_not() -> None:
-    """Four requests (3, 4) in a memory of 14, two at a time: rounds of 10 ms and 1 ms a token.
-
-    Two run at a time, since three hold 3·(3 + j) > 14 from j = 2 on.  A prefill takes 3 ms.
-    """
-    requests, coefficients = [(0, 3, 4)] * 4, (10**10, 10**9, 0, 10**9, 0)
-    instance, model = _instance(requests, 14), _model(coefficients)
-    found = _bound(instance, model, 2.0)
-    least = least_total_latency(requests, 14, coefficients, Moves(False, False, False, False))
-    assert not_covered(instance, model) == ""
-    assert found.sources["alone"] == 4 * (13 + 3 * 11) * 10**6
-    assert max(found.sources["alone"], found.sources["work"]) < found.sources["rates"] <= least
 
 
 def test_the_time_alone_is_exact() -> None:

@@ -23,7 +23,7 @@ from formulations.lagrangian.certificate_file import (
     sweep_certificate,
 )
 from formulations.lagrangian.states import PriceTable
-from formulations.search import _backward_levels, _backward_tables
+from formulations.search import _backward_levels, _backward_tables, counts
 from formulations.search import backward as sweep_module
 from formulations.search._backward_levels import Limits, _Shares, sweep
 from formulations.search._backward_paths import priced, split
@@ -31,6 +31,7 @@ from formulations.search._backward_tables import Network, TooLargeError, network
 from formulations.search.backward import Options, Step, search
 from instances import Instance, Request
 from schedules import check_schedule, make_schedule
+from tests.engine_batch import one_at_a_time
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import alike, instance_of, instances
 from tests.tiers import a_few
@@ -463,8 +464,9 @@ def test_the_time_left_decides_how_far_the_next_window_reaches() -> None:
     assert sweep_module._next_step(50, None, (1_050, 1_000), sweep_module.PERCENT, value) == 10
     steps: list[Step] = []
     ended = search(
-        free, bound=9, below=13, limits=_limits(), on_step=steps.append, seconds=lambda: 0.0
-    )
+        free, bound=9, below=13, limits=_limits(seconds=60.0), on_step=steps.append,
+        seconds=lambda: 0.0,
+    )  # fmt: skip
     assert not ended
     assert len(steps) == 1
 
@@ -495,8 +497,10 @@ MANY = Instance("many", 7, tuple(Request(i, 0, *((1, 2) if i < 40 else (2, 1))) 
 
 
 def test_many_equal_requests_are_counted_to_the_optimum() -> None:
-    """More than 60 requests, and the optimum of a program over how many are left of each kind."""
-    optimum = _optimum_of_many()
+    """More than 60 requests, and the optimum is that of the forward search over counts."""
+    counted = counts.search(MANY, one_at_a_time(MANY).tel)
+    assert counted is not None
+    optimum = counted.tel
     prices = np.array([0, *range(4 * 50, 0, -4)])
     found: list[Step] = []
     limits = _limits(seconds=60.0)
@@ -511,25 +515,6 @@ def test_many_equal_requests_are_counted_to_the_optimum() -> None:
     assert sum(schedule.starts) + 2 * 40 + 25 == optimum
 
 
-def _optimum_of_many() -> int:
-    """Return OPT of MANY, all of whose requests arrive at round 0 and complete within two."""
-    states, best = {(0, 40, 25): 0}, 1 << 60
-    for t in range(1, 2 * 40 + 25 + 1):
-        following: dict[tuple[int, int, int], int] = {}
-        for (late, first, second), tel in states.items():
-            for x in range(min(first, MANY.memory // 3, (MANY.memory - 3 * late) // 2) + 1):
-                room = MANY.memory - 3 * late - 2 * x
-                for y in range(min(second, room // 3) + 1):
-                    total = tel + x * (t + 1) + y * t
-                    state = (x, first - x, second - y)
-                    if state[1:] == (0, 0):
-                        best = min(best, total)
-                    elif total < min(following.get(state, best), best):
-                        following[state] = total
-        states = following
-    return best
-
-
 @pytest.mark.parametrize("most", [3, 9, 100])
 def test_kinds_are_counted_in_as_many_groups_as_words_need(
     monkeypatch: pytest.MonkeyPatch, most: int
@@ -540,7 +525,8 @@ def test_kinds_are_counted_in_as_many_groups_as_words_need(
     instance = Instance("alike", 7, tuple(Request(i, 0, 1, 1 + i % 3) for i in range(6)))
     optimum, found = brute_force_optimum(instance), list[Step]()
     free = _free(instance)
-    assert search(free, bound=0, below=optimum + 1, limits=_limits(), on_step=found.append)
+    limits = _limits(seconds=60.0)
+    assert search(free, bound=0, below=optimum + 1, limits=limits, on_step=found.append)
     assert found[-1].bound == optimum
 
 

@@ -244,24 +244,6 @@ def test_never_below_the_optimum_and_mostly_at_it(draws: int, most: int) -> None
     assert reached >= most
 
 
-@pytest.mark.parametrize("family", [am1, am2])
-def test_every_better_schedule_is_better_and_valid(family: Any) -> None:
-    """Schedules only get better, pass the checker, and the best beats the start."""
-    instance = family.generate(seed=1)
-    begin = first(instance)
-    found: list[list[int]] = []
-
-    def tell(starts: Ints, _: Ints) -> None:
-        found.append(starts.tolist())
-
-    improved(instance, begin, Budget(seconds=0.5), seed=1, on_better=tell)
-    schedules = [make_schedule(instance, starts, "found") for starts in found]
-    sums = [sum(starts) for starts in found]
-    assert sums == sorted(set(sums), reverse=True)
-    assert sums[-1] < begin.sum()
-    assert all(check_schedule(instance, schedule).valid for schedule in schedules)
-
-
 def test_the_same_seed_gives_the_same_schedule_compiled_or_not() -> None:
     """In a number of moves nothing depends on the machine; another seed goes another way."""
     instance = am2.generate(seed=2, n=20)

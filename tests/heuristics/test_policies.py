@@ -82,18 +82,6 @@ def test_never_looks_at_the_future(name: str, instance: Instance) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_request_as_large_as_memory(name: str) -> None:
-    """Two requests that each fill M at their peak are both served, and never overlap."""
-    instance = Instance("full", 5, (Request(0, 0, 2, 3), Request(1, 0, 0, 5)))
-    schedule = run(name, instance)
-    if schedule is None:
-        return
-    assert check_schedule(instance, schedule).valid
-    if schedule.attempts is None:
-        assert sorted(schedule.starts) in ([0, 3], [0, 5])
-
-
-@pytest.mark.parametrize("name", ALL)
 def test_an_idle_worker_between_arrivals(name: str) -> None:
     """An empty queue is waited out; a lone request starts in the round in which it arrives."""
     instance = Instance("gap", 6, (Request(0, 2, 1, 1), Request(1, 40, 2, 3)))

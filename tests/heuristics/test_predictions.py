@@ -128,12 +128,6 @@ def test_relative_ends_are_not_rounded_twice(x: float) -> None:
     ]
 
 
-def test_upper_ends_are_clipped_at_the_memory() -> None:
-    """No request makes more than M − s tokens, so no policy need believe more."""
-    instance = Instance("clip", 50, (Request(0, 0, 10, 5), Request(1, 0, 45, 5)))
-    assert ends(instance, "interval") == [(1, 40), (1, 5)]
-
-
 @pytest.mark.parametrize(
     ("low", "high", "told"),
     [

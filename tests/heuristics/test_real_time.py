@@ -346,7 +346,7 @@ def test_stalling_equals_its_transcription() -> None:
             seed,
             alpha_beta_stalling,
             draw=policy_generator(seed).random,
-            **without(values, "stall"),
+            **{key: value for key, value in values.items() if key != "stall"},
         )
         if found is None:
             continue
@@ -357,11 +357,6 @@ def test_stalling_equals_its_transcription() -> None:
         )
         stalled += clear.clock != found[0].clock
     assert stalled > 20, stalled
-
-
-def without(values: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return parameters without one of them."""
-    return {key: value for key, value in values.items() if key != name}
 
 
 def _aborted(schedule: Schedule) -> bool:

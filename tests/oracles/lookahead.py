@@ -48,16 +48,9 @@ def pay(
     return max(Fraction(0), held + y * row.rounds - weight * max(0, row.rounds - left))
 
 
-def bound(
-    instance: Instance,
-    memory: Sequence[int],
-    rows: Sequence[Row],
-    denominator: int,
-    *,
-    weights: Sequence[Fraction] | None = None,
-) -> int:
-    """Return the bound of prices; with other ``weights`` than κ it may be none."""
-    kappas = weights or [kappa(instance, row) for row in rows]
+def bound(instance: Instance, memory: Sequence[int], rows: Sequence[Row], denominator: int) -> int:
+    """Return the bound of prices."""
+    kappas = [kappa(instance, row) for row in rows]
     length = max([len(memory), *(row.times[-1] + 1 for row in rows)])
     tokens = [*memory, *([0] * length)]
     total = Fraction(-instance.memory * sum(memory))

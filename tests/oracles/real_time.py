@@ -44,16 +44,10 @@ class UndecidedError(Exception):
 def duration(
     coefficients: tuple[int, ...], prefills: list[tuple[int, int]], reads: list[int]
 ) -> int:
-    """Return how long a round takes (ns).
+    """Return how long a round takes (ns); coefficients are those of a batch time.
 
-    Parameters
-    ----------
-    coefficients
-        Picoseconds: base, a prompt token, a prompt token squared, a decoding request, a token read.
-    prefills
-        (tokens computed before, tokens of this round) of each request that prefills.
-    reads
-        What each request that decodes holds at the beginning of the round (tokens).
+    Prefills are (tokens computed before, tokens of this round) of each request that prefills; reads
+    are the tokens that each request that decodes holds at the beginning of the round.
     """
     base, token, square, decode, each = coefficients
     picoseconds = base + decode * len(reads) + each * sum(reads)
@@ -68,20 +62,7 @@ def in_real_time(
     coefficients: tuple[int, ...],
     transcription: Callable[[Instance], Schedule],
 ) -> Literal:
-    """Return what a transcription in unit rounds does in real time.
-
-    Parameters
-    ----------
-    instance
-        Of requests in order of their arrivals.
-    arrivals
-        Nanoseconds, ascending.
-
-    Raises
-    ------
-    UndecidedError
-        If no guess comes back.
-    """
+    """Return what a transcription in unit rounds does of requests in order of their arrivals."""
     n = len(instance)
     # At first each is served alone, which no policy refuses.
     long = 1 + max(request.output for request in instance.requests)

@@ -1,6 +1,6 @@
 """The least total latency and the best goodput in real time by trying every batch of every round.
 
-None of our code is used.
+None of our code is used.  It is for about three small requests.
 
 What a scheduler may do here is as much as possible: requests wait, are prefilled whole or in
 chunks, make a token, pause with their memory, or are evicted (at most ``evictions`` times in all)
@@ -63,15 +63,7 @@ def least_total_latency(
     coefficients: Coefficients,
     moves: Moves | None = None,
 ) -> int:
-    """Return the least Σ (completion − arrival), nanoseconds; for about three small requests.
-
-    Parameters
-    ----------
-    requests
-        (arrival in nanoseconds, prompt, output).
-    coefficients
-        Picoseconds: base, per prefilled token, per square, per decoding request, per token read.
-    """
+    """Return the least Σ (completion − arrival) of (arrival, prompt, output), in nanoseconds."""
     return _Search(requests, memory, coefficients, moves or Moves()).run()
 
 

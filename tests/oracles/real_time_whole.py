@@ -23,12 +23,8 @@ def staggered(
 ) -> tuple[list[tuple[int, int, int]], int]:
     """Draw requests (arrival in nanoseconds, prompt, output) and the memory for half or all.
 
-    Parameters
-    ----------
-    prompt
-        About how long prompts are; 0 for long or short ones.
-    load
-        How many requests would be in the system, each as if alone; None for any, 0 for all at once.
+    Prompts are about so long, or for 0 long or short.  The load is how many requests would be in
+    the system, each as if alone: any for None, all at once for 0.
     """
     prompt = prompt or rng.choice([50, 1300])
     load = rng.choice([0.0, 0.3, 1.0]) if load is None else load
@@ -49,16 +45,9 @@ def least_latency_whole(
     *,
     engine: bool = False,
 ) -> int:
-    """Return the least Σ (completion − arrival), nanoseconds.
+    """Return the least Σ (completion − arrival) of (arrival, prompt, output), in nanoseconds.
 
-    Parameters
-    ----------
-    requests
-        (arrival in nanoseconds, prompt, output).
-    coefficients
-        Picoseconds: base, per prefilled token, per square, per decoding request, per token read.
-    engine
-        Whether the token that a round makes takes its place in the next one, as in vLLM.
+    For the engine the token that a round makes takes its place in the next one, as in vLLM.
     """
     return _Program(requests, memory, coefficients, engine).run()
 

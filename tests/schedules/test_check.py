@@ -217,15 +217,6 @@ def test_tokens_kept_from_nowhere_are_malformed(
     assert words in verdict.reason
 
 
-def test_kept_tokens_without_attempts_are_refused() -> None:
-    """Starts before the arrival can no longer hide behind tokens that no attempt has made."""
-    # Two requests (10, 5, 10) with M = 15 run one after the other: OPT is 10 + 20 = 30.
-    instance = instance_of(15, (10, 5, 10), (10, 5, 10))
-    # Begun at 1 + 9 and 2 + 9 each would make its last token only: TEL 11 + 12 - 20 = 3.
-    verdict = judged(instance, [1, 2], kept=[[9], [9]])
-    assert verdict.kind == "malformed"
-
-
 def test_what_keeps_tokens_is_never_optimal() -> None:
     """OPT is about schedules that keep none; a bound up to the TEL is what old files state."""
     schedule = make_schedule(KEEPING, [0], "test", attempts=[[(0, 2)]], kept=[[0, 2]])

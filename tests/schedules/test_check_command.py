@@ -42,31 +42,12 @@ def files(folder: Path, instance: Instance, schedule: Schedule) -> tuple[Path, P
     return paths
 
 
-#: A schedule that is not the memory's, at time 3 of 5 + 3 = 8 tokens, and one with a wrong TEL.
-TIGHT = dataclasses.replace(PAIR, memory=7)
-FALSE = dataclasses.replace(GOOD, tel=5)
-
-
-@pytest.mark.parametrize(
-    ("instance", "schedule", "code", "told"),
-    [
-        (PAIR, GOOD, 0, "valid: instance 'pair', n=2, TEL 6\n"),
-        (PAIR, FALSE, 10, "malformed: TEL is 6, the schedule claims 5\n"),
-        (
-            TIGHT,
-            make_schedule(TIGHT, [0, 1], "test"),
-            21,
-            "infeasible: at time 3 8 tokens are held",
-        ),
-    ],
-)
-def test_each_verdict_has_its_exit_code(
-    instance: Instance, schedule: Schedule, code: int, told: str, tmp_path: Path
-) -> None:
-    """One line on stdout, nothing on stderr (so no warning of runpy either)."""
-    done = run(*files(tmp_path, instance, schedule))
-    assert (done.returncode, done.stderr) == (code, "")
-    assert done.stdout.startswith(told)
+def test_a_verdict_is_one_line_with_its_exit_code(tmp_path: Path) -> None:
+    """Nothing is on stderr (so no warning of runpy either); what is valid exits with 0 below."""
+    tight = dataclasses.replace(PAIR, memory=7)
+    done = run(*files(tmp_path, tight, make_schedule(tight, [0, 1], "test")))
+    assert (done.returncode, done.stderr) == (21, "")
+    assert done.stdout.startswith("infeasible: at time 3 8 tokens are held")
     assert done.stdout.count("\n") == 1
 
 

@@ -38,27 +38,12 @@ def test_all_metrics_by_hand() -> None:
     assert (metrics.cancelled_attempts, metrics.tokens_lost) == (1, 1)
 
 
-def test_the_breakpoints_by_hand() -> None:
-    """The profile lists both ends of each piece in which no run begins or ends."""
-    profile = memory_profile(PAIR, SCHEDULE)
-    assert profile.times == (0, 1, 2, 3, 4, 5, 6)
-    assert profile.tokens == (0, 3, 6, 5, 0, 2, 3)
-
-
 def test_breakpoints_do_not_grow_with_the_horizon() -> None:
     """A request of a billion tokens has four breakpoints, idle time before it included."""
     instance = Instance(name="long", memory=10**9, requests=(Request(0, 10**6, 7, 10**8),))
     profile = memory_profile(instance, make_schedule(instance, [10**12], "test"))
     assert profile.times == (0, 10**12, 10**12 + 1, 10**12 + 10**8)
     assert profile.tokens == (0, 0, 8, 7 + 10**8)
-
-
-def test_the_smallest_schedule() -> None:
-    """One request of one token holds s + 1 at time 1 and nothing at time 0."""
-    instance = Instance(name="one", memory=3, requests=(Request(0, 0, 2, 1),))
-    metrics = measure(instance, make_schedule(instance, [0], "test"))
-    assert (metrics.tel, metrics.makespan, metrics.peak_memory, metrics.mean_memory) == (1, 1, 3, 3)
-    assert metrics.mean_memory_share == 1.0
 
 
 def test_a_schedule_of_another_shape_is_refused() -> None:
