@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from instances import Instance
 from instances.time_unit import ROUNDS
-from kvopt.best_known import known_values, read_registry, registry
+from kvopt.best_known import known_values, read_registry, values
 from kvopt.best_known.claims import collect, runs_by_instance
 from kvopt.best_known.known import ContradictionError, Known, merge
 from kvopt.best_known.library import LibraryInstance
@@ -154,7 +154,7 @@ def _told(folder: Path, instance: Instance, merged: Known) -> dict[str, dict[str
     library = {instance.sha256: LibraryInstance("x.json", instance)}
     write_all([merged], library, folder / "registry")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry, "library_by_hash", lambda: library)
+        patch.setattr(values, "library_by_hash", lambda: library)
         return known_values(folder / "registry")
 
 
