@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,8 +14,6 @@ from instances.families.build import MAX_REQUESTS, ranges
 from instances.files import format_instance
 from instances.generate import main
 from tests.tiers import a_few
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_the_instance_goes_to_stdout(capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,7 +63,6 @@ def test_the_listing_names_every_family(capsys: pytest.CaptureFixture[str]) -> N
             "Invalid value for '--seed': expected an integer from 0 to 9223372036854775807, found",
         ),
         (["am1", "--bogus"], "No such option"),
-        (["am1", "--set", "n=0"], "am1: n: expected 1 to 1000000, found 0"),
         (["am1", "--set", "n"], "--set 'n': expected KEY=VALUE, each key once, from n (1 to"),
         (["am1", "--set", "q=1"], "--set 'q=1': expected KEY=VALUE"),
         (["am1", "--set", "seed=1"], "--set 'seed=1': expected KEY=VALUE"),
@@ -83,17 +78,6 @@ def test_the_listing_names_every_family(capsys: pytest.CaptureFixture[str]) -> N
         ),
         (["late-burst", "--set", "variant=z"], "--set 'variant=z': Input should be"),
         (["planted", "--set", "online=maybe"], "--set 'online=maybe': Input should be"),
-        (
-            ["uniform", "--set", "memory=9999999999"],
-            "uniform: memory: expected 1 to 1000000000,",
-        ),
-        (["uniform", "--set", "memory=99"], "uniform: memory: expected at least 2 * longest"),
-        (
-            ["uniform", "--out", "/no/such/folder/x.json"],
-            "--out /no/such/folder/x.json: there is no",
-        ),
-        (["uniform", "--out", "a\0b"], "--out a\\x00b: "),
-        (["uniform", "--out", "x" * 300], f"--out {'x' * 300}: File name too long"),
         (["uniform", "--out", "."], "--out .: expected a file to write, found a directory"),
     ],
 )
@@ -150,17 +134,3 @@ def test_every_number_has_a_range() -> None:
     for name, key in _parameters():
         if key not in ranges(families()[name].generate):
             assert key in ("solvable", "online", "variant", "seconds")
-
-
-def test_a_reader_that_stops_early_sees_no_complaint() -> None:
-    """Closing the pipe after the first bytes, as head does, gives no traceback."""
-    command = [sys.executable, "-m", "instances.generate", "total-trap"]
-    with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert process.stdout.read(1) == b"{"
-        process.stdout.close()
-        assert process.stderr.read() == b""
-        assert process.wait() == 0

@@ -26,7 +26,7 @@ import kvopt.result
 import kvopt.runs.certify
 import kvopt.sweeps.comparison
 from formulations.valid.volumes import volume_bound
-from instances import InfeasibleInstanceError, Instance, InstanceFileError, Request, write_instance
+from instances import Instance, InstanceFileError, Request, write_instance
 from kvopt.executors.local import run_local
 from kvopt.methods.grammar import MethodError
 from kvopt.registered import Registered, registered
@@ -232,15 +232,6 @@ def test_advised_by_the_relaxation_in_rounds() -> None:
     assert expected is not None
     assert found.schedule.starts == expected.starts
     assert kvopt.check(timed, found.schedule).valid
-
-
-def test_an_infeasible_file_is_told_when_it_is_read(tmp_path: Path) -> None:
-    """A request of 4 + 3 tokens never fits into 6."""
-    path = tmp_path / "large.json"
-    write_instance(replace(FOUR, requests=(Request(7, 0, 4, 3),), memory=7), path)
-    path.write_text(path.read_text(encoding="utf-8").replace('"memory": 7', '"memory": 6'))
-    with pytest.raises(InfeasibleInstanceError, match=r"id 7 needs 4 \+ 3 = 7 tokens"):
-        kvopt.read(path)
 
 
 @pytest.mark.parametrize(

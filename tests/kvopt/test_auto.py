@@ -341,22 +341,6 @@ def test_a_wrong_schedule_of_a_member_refuses_the_run(starts: list[int], asked: 
 
 
 @pytest.mark.slow("waits")
-def test_where_a_sweep_is_too_large_prices_take_its_place() -> None:
-    """The run is stopped at the first better bound."""
-    task = task_of(uniform.generate(n=400), "auto", time_limit=60, threads=2)
-    enough, sources = threading.Event(), set()
-
-    def listen(snapshot: Snapshot) -> None:
-        sources.add(snapshot.state.bound_source)
-        if snapshot.state.bound_source == "prices of patterns":
-            enough.set()
-
-    with pytest.raises(InterruptedRunError):
-        execute(task, enough, listen)
-    assert sources == {"", "volumes", "prices of patterns"}
-
-
-@pytest.mark.slow("waits")
 @pytest.mark.parametrize("solver", ["highs", "cpsat"])
 def test_an_engine_begins_with_the_best_schedule(solver: str) -> None:
     """The local search has one before the model is built, and bounds come from beside it.

@@ -269,14 +269,6 @@ def _texts(result: kvopt.Result) -> list[str]:
     return [each.get_text() for each in result.plot().figure.findobj(Text)]
 
 
-def test_nothing_is_written(bounded: Finished) -> None:
-    """The summary reads the store, and keeps nothing there."""
-    before = DEFAULT_STORE.read_bytes()
-    assert kvopt.run(TIGHT, "svf").known_bound is not None
-    assert not bounded.refused
-    assert DEFAULT_STORE.read_bytes() == before
-
-
 def test_the_registry_is_asked_in_rounds() -> None:
     """By the hash: 22 is the optimum of tiny_two_bursts, whatever was computed here."""
     instance = kvopt.read("tiny_two_bursts")

@@ -24,7 +24,7 @@ from kvopt.runs.task import Finished, Task
 from kvopt.store.export import read_rows
 from kvopt.sweeps.contradictions import RunSummary
 from kvopt.sweeps.failures import Failure
-from support.command import EXIT_INTERRUPTED, Command
+from support.command import EXIT_INTERRUPTED
 from tests.kvopt.conftest import Refused
 from tests.kvopt.sweep_tools import ROOT, Evaluate, write_small
 
@@ -322,15 +322,6 @@ def test_a_suite_with_a_method_of_ones_own(
     assert set(rows["time_limit"]) == {7.0}
 
 
-def test_folders_and_globs(evaluate: Run, tmp_path: Path, store: Path) -> None:
-    """A folder is searched through, a glob is expanded, and what is named twice runs once."""
-    inner = tmp_path / "in" / "ner"
-    write_small(inner, 2)
-    names = [tmp_path / "in", tmp_path / "in" / "*" / "small_1.json", "--methods", "svf"]
-    assert evaluate(*names) == 0
-    assert list(read_rows(store)["instance"]) == ["small_0", "small_1"]
-
-
 NASTY = '<b onmouseover="x">&\'a,b";../../../etc/passwd=1+1|`|%s{0}[red]\\'
 
 
@@ -462,16 +453,6 @@ def test_provenance_is_in_every_row(evaluate: Run, small: Path, store: Path) -> 
     assert row["peak_memory"] > 10_000_000
     assert row["incumbents"][-1][1] == row["tel"]
     assert row["bounds"][-1][1] == row["lower_bound"]
-
-
-@pytest.mark.parametrize("command", [main, kvopt.commands.solve.main])
-def test_the_list_names_suites_and_methods(
-    command: Command, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """``--list`` runs nothing and opens no store, of either command."""
-    assert command(["--list"]) == 0
-    out = capfd.readouterr().out
-    assert all(word in out for word in ("smoke", "svf", "cpsat", "ilp-sparse", "file:PATH"))
 
 
 def test_the_default_store_is_not_committed() -> None:

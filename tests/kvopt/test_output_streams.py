@@ -58,6 +58,7 @@ def test_a_full_disk_under_the_output(small: Path, tmp_path: Path) -> None:
             "-m schedules.check {small} {out}",
             "{root}/evaluate.py --list",
             "-m instances.generate --list",
+            "-m kvopt --help",
         ],
         2,
     ),

@@ -22,10 +22,6 @@ from tests.kvopt.sweep_tools import PAIR, Evaluate, own_method, task_of, wait_un
 from tests.oracles.brute_force import brute_force_optimum
 from tests.tiers import a_few
 
-KNOWN = Instance(
-    "known", 5, PAIR.requests, known_optimum=6, known_optimum_reason="one after the other"
-)
-
 
 def _task(method: str, instance: Instance = PAIR, **more: object) -> Task:
     return task_of(instance, method, planned=True, **more)
@@ -117,7 +113,6 @@ def test_an_exception_names_its_line(tmp_path: Path) -> None:
         ("return [0, 10**30]", "refused", "64 bits"),
         ("report('bound', value=10**30)", "error", "64 bits"),
         ("report('bound', value=1, source='a\\0b\\nc')\nreturn [0, 3]", "optimal", ""),
-        ("report('bound', value=7, source='volumes')\nreturn [0, 3]", "error", "contradicted: "),
         ("report('dance')", "error", "takes schedule, bound and note"),
         ("return None", "no_solution", ""),
         ("import sys; sys.exit(3)", "error", "SystemExit"),
@@ -207,20 +202,6 @@ def test_threads_left_behind_keep_nobody_waiting(tmp_path: Path) -> None:
     started = time.monotonic()
     assert execute(_task(method)).record.tel == 6
     assert time.monotonic() - started < 20
-
-
-def test_bounds_against_what_is_known() -> None:
-    """A bound above the known optimum, 6, is disputed and withdrawn; what volumes prove is left."""
-    state = RunState(KNOWN, "liar")
-    state.take(BoundProved(value=5, source="fine"))
-    state.take(BoundProved(value=7, source="too much"))
-    state.close()
-    assert state.status() == "error"
-    assert (state.lower_bound, state.bounds) == (volume_bound(KNOWN), [])
-    assert state.detail()[0] == (
-        "contradicted: lower bound 7 (too much) exceeds the known_optimum that the instance's "
-        "file states, 6: one of the two is wrong"
-    )
 
 
 def test_optimal_is_counted_not_claimed() -> None:

@@ -27,7 +27,7 @@ from tests.kvopt.conftest import Refused
 VIDUR, BURST = BY_NAME["vidur.csv"].path, BY_NAME["burstgpt.csv"].path
 
 
-def test_solve_takes_a_trace(capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_takes_a_trace(capsys: pytest.CaptureFixture[str], refused: Refused) -> None:
     """In rounds: 0, 211 (105.5 s of half a second), so both run at once: 18 + 5 rounds."""
     arguments = [str(BURST), "--memory", "100", "--round-seconds", "0.5", "--method", "svf"]
     assert solve(arguments) == 0
@@ -37,20 +37,7 @@ def test_solve_takes_a_trace(capsys: pytest.CaptureFixture[str]) -> None:
     assert "1 row skipped: the request failed (first in row 3)" in told.err
     assert solve([*arguments, "--quiet"]) == 0
     assert capsys.readouterr().err == ""
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        ([str(VIDUR)], "a trace states no memory"),
-        (["tiny_handover", "--memory", "9"], "memory: goes with a trace"),
-        (["tiny_handover", "--limit", "9"], "limit: goes with a trace"),
-        ([str(VIDUR), "--memory", "9", "--format", "x"], "unknown format 'x'"),
-    ],
-)
-def test_solve_refuses_in_one_line(arguments: list[str], expected: str, refused: Refused) -> None:
-    """Exit code 2; an instance file takes no options of a trace."""
-    assert expected in refused(solve, *arguments, "--quiet")
+    assert "a trace states no memory" in refused(solve, BURST)
 
 
 @pytest.mark.slow("walks")
@@ -70,13 +57,6 @@ def test_a_file_that_hides_an_instance_is_told(
     ):
         assert run() == 0
         assert capsys.readouterr().err.count(told) == 1
-
-
-def test_an_unknown_table_is_told_as_a_trace(tmp_path: Path, refused: Refused) -> None:
-    """By its name it is no instance file, so the nearest format is named and not JSON."""
-    path = tmp_path / "mine.csv"
-    path.write_text("TIMESTAMP,ContextTokens\n1,2\n")
-    assert "columns of a format of kvopt convert --list" in refused(solve, path, "--memory", 9)
 
 
 def test_the_api_reads_traces() -> None:
@@ -181,11 +161,6 @@ FILES = {
         COLUMNS,
         "row 1: expected the columns of a format of kvopt convert --list (--format NAME), found "
         "time, in_tokens, out_tokens; or rename yours to arrived_at,num_prefill_tokens,num_decode_",
-    ),
-    "part.csv": (
-        "arrived_at,num_prefill_tokens,out\n0.0,31,4\n",
-        "row 1: expected the columns of a format of kvopt convert --list (--format NAME), found "
-        "arrived_at, num_prefill_tokens, out; or rename yours to arrived_at,num_prefill_tokens,",
     ),
     "empty.csv": ("", "expected a trace, found an empty file"),
 }

@@ -350,19 +350,6 @@ def test_caps_are_said(report: Report, files: dict[str, str]) -> None:
     assert files["tables/instances.md"].count("](../instances/") == 3
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--store", "missing.sqlite"], ["--store", "missing.csv"]], ids=["store", "csv"]
-)
-def test_bad_input_is_one_line(
-    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Exit code 2 and a reason, no traceback, nothing written."""
-    arguments = [arguments[0], str(tmp_path / arguments[1])]
-    assert main([*arguments, "--out", str(tmp_path / "out")]) == 2
-    assert len(capsys.readouterr().err.splitlines()) == 1
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.slow("repeats")
 def test_forty_methods_fit_a_figure() -> None:
     """The figures follow the page's ink and stay small; ten curves have a colour."""

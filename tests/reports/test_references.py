@@ -183,17 +183,6 @@ def test_bounds_of_refused_and_failed_runs_are_not_believed() -> None:
     assert pd.isna(Results(rows).reference.iloc[0]["lower"])
 
 
-def test_policies_that_keep_tokens_contradict_no_bound() -> None:
-    """vllm-v1 preempts, which OPT may not: its TEL below a bound is no error and no UB."""
-    rows = frame(
-        record(method="vllm-v1", tel=90),
-        record(method="cpsat:cpsat", tel=100, lower_bound=100, status="optimal"),
-    )
-    assert Results(rows).contradictions == ()
-    line = Results(rows).reference.iloc[0]
-    assert (line["upper"], line["opt"]) == (100, 100)
-
-
 def test_equal_names_of_different_instances_are_kept_apart() -> None:
     """The hash says what an instance is, the name only what it is called."""
     rows = frame(

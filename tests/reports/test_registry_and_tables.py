@@ -13,9 +13,9 @@ import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
-from instances import Instance, Request
+from instances import Instance
 from instances.time_unit import ROUNDS
-from kvopt.best_known import known_values, read_registry, registry
+from kvopt.best_known import known_values, read_registry, values
 from kvopt.best_known.claims import collect, runs_by_instance
 from kvopt.best_known.known import ContradictionError, Known, merge
 from kvopt.best_known.library import LibraryInstance
@@ -33,12 +33,9 @@ from reports.tables.listed import instance_table
 from schedules import make_schedule
 from schedules.evidence import CONTRADICTED, MISSTATED, VOLUMES
 from schedules.model import KEEPS_TOKENS_NOTE
+from tests.kvopt.best_known.registry import FOUR, PAIR, PRICES
 from tests.reports.synthetic import record_of
 
-#: M = 5, s = 1, o = (1, 1, 3, 3): OPT 12 (docs/errata.md, E1), volumes 10.
-FOUR = Instance("four", 5, tuple(Request(i, 0, 1, o) for i, o in enumerate((1, 1, 3, 3))))
-#: One fits at a time: OPT 1 + 2 = 3, which the volumes reach.
-PAIR = Instance("pair", 3, (Request(0, 0, 2, 1), Request(1, 0, 2, 1)))
 #: Starts by TEL, and what nobody may do who forgets tokens; the volume bound.
 STARTS = {
     "four": {12: [0, 1, 0, 3], 13: [0, 0, 1, 4], 16: [0, 1, 2, 5]},
@@ -46,17 +43,10 @@ STARTS = {
 }
 KEPT = {"four": [0, 0, 0, 0], "pair": [0, 0]}
 BOUNDED = {"four": 10, "pair": 3}
-#: Prices on memory that prove 11 of ``four``: their sum is 10.45.
-PRICES: dict[str, Any] = {
-    "kind": "prices",
-    "value": 11,
-    "denominator": 20,
-    "memory": [0, 6, 0, 12, 1],
-}
 CASES = {
-    (each.name, stated): replace(each, known_optimum=stated, known_optimum_reason="so built")
-    if stated
-    else each
+    (each.name, stated): replace(
+        each, known_optimum=stated, known_optimum_reason="so built" if stated else None
+    )
     for each, optimum in ((FOUR, 12), (PAIR, 3))
     for stated in (None, optimum)
 }
@@ -164,7 +154,7 @@ def _told(folder: Path, instance: Instance, merged: Known) -> dict[str, dict[str
     library = {instance.sha256: LibraryInstance("x.json", instance)}
     write_all([merged], library, folder / "registry")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry, "library_by_hash", lambda: library)
+        patch.setattr(values, "library_by_hash", lambda: library)
         return known_values(folder / "registry")
 
 

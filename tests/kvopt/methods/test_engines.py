@@ -55,18 +55,6 @@ def test_the_table() -> None:
     assert not set(engines()) & (set(policies()) | set(formulations()) - {"cpsat"})
 
 
-def test_reading_the_table_loads_no_engine() -> None:
-    """Neither the table nor the grammar imports a solver or Pyomo into the parent."""
-    code = (
-        "import sys; from kvopt.methods.grammar import read_method; "
-        "[read_method(text) for text in ('highs:ilp', 'cpsat', 'auto', 'svf')]; "
-        "print([m for m in sys.modules if m in ('ortools', 'highspy', 'pyomo')"
-        " or m.startswith('kvopt.engines')])"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
-    assert found.stdout.strip() == "[]", found.stderr
-
-
 @pytest.mark.parametrize(
     "declared",
     [
@@ -143,27 +131,6 @@ def test_adding_a_solver_is_adding_a_file(house: Path, small: Path) -> None:
     assert "did you mean new-echo" in wrong.stderr
     wrong = _run(house, "solve.py", small, "--method", "new-echo:cpsat")
     assert "new-echo cannot solve 'cpsat', it takes ilp" in wrong.stderr
-
-
-@pytest.mark.slow("waits")
-def test_a_sweep_runs_the_new_solver(house: Path, small: Path) -> None:
-    """Its row has its name and its digest."""
-    swept = _run(
-        house, "evaluate.py", small, "--methods", "new-echo", "--store", small.parent / "s.sqlite"
-    )
-    assert swept.returncode == 0, swept.stderr
-    # The others of ``auto`` work beside it, and prove the optimum.
-    assert re.search(r"statuses +1 optimal\n", swept.stdout), swept.stdout
-
-
-# J1 Theorem 4.2's counterexample: no policy finds the optimum, 12, but some order gives it.
-@pytest.mark.slow("waits")
-def test_improve_is_a_method(small: Path) -> None:
-    """A user may name it; it takes no formulation and proves nothing."""
-    result = run_command(solve.main, small, "--method", "improve", "--time-limit", 5)
-    assert result.returncode == 0, result.stderr
-    assert re.search(r"\nmethod +improve\nstatus +feasible\nTEL +12 ", result.stdout)
-    assert re.search(r"\nlower bound +10 +\(from area bound\)", result.stdout)
 
 
 def test_the_listing_says_what_a_policy_may_know() -> None:

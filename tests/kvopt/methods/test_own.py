@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pandas as pd
@@ -35,19 +34,6 @@ WRONG = {
         "returns_text.py:2: solve: "
         "expected a list with one start round a request, a Schedule, or None, found 'abc'",
     ),
-    "returns_number": (
-        "def solve(instance):\n    return 3",
-        "returns_number.py:1: solve: expected "
-        "a list with one start round a request, a Schedule, or None, found 3",
-    ),
-    "returns_floats": (
-        "def solve(instance):\n    return [0.0] * len(instance)",
-        "found [0.0, 0.0, 0.0, 0.0] ('float' object cannot be interpreted as an integer)",
-    ),
-    "fails": (
-        "def solve(instance):\n    first = 1\n    return first / 0",
-        "fails.py:3: ZeroDivisionError: division by zero",
-    ),
     "fails_below": (
         "from below import stop\n\ndef solve(instance):\n    stop()",
         "fails_below.py:4: KeyError: 'lost'",
@@ -77,8 +63,6 @@ WRONG = {
         POLICY.replace("known.outputs,", "known.output,"),
         "attribute.py:5: AttributeError: 'Known' object has no attribute 'output'",
     ),
-    "neither": ("x = 1", "neither.py: expected a function solve(instance) or a POLICY, found"),
-    "leaves": ("import sys\ndef solve(instance):\n    sys.exit(4)", "leaves.py:3: SystemExit: 4"),
 }
 RIGHT = {
     "policy": POLICY,
@@ -149,16 +133,6 @@ def test_no_row_holds_a_path(rows: pd.DataFrame) -> None:
     assert set(rows.index) == {f"file:{name}.py" for name in (*WRONG, *RIGHT)}
     for column in ("detail", "found_by", "solver"):
         assert not rows[column].str.contains("/").any()
-
-
-def test_solve_runs_them_too(small: Path, tmp_path: Path, solve: Command) -> None:
-    """By the same name, with the volume bound and a gap."""
-    path = tmp_path / "mine.py"
-    path.write_text(POLICY)
-    result = solve(small, "--method", f"file:{path}")
-    assert result.returncode == 0, result.stderr
-    assert re.search(r"\nmethod +longest \[mine\.py\]\n", result.stdout)
-    assert re.search(r"\nlower bound +10 +\(from area bound\)", result.stdout)
 
 
 @pytest.mark.parametrize(
