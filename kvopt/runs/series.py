@@ -28,10 +28,9 @@ class Series:
 
     The tasks are of one instance, seed and deadline, one a method.  The last must have ended at the
     ``deadline``, on the clock of ``time.monotonic``; what compiling kernels takes before a method
-    begins is added.  The first may take all the time if it is the ``first_whole``.  If they run
-    ``side_by_side``, those that need the compiler run next to the others.  ``listen`` is called
-    with what is known so far of a method that runs, some times a second.  ``interrupted`` says that
-    Ctrl-C has ended it, after all results so far have been yielded.
+    begins is added.  With ``first_whole`` the first may take all the time.  With ``side_by_side``
+    those that need the compiler run next to the others.  ``listen`` is called with what is known of
+    a method that runs.  ``interrupted``: Ctrl-C has ended it, after all results were yielded.
     """
 
     def __init__(
