@@ -59,8 +59,8 @@ class Process:
     (``kvopt.runs.fork_server``, with ``compiler``).  ``call`` is ``module:function``: it is called
     with an iterator of ``lines`` and with the channel's socket, into which it writes events, a line
     each, of ``longest`` bytes at most.  The memory limit, gigabytes, is of it and all that it
-    starts.  If it ``reads``, it has standard input, and what a shell has opened.  ``strange`` counts
-    lines that were no events or too long.  An OSError: no process or no memory is left for it.
+    starts.  If it ``reads``, it has standard input, and what a shell has opened.  ``strange``
+    counts lines that were no events or too long.  An OSError: no process or memory is left.
     """
 
     def __init__(
