@@ -69,17 +69,19 @@ class TraceStream(io.RawIOBase):
     ``label`` names it in messages; ``head`` is the beginning, as much as a first object of JSON
     needs, with what is no text replaced; ``row`` is the row that is being read, from 1.
 
-    Raises :class:`TraceError` if there is no such file, or it cannot be read or is empty.
+    Raises :class:`TraceError` if there is no such file, or it cannot be read, is empty or larger.
     """
 
-    def __init__(self, path: str | Path, label: str | None = None) -> None:
+    def __init__(
+        self, path: str | Path, label: str | None = None, largest: int = LARGEST_TRACE
+    ) -> None:
         self.label = str(path) if label is None else label
         self.row = 1
         self.path = trace_file(path)
         if os.path.isdir(self.path):
             raise TraceError(f"{printable(self.label)}: expected a trace, found a folder")
         try:
-            file: Any = open_input(self.path, LARGEST_TRACE, buffering=HEAD)
+            file: Any = open_input(self.path, largest, buffering=HEAD)
             start = file.peek(1)[:1]
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)

@@ -34,6 +34,7 @@ from instances.batch_time.model import (
     BatchTimeError,
     Range,
 )
+from support.inputs import LARGEST
 from support.text import counted, printable
 
 _NAME = "fitted"
@@ -173,7 +174,7 @@ def _read(path: str) -> Rows:
 
     rows = []
     try:
-        with TraceStream(path) as stream:
+        with TraceStream(path, largest=LARGEST) as stream:
             squares = [_SQUARE] if _SQUARE in header_of(stream.head) else []
             for numbers, columns in columns_of(stream, (*_NEEDED, *squares)):
                 for row, *texts in zip(numbers, *columns.values(), strict=True):
