@@ -140,7 +140,8 @@ class Answer:
         shown = f"{thousandths // 1000}.{thousandths % 1000:03}{self.unit.symbol}"
         about = " that keeps no tokens over evictions" if self._spared else ""
         if self.optimal:
-            return f"; the best schedule{about} has {shown}"
+            # A mean as those of the methods, some of which may be as good.
+            return f"; the best schedule{about} has {self._mean(bound)}"
         return f"; no schedule{about} is below {shown}"
 
 

@@ -17,7 +17,7 @@ from instances.bulk import built_requests
 from instances.deployments import UNSTATED, EngineSettings
 from instances.families.draws import Draws
 from instances.files import read_instance
-from instances.model import MAX_ARRIVAL, Instance
+from instances.model import MAX_ARRIVAL, MAX_TOKENS, Instance
 from instances.traces.formats import Format, formats
 from instances.traces.measured import Measured
 from instances.traces.options import TraceOptionError, TraceOptions, in_nanoseconds
@@ -235,6 +235,11 @@ class _Selection:
         """M: what is asked for, or else what the engine had that the file was recorded with."""
         blocks, block = self.settings.blocks, self.settings.block
         if self.options.memory is None and blocks and block:
+            if blocks * block > MAX_TOKENS:
+                raise TraceOptionError(
+                    f"{printable(self.stream.label)}: expected at most {MAX_TOKENS:,} tokens of "
+                    f"memory, found {blocks:,} blocks of {block:,} (--memory M takes another)"
+                )
             return blocks * block
         if self.options.memory is None:
             raise TraceOptionError(

@@ -7,7 +7,10 @@ import sys
 import click
 import numpy as np
 
+from heuristics.policy import NotApplicableError
+from heuristics.rounds import EndlessLoopError
 from instances import InfeasibleInstanceError, InstanceFileError
+from instances.batch_time import BatchTimeError
 from instances.deployments import EngineSettings
 from instances.named import find_instance
 from instances.traces.arguments import TRACE_OPTIONS, trace_options
@@ -23,7 +26,12 @@ from support.usage import UsageError
 @click.command(
     "kvopt calibrate",
     cls=Command,
-    fails={2: (InstanceFileError, InfeasibleInstanceError, MethodError)},
+    fails={
+        2: (
+            *(InstanceFileError, InfeasibleInstanceError, MethodError),
+            *(NotApplicableError, EndlessLoopError, BatchTimeError),
+        )
+    },
     examples=("requests.jsonl", 'bench.json --memory 41408 --policy "vllm-v1(running=128)"'),
     codes="0 fitted; 2 bad usage or input",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -76,8 +77,8 @@ def deploy(options: Options, inputs: Iterable[str | Path]) -> None:
         options.batch_time = found.batch_time
     elif (own := read_wish(options.batch_time)) is not None and not own.gpu:
         text, closed, behind = options.batch_time.rpartition(")")
-        name, with_, limits = behind.partition(" with ")
-        options.batch_time = f"{text}{closed}{name} on {found.gpu}{with_}{limits}"
+        name, *limits = re.split(r"\s+with\s+", behind, maxsplit=1, flags=re.IGNORECASE)
+        options.batch_time = " with ".join([f"{text}{closed}{name} on {found.gpu}", *limits])
     if options.trace_memory is None and any(map(is_trace, inputs)):
         options.trace_memory = found.served.memory.tokens
 

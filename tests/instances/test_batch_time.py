@@ -166,6 +166,24 @@ def test_a_fit_tells_its_held_out_error_and_is_never_negative(tmp_path: Path) ->
     assert 3 < error < 20
 
 
+def test_the_error_is_that_of_the_model_that_is_told(tmp_path: Path) -> None:
+    """Also where the rows that are not held out are too few for two stages."""
+    path = tmp_path / "rounds.csv"
+    path.write_text("prefill,decode,kv,seconds\n" + "0,1,0,0.1\n500,0,0,0.05\n" * 5)
+    model = read_batch_time(f"fitted({path})")
+    assert model.origin.endswith("held-out error 0.0 %")
+    assert model.time_of(500, 0, 0, 0) == pytest.approx(50e6, rel=0.01)
+
+
+def test_a_fit_that_no_row_can_judge_is_refused(tmp_path: Path) -> None:
+    """All that are held out are slow, and left out."""
+    path = tmp_path / "rounds.csv"
+    rows = [f"0,{d},{40 * d},{0.9 if d in (5, 10) else 0.05 + 2e-4 * d}" for d in range(1, 11)]
+    path.write_text("\n".join(["prefill,decode,kv,seconds", *rows]))
+    with pytest.raises(BatchTimeError, match="no batch time fits"):
+        read_batch_time(f"fitted({path})")
+
+
 @pytest.mark.parametrize("noise", [0.0, 0.1])
 @pytest.mark.parametrize("places", [range(2), range(12), range(5, 60, 7)])
 @pytest.mark.parametrize("seconds", [50.0, 1e-3])

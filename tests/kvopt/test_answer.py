@@ -111,6 +111,14 @@ def test_the_best_known_schedules_are_named_where_no_method_reaches_them() -> No
     assert "best known" not in str(asked(reached, bound=20))
 
 
+def test_the_best_schedule_has_what_a_method_that_reaches_it_has() -> None:
+    """Of 11 rounds over three requests, 3.667: not 3.666, rounded down as a bound is."""
+    outcomes = _outcomes({"vllm-v1": 13, "svf": 11}, 1)
+    told = str(IN_ROUNDS(outcomes, bound=11, requests=3, optimal=True))
+    assert "(svf, 3.667); the best schedule has 3.667" in told
+    assert "is below 3.666" in str(IN_ROUNDS(outcomes, bound=11, requests=3))
+
+
 @pytest.mark.parametrize(
     ("tels", "base", "others"),
     [

@@ -102,13 +102,28 @@ def test_the_error_is_that_of_requests_that_were_not_fitted(
         (["RUN", "--policy", "sorted-lp"], "expected a policy that needs no relaxation"),
         (["RUN", "--policy", "highs"], "expected a policy that needs no relaxation"),
         (["RUN", "--policy", "svff"], "unknown method 'svff'"),
+        (["RUN", "--policy", "vllm-v1(block=4096)"], "alone needs more than the 0 blocks"),
+        (["RUN", "--policy", "a-min with interval(1,2)"], "expected intervals that hold"),
+        (["RUN", "--memory", "300", "--policy", "alpha-greedy(alpha=0)"], "loops for ever"),
     ],
 )
 def test_what_cannot_be_calibrated_gets_one_line(
     arguments: list[str], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Drawn arrivals, an instance, too few requests, other methods: exit code 2."""
+    """Drawn arrivals, an instance, too few requests, methods that do not serve: exit code 2."""
     run = str(measured(tmp_path, drawn(30)))
     assert main([run if each == "RUN" else each for each in arguments]) == 2
     lines = [each for each in capsys.readouterr().err.splitlines() if complaint in each]
     assert len(lines) == 1
+
+
+def test_spans_of_years_get_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No batch time is as long as such rounds."""
+    run = measured(tmp_path, drawn(30))
+    file = run / "requests.jsonl"
+    records = [json.loads(each) for each in file.read_text().splitlines()]
+    for each in records:
+        each["last_token_ts"] = each["first_token_ts"] + 3e9
+    file.write_text("\n".join(map(json.dumps, records)))
+    assert main([str(run)]) == 2
+    assert "expected coefficients of 0 to 10^9 ms" in capsys.readouterr().err.splitlines()[-1]

@@ -301,6 +301,8 @@ def test_a_file_s_engine_limits_vllms_scheduler(
     deployed = [*named, "--gpu", "l40s-48", "--model", "llama3-8b", "--batch-time"]
     assert solve([*deployed, f"{BATCH} with running=7"]) == 0
     assert f"{BATCH} on l40s-48 with running=7" in capsys.readouterr().out
+    assert solve([*deployed, f"{BATCH}  WITH Running=7"]) == 0
+    assert f"{BATCH} on l40s-48 with running=7" in capsys.readouterr().out
 
 
 @pytest.mark.slow("walks")

@@ -74,15 +74,18 @@ def _build(path: str) -> BatchTime:
     if len(rows) < _FEWEST:
         raise BatchTimeError(f"{where}: expected at least {_FEWEST} rows, found {len(rows)}")
     rows[:, 3] = np.maximum(rows[:, 3], 0.1 / PICOSECONDS)
-    coefficients, off = _solve(rows)
+    held_out = np.arange(len(rows)) % _FOLD == _FOLD - 1
+    # The model that is told and the one that is judged are made in the same way.
+    apart = _apart(rows[~held_out])
+    coefficients, off = _solve(rows, apart)
     if max(coefficients) > MOST_PICOSECONDS:
         raise BatchTimeError(f"{where}: expected rounds of at most 10^6 seconds")
     if not any(coefficients):
         raise BatchTimeError(f"{where}: expected rounds that take picoseconds at least")
-    held_out = np.arange(len(rows)) % _FOLD == _FOLD - 1
     judged = rows[held_out & ~off]
-    others, _ = _solve(rows[~held_out])
-    error = float(np.mean(np.abs(_seconds(judged, others) / judged[:, 3] - 1)))
+    others, _ = _solve(rows[~held_out], apart)
+    errors = np.abs(_seconds(judged, others) / judged[:, 3] - 1)
+    error = float(np.mean(errors)) if len(errors) else math.inf
     kept = len(rows) - int(off.sum())
     told = f"fitted to {len(rows)} rows"
     if kept < len(rows):
@@ -125,12 +128,18 @@ def _left_out(rows: Rows, off: NDArray[np.bool_], coefficients: tuple[int, ...])
     return f"; left out: {', '.join(named[:_NAMED] + more)}" if named else ""
 
 
-def _solve(rows: Rows) -> tuple[tuple[int, ...], NDArray[np.bool_]]:
-    """Return the five coefficients (picoseconds) and which rows are left out."""
+def _apart(rows: Rows) -> bool:
+    """Tell whether there are rows enough with prompts, and without, for two stages."""
+    prompts = np.count_nonzero(rows[:, 0])
+    return bool(min(prompts, len(rows) - prompts) >= _FEW)
+
+
+def _solve(rows: Rows, apart: bool) -> tuple[tuple[int, ...], NDArray[np.bool_]]:
+    """Return the five coefficients (picoseconds), in two stages or one, and the rows left out."""
     found, off = np.zeros(5), np.zeros(len(rows), bool)
     prompts = rows[:, 0] > 0
     stages = [(~prompts, [0, 3, 4]), (prompts, [1, 2])]
-    if min(np.count_nonzero(~prompts), np.count_nonzero(prompts)) < _FEW:
+    if not apart:
         stages = [(np.ones(len(rows), bool), [0, 1, 2, 3, 4])]
     for some, columns in stages:
         factors = _factors(rows[some])

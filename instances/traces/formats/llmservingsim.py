@@ -29,7 +29,10 @@ class RecordedReader(ResultReader):
 
     def read(self, stream: TraceStream) -> tuple[list[Timed], EngineSettings]:
         """Return the requests, with the wall clock's arrivals."""
-        rows, records = zip(*records_of(stream), strict=True)
+        listed = [*records_of(stream)]
+        if not listed:
+            return [], UNSTATED
+        rows, records = zip(*listed, strict=True)
         written = [each.get(self.start) for each in records]
         arrivals = read_times(stream, rows, self.start, SECONDS, written)
 
