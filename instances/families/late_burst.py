@@ -52,12 +52,7 @@ def generate(
         ``theorem-6.4`` (εM, at most M/2); by default M/8, at least 1.
     patience : int
         c in ``theorem-6.4``: the burst comes (1 - 2ε)M to (c + 1 - 2ε)M rounds after the long
-        request.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range or not one of the variant.
+        request.  A ValueError names a parameter that is out of range or not of the variant.
     """
     if variant != "theorem-6.4":
         return respond(lambda _: 0, memory, variant, prompt)
@@ -85,12 +80,7 @@ def respond(
         Maps the instance with only the long request (arrival 0) to the round at which the policy
         starts it.
     memory, variant, prompt
-        As in :func:`generate`.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range or not one of the variant, or the start is negative.
+        As in :func:`generate`; a ValueError names what is wrong, a negative start too.
     """
     prompt = _checked_prompt(memory, variant, prompt)
     long = (0, prompt, memory - prompt)

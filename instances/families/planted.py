@@ -65,11 +65,7 @@ def generate(
         the longer the outputs, the less the prompts of a wave can differ.
     online : bool
         Whether requests arrive at random rounds up to their planted start, instead of all at 0.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
+        A ValueError names a parameter that is out of range.
     """
     rows = _drawn(seed, waves, width, memory, longest, online)
     form = "_online" if online else ""

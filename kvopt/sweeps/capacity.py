@@ -119,10 +119,7 @@ def capacity(
         it were sustained), and of the run at the capacity ``share``, ``throughput``, ``goodput``
         and metrics.  And one row a rate, for a picture of throughput and latency.
 
-    Raises
-    ------
-    MethodError, InSecondsError, StoreError, ValueError, KeyboardInterrupt
-        As :func:`kvopt.compare` says, and if a run was interrupted.
+    Errors are those of :func:`kvopt.compare`, and KeyboardInterrupt if a run was interrupted.
     """
     most = _ceiling(instance, wishes.batch_time or read_batch_time(DEFAULT))
 
@@ -228,13 +225,9 @@ class StabilityRate:
     no more than its time (``work_bound``).  With a backlog below B, rate · T − B requests are
     completed in a time T, so their work is at most T.  Divide by T, which grows without end.
 
-    Attributes
-    ----------
-    memory, held, work
-        M (tokens), E[g] (tokens), the mean work of a request (seconds).
-    error
-        Two standard errors of the mean work, as a share of it: what the rate of further requests
-        of the same kind may differ by.
+    ``memory`` is M (tokens), ``held`` E[g] (tokens), ``work`` the mean work of a request (seconds).
+    ``error`` is two standard errors of that as a share of it, by which the rate of further requests
+    of the same kind may differ.
     """
 
     memory: int

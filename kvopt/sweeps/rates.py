@@ -111,12 +111,8 @@ def rate_sweep(
     slo
         What goodput counts by.
 
-    Raises
-    ------
-    MethodError, InSecondsError, StoreError, ValueError
-        As :func:`kvopt.compare` says.
-    KeyboardInterrupt
-        If runs are left; those that were finished are stored.
+    Errors are those of :func:`kvopt.compare`, and KeyboardInterrupt if runs are left; those that
+    were finished are stored.
     """
     drawn = {rate: at_rate(instance, rate, arrival_seed) for rate in rates}
     for method in methods:
