@@ -138,7 +138,7 @@ class Answer:
         # Rounded down: no schedule is below what is shown.
         thousandths = bound * 1000 // (self.requests * self.unit.ticks)
         shown = f"{thousandths // 1000}.{thousandths % 1000:03}{self.unit.symbol}"
-        about = " that keeps no tokens over evictions" if self._spared else ""
+        about = " within the problem" if self._spared else ""
         if self.optimal:
             # A mean as those of the methods, some of which may be as good.
             return f"; the best schedule{about} has {self._mean(bound)}"

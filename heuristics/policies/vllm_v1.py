@@ -283,7 +283,7 @@ class _EngineRules:
             # An empty prompt still takes a token, so that no more run than the budget can serve.
             if budget < (1 if self._cut else max(1, tokens)):
                 if whole > self._budget and not self._cut:
-                    self._refuse(request, f"a budget of {whole} tokens, without chunks")
+                    self._refuse(request, f"needs a budget of {whole} tokens, without chunks")
                 self._quiet = False
                 break
             needed = -(-(whole + self._ahead[request]) // self._block)
@@ -328,8 +328,8 @@ class _EngineRules:
         null = " (one more is the null block)" if self.engine_accounting else ""
         blocks = f"more than the {self._blocks} blocks of {self._block} tokens{null}"
         raise NotApplicableError(
-            f"vllm-v1: the request at position {request} alone needs "
-            f"{needs or f'{blocks}; use a smaller block'}"
+            f"vllm-v1: the request at position {request} "
+            f"{needs or f'alone needs {blocks}; use a smaller block'}"
         )
 
 

@@ -89,8 +89,8 @@ def test_rounds_say_so_and_a_bound_that_does_not_cover_kept_tokens() -> None:
     tels = {"vllm-v1": 30, "svf": 25}
     assert str(_answer(tels, 24, ROUNDS, covers_kept=False)) == (
         "vLLM's scheduler (vllm-v1 *) leaves at least 16.6 % of 3.000 rounds a request: knowing "
-        "lengths wins 16.6 % (svf, 2.500); no schedule that keeps no "
-        "tokens over evictions is below 2.400 (1 instance)."
+        "lengths wins 16.6 % (svf, 2.500); no schedule "
+        "within the problem is below 2.400 (1 instance)."
     )
 
 

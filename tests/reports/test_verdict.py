@@ -203,7 +203,7 @@ def test_the_answer_is_about_one_instance() -> None:
     assert answer == (
         "vLLM's scheduler (vllm-v1 *) leaves at least 16.6 % of 30.000 rounds a request: knowing "
         "what is not declared wins 16.6 % (file:mine.py, 25.000), lengths 8.3 % (svf, 27.500); "
-        "no schedule that keeps no tokens over evictions is below 22.500 (1 instance)."
+        "no schedule within the problem is below 22.500 (1 instance)."
     )
     assert first.startswith("Clairvoyant, 1 policy: svf leaves 9.1 %")
     assert none == "No policy with predictions was run."
