@@ -32,7 +32,7 @@ _DRAWN: dict[str, dict[str, Sequence[Any]]] = {
     "svf-1bit": {"threshold": (0.0, 0.5, 1.0, 3.0)},
     "vllm-v1": {
         "block": (1, 1, 1, 1, 2, 4),
-        "budget": (8, 12, 16, 30),
+        "budget": (12, 16, 30),
         "running": (1, 2, 8),
         "watermark": (0.0, 0.1, 0.3),
         "chunk": ("no",),
