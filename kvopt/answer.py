@@ -260,7 +260,7 @@ def answer_on(
 def missing(unrun: Sequence[str]) -> str:
     """Return why there is no answer where some methods were not run to their end."""
     base = next((each for each in unrun if policy_name(each) == BASE), "another policy")
-    return f"none, {base} was not run to the end; see --time-limit"
+    return f"none, {base} was not run to the end; see --time-limit, --policy {base}"
 
 
 def _file(outcome: MethodTotal) -> str:

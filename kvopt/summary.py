@@ -126,7 +126,7 @@ def _answered(result: Result) -> Iterator[Line]:
         yield "answer", str(answer)
         names = ", ".join(result.unrun)
         if names:
-            yield "not run", f"{names}, for the answer, to the end; see --time-limit"
+            yield "not run", f"{names} to the end, for the answer; see --time-limit, --policy NAME"
     elif result.unrun:
         yield "answer", missing(result.unrun)
 

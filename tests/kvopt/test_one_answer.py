@@ -45,10 +45,12 @@ def test_a_policy_that_the_time_was_too_short_for_is_named() -> None:
     timed = replace(SIX, time_unit="second")
     vllm, svf = (kvopt.run(timed, each, batch_time=BATCH) for each in ("vllm-v1(block=1)", "svf"))
     told = dict(replace(svf, unrun=("swf", "vllm-v1")).summary())
-    assert told["answer"] == "none, vllm-v1 was not run to the end; see --time-limit"
+    assert told["answer"].endswith("not run to the end; see --time-limit, --policy vllm-v1")
     told = dict(replace(svf, others=(vllm,), unrun=("las", "srpt")).summary())
     assert told["answer"].startswith("vLLM's scheduler ")
-    assert told["not run"] == "las, srpt, for the answer, to the end; see --time-limit"
+    assert (
+        told["not run"] == "las, srpt to the end, for the answer; see --time-limit, --policy NAME"
+    )
 
 
 def test_what_runs_where_no_method_is_named() -> None:

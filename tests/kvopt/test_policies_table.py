@@ -113,7 +113,9 @@ def test_the_policies_of_the_answer_are_run_first(monkeypatch: pytest.MonkeyPatc
     assert names[:5] == ["vllm-v1", "swf", "las", "srpt-predicted", "a-min"]
     assert {"local-search", "lp-swap", "sorted-lp"} < set(names[-9:])
     assert len(names) == len(set(names)) > 20
-    assert "answer: none, vllm-v1 was not run to the end; see --time-limit" in told
+    assert (
+        "answer: none, vllm-v1 was not run to the end; see --time-limit, --policy vllm-v1" in told
+    )
 
 
 class _None:
