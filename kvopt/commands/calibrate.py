@@ -52,7 +52,7 @@ def main(options: Options) -> int:
         raise UsageError("expected a result with times of first and last tokens, found none")
     method = read_method(options.policy or _engine(report.settings))
     if method.call is None or method.advised:
-        raise UsageError(f"--policy: expected a published policy, none advised, found {method}")
+        raise UsageError(f"--policy: expected a published policy without an LP, found {method}")
     fitted = np.arange(len(instance)) % 2 == 0
     batch_time = calibrated(instance, report.measured, method.call, fitted)
     found = simulate(instance, method.call, batch_time)
