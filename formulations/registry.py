@@ -122,7 +122,7 @@ def _strengthens(formulation: Formulation) -> bool:
 
 def _declaring() -> Iterator[Path]:
     """Yield the files that declare a formulation."""
-    for folder in ("bounds", "cp", "mip", "search"):
+    for folder in ("bounds", "cp", "dp", "mip"):
         for path in sorted((_FOLDER / folder).glob("*.py")):
             if _DECLARES.search(path.read_text(encoding="utf-8")):
                 yield path
@@ -135,15 +135,13 @@ def _declared(path: Path) -> Formulation:
     declared = imported.FORMULATION
     if not isinstance(declared, Declared):
         raise TypeError(f"{module}: expected FORMULATION as one of {Declared}, found {declared!r}")
-    summary = _line(summary_of(imported), declared.source)
+    summary = summary_of(imported)
+    if declared.source:
+        summary = f"{summary.removesuffix('.')} ({declared.source})."
     own = tuple(_options(declared.options, module)) if declared.options else ()
     if isinstance(declared, IntegerProgram):
         own = (*own, RELAXED)
     return Formulation(declared.name, declared.kind, module, summary, own, declared)
-
-
-def _line(summary: str, source: str) -> str:
-    return f"{summary.removesuffix('.')} ({source})." if source else summary
 
 
 def _options(kind: type[Any], module: str) -> Iterator[Option]:

@@ -86,11 +86,11 @@ WRONG = [
     ("reports/table.py", "import papers.page", "Arrows run one way"),
     ("formulations/cp/cpsat.py", "import formulations.valid.windows", "the CP model and all"),
     (
-        "formulations/lagrangian/budget.py",
+        "formulations/certificates/budget.py",
         "def f():\n    import formulations.lagrangian.exact",
         "the certificate of a sweep and all",
     ),
-    ("formulations/search/_tables.py", "import formulations.cp.cpsat", "searches and models"),
+    ("formulations/dp/_tables.py", "import formulations.cp.cpsat", "searches and models"),
 ]
 
 

@@ -23,7 +23,7 @@ import pandas as pd
 import pytest
 
 import reports.build
-from formulations.lagrangian.certificate_file import certificate_document
+from formulations.certificates.certificate_file import certificate_document
 from instances import Instance, read_instance
 from instances.named import FOLDER
 from kvopt.best_known import __main__ as best_known

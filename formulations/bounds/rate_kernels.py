@@ -1,7 +1,7 @@
 """Compiled kernel of the bound in seconds: machine prices for given values, and their gradients.
 
 Imported only where prices are searched for.  It computes in floating point: what it finds counts
-only after ``formulations.lagrangian.rates`` has evaluated it in integers.
+only after ``formulations.certificates.rates`` has evaluated it in integers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def machine_prices(
     order, begins : int64 arrays, shape (n,)
         The requests by arrival; the last knot at or before the arrival of each.
     knots, memory, sharing : float64 arrays, shape (K,)
-        T, m, e of ``formulations.lagrangian.rates``, picoseconds.
+        T, m, e of ``formulations.certificates.rates``, picoseconds.
     values, loads, held, roots : float64 arrays, shape (n, S)
         v, ℓ, h and 2σ at the first token and at the stations.
     weights : float64 array, shape (n,)

@@ -1,6 +1,6 @@
 """The search for the prices of the bound in seconds: ascent on the dual, on finer and finer knots.
 
-What is found here counts only after ``formulations.lagrangian.rates`` has evaluated it, so nothing
+What is found here counts only after ``formulations.certificates.rates`` has evaluated it: nothing
 in this file needs a proof.  For given values of the tokens, weights of the first tokens, prices of
 memory and of sharing (v, π, m, e there), the least machine price y is computed knot by knot; the
 bound is concave in v, m and e.  The ascent scales each coordinate by the running size of its
@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.bounds.guide import Guide, guide, work_prices
-from formulations.lagrangian.exact import SAFE, largest_denominator
-from formulations.lagrangian.rates import (
+from formulations.certificates.rates import (
     PLACES,
     ROOT_BITS,
     WEIGHTS,
@@ -32,6 +31,7 @@ from formulations.lagrangian.rates import (
     evaluate_rates,
     read_rate_certificate,
 )
+from formulations.lagrangian.exact import SAFE, largest_denominator
 from formulations.valid.loads import PICOSECONDS, Room, least_decode_load
 from instances import Instance, Request
 from instances.batch_time import BatchTime, parse_batch_time

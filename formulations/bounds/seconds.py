@@ -15,7 +15,7 @@ from instances.batch_time import DEFAULT, BatchTime, read_batch_time
 
 if TYPE_CHECKING:
     from formulations.bounds.outcome import Bound, Reporter
-    from formulations.lagrangian.rates import PartRates, RateCertificate
+    from formulations.certificates.rates import PartRates, RateCertificate
 
 
 #: Requests up to which prices are searched for all at once, first and then.  Of more, windows in
@@ -38,7 +38,7 @@ class SecondsBound(NamedTuple):
     value
         The best bound (nanoseconds).
     certificate
-        What proves it: the JSON object of a ``formulations.lagrangian.rates.RateCertificate``.
+        What proves it: the JSON object of a ``formulations.certificates.rates.RateCertificate``.
     sources
         The bound of every source (nanoseconds): ``alone``, ``work`` and, where found, ``rates`` or
         ``parts``.
@@ -60,10 +60,10 @@ def bound_in_seconds(
 
     Proofs: :func:`formulations.valid.loads.alone_bound` and
     :func:`~formulations.valid.loads.work_bound` (which take no deadline: n log n steps),
-    :mod:`formulations.lagrangian.rates` for prices, and :mod:`formulations.valid.parts` for sums
+    :mod:`formulations.certificates.rates` for prices, and :mod:`formulations.valid.parts` for sums
     over the parts that idle gaps set apart, and over windows of at most :data:`WINDOWS` requests
     of these; each gets the share of the time that is its requests'.  The value is what
-    :func:`formulations.lagrangian.rates.evaluate_rates` makes of the certificate.
+    :func:`formulations.certificates.rates.evaluate_rates` makes of the certificate.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def bound_in_seconds(
     ValueError
         If the arrivals of the instance are in rounds.
     """
-    from formulations.lagrangian.rates import rate_certificate_document
+    from formulations.certificates.rates import rate_certificate_document
 
     if instance.time_unit != "second":
         raise ValueError(
@@ -111,7 +111,7 @@ def _room(instance: Instance, batch_time: BatchTime, running: int) -> Room:
 
 
 def _without_search(instance: Instance, batch_time: BatchTime, room: Room) -> list[RateCertificate]:
-    from formulations.lagrangian.rates import RateCertificate
+    from formulations.certificates.rates import RateCertificate
 
     text, of_room = batch_time.name, (room.running, room.seat)
     return [
@@ -199,7 +199,7 @@ class _Sums:
 
     def priced(self) -> Sequence[PartRates]:
         """Return the prices that were found of each part, nothing if of one there are none."""
-        from formulations.lagrangian.rates import PartRates, rate_certificate_document
+        from formulations.certificates.rates import PartRates, rate_certificate_document
 
         pairs = zip(self._groups, self._rates, strict=True)
         found = [(group, own) for group, own in pairs if own is not None]
@@ -208,7 +208,7 @@ class _Sums:
         return [PartRates(tuple(each), rate_certificate_document(own)) for each, own in found]
 
     def _added_up(self) -> RateCertificate:
-        from formulations.lagrangian.rates import (
+        from formulations.certificates.rates import (
             PartRates,
             RateCertificate,
             rate_certificate_document,

@@ -9,9 +9,9 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from formulations.lagrangian.budget import CertificateError
-from formulations.lagrangian.certificate import evaluate, shrink
-from formulations.lagrangian.certificate_file import Certificate, read_certificate
+from formulations.certificates.budget import CertificateError
+from formulations.certificates.certificate import evaluate, shrink
+from formulations.certificates.certificate_file import Certificate, read_certificate
 from formulations.valid.volumes import volume_bound
 from instances import Instance
 from kvopt.best_known.entry import Certified, Proof, Reported, Upper, Value

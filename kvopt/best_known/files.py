@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter, ValidationError
 
-from formulations.lagrangian.budget import CertificateError
+from formulations.certificates.budget import CertificateError
 from instances import Instance
 from instances.named import FOLDER as LIBRARY
 from kvopt.best_known.entry import ENTRIES, REGISTRY, SCHEMA, Entry, Registry, Upper
@@ -28,7 +28,7 @@ from support.jsonfile import (
 )
 
 if TYPE_CHECKING:
-    from formulations.lagrangian.certificate_file import Certificate
+    from formulations.certificates.certificate_file import Certificate
 
 CERTIFICATE_SCHEMA = "kvopt.certificate/1"
 #: Names of the files in the registry's folder.
@@ -100,7 +100,7 @@ def format_registry(entries: Iterable[Entry]) -> str:
 
 def format_schemas() -> dict[str, str]:
     """Return the texts of the JSON Schemas, of the registry and of certificates, by their files."""
-    from formulations.lagrangian.certificate_file import Certificate  # reports need none
+    from formulations.certificates.certificate_file import Certificate  # reports need none
 
     certificate = file_schema(TypeAdapter(Certificate), CERTIFICATE_SCHEMA)
     of = {"instance": {"type": "string"}, "instance_sha256": {"type": "string"}}
@@ -124,7 +124,7 @@ def schedule_of(instance: Instance, starts: Sequence[int], upper: Upper) -> Sche
 
 def format_certificate(instance: Instance, certificate: Certificate) -> str:
     """Return the text of a certificate file, which names its instance by hash."""
-    from formulations.lagrangian.certificate_file import certificate_document  # see above
+    from formulations.certificates.certificate_file import certificate_document  # see above
 
     told = {"schema": CERTIFICATE_SCHEMA, "instance": instance.name}
     document = told | {"instance_sha256": instance.sha256}
@@ -139,7 +139,7 @@ def read_certificate_file(path: Path, instance: Instance) -> Certificate:
     CertificateError
         If it cannot be read, is not of the format, or belongs to another instance.
     """
-    from formulations.lagrangian.certificate_file import read_certificate  # see above
+    from formulations.certificates.certificate_file import read_certificate  # see above
 
     try:
         document = read_object(path, CERTIFICATE_SCHEMA, LARGEST_CERTIFICATE)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from formulations.lagrangian.budget import CertificateError
-from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import Certificate
+from formulations.certificates.budget import CertificateError
+from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_file import Certificate
 from instances import Instance
 from instances.named import FOLDER
 from kvopt.best_known.claims import Claims, planted_claim, volume_claim

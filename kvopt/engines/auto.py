@@ -9,8 +9,8 @@ import time
 from dataclasses import replace
 
 from formulations.bounds.fluid import likely_horizon
-from formulations.search import backward, layers
-from formulations.search._backward_tables import too_many_patterns
+from formulations.dp import backward, layers
+from formulations.dp._backward_tables import too_many_patterns
 from formulations.valid.parts import parts_of
 from formulations.valid.states import States, searchable_states
 from formulations.valid.volumes import volume_bound

@@ -9,8 +9,8 @@ import numpy as np
 
 from formulations.bounds.highs import quiet_highs
 from formulations.bounds.outcome import Bound
-from formulations.lagrangian.certificate import too_long
-from formulations.lagrangian.certificate_file import price_certificate, sweep_certificate
+from formulations.certificates.certificate import too_long
+from formulations.certificates.certificate_file import price_certificate, sweep_certificate
 from formulations.registry import formulations
 from formulations.valid.windows import start_windows
 from instances import Instance, Request

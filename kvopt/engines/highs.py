@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.bounds.highs import quiet_highs
-from formulations.lagrangian.certificate_file import price_certificate
+from formulations.certificates.certificate_file import price_certificate
 from formulations.lagrangian.prices import certify_prices
 from formulations.lagrangian.starts import certified_costs
 from formulations.valid.groups import WindowGroup

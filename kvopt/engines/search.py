@@ -11,13 +11,13 @@ import psutil
 from numpy.typing import NDArray
 
 from formulations.bounds.clique_lp import lp_prices
-from formulations.lagrangian.certificate_file import price_certificate
+from formulations.certificates.certificate_file import price_certificate
+from formulations.dp import bidirectional, counts, layers
+from formulations.dp._backward_levels import Limits
+from formulations.dp._backward_tables import Ints, Network, TooLargeError, network
+from formulations.dp._tables import CompletionBounds
+from formulations.dp.layers import Pass
 from formulations.lagrangian.starts import StartCosts, certified_costs
-from formulations.search import bidirectional, counts, layers
-from formulations.search._backward_levels import Limits
-from formulations.search._backward_tables import Ints, Network, TooLargeError, network
-from formulations.search._tables import CompletionBounds
-from formulations.search.layers import Pass
 from formulations.valid.windows import Windows, start_windows
 from instances import Instance, Request
 from kvopt.engines.job import Job, tel_of

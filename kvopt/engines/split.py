@@ -118,7 +118,7 @@ def report_volumes(instance: Instance, report: Report) -> int:
 
 
 def _certificate(states: list[_State]) -> dict[str, Any]:
-    from formulations.lagrangian.certificate_file import parts_certificate  # few need it
+    from formulations.certificates.certificate_file import parts_certificate  # few need it
 
     return parts_certificate(
         (state.part.positions, state.certificate, state.certified_starts) for state in states

@@ -9,7 +9,7 @@ Any other file is a program (``kvopt.methods.program``).
   ``seconds``: how long it may take, counted from the call;
 - ``report``, to send what is found on the way: ``report("schedule", starts=[...])``, with
   ``attempts`` and ``kept`` where a run was cancelled, and ``report("bound", value=...,
-  source="...")``.  A bound with a ``certificate`` (``formulations.lagrangian.certificate``) is
+  source="...")``.  A bound with a ``certificate`` (``formulations.certificates.certificate``) is
   evaluated after the run, in what its limit leaves, a second at least; without it no bound counts.
 
 Its other parameters, with a number, a text or a truth value for a default, are those of the method:

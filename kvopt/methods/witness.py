@@ -10,8 +10,8 @@ from __future__ import annotations
 from functools import cache
 
 from formulations.choice import defaults
+from formulations.dp.exact_search import ExactSearch
 from formulations.registry import Formulation
-from formulations.search.exact_search import ExactSearch
 from kvopt.engines.parts.pyomo_options import KNOWN
 from kvopt.methods.engines import named_engines, proofs
 from kvopt.methods.fingerprint import proof_fingerprint
@@ -32,10 +32,10 @@ _CODE = {
     "formulations.mip.ilp_sparse_with_cuts": {"mip"} | _STRONG,
     "formulations.cp.cpsat": {"cp", "separation"},
     "formulations.cp.cpsat_strong": {"cp", "separation"} | _STRONG,
-    "formulations.search.counts": {"search"},
-    "formulations.search.layers": _SEARCH | _STRONG,
-    "formulations.search.backward": _SEARCH | _WINDOWS,
-    "formulations.search.bidirectional": _SEARCH | _STRONG,
+    "formulations.dp.counts": {"search"},
+    "formulations.dp.layers": _SEARCH | _STRONG,
+    "formulations.dp.backward": _SEARCH | _WINDOWS,
+    "formulations.dp.bidirectional": _SEARCH | _STRONG,
     "volumes": {"volumes"},
     "prices": {"multipliers", "backward"} | _STRONG,
     "parts": {"multipliers", "backward"} | _STRONG,

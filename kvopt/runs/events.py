@@ -106,7 +106,7 @@ class ScheduleFound(_Event):
 class BoundProved(_Event):
     """An integer that no TEL is below (rounds), and what proves it where integers do.
 
-    ``certificate`` is a document of ``formulations.lagrangian.certificate_file`` and may
+    ``certificate`` is a document of ``formulations.certificates.certificate_file`` and may
     prove less.  ``itself`` is as in :class:`ScheduleFound`.
     """
 

@@ -58,10 +58,10 @@ def evaluated(
     if document is None:
         return 0
     # Few runs have a certificate.
-    from formulations.lagrangian.budget import CertificateError
-    from formulations.lagrangian.certificate import evaluate
-    from formulations.lagrangian.certificate_file import read_certificate
-    from formulations.lagrangian.rates import evaluate_rates, read_rate_certificate
+    from formulations.certificates.budget import CertificateError
+    from formulations.certificates.certificate import evaluate
+    from formulations.certificates.certificate_file import read_certificate
+    from formulations.certificates.rates import evaluate_rates, read_rate_certificate
 
     try:
         if batch_time:

@@ -10,12 +10,12 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from formulations.bounds.patterns import PatternPricing
-from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import read_certificate, sweep_certificate
+from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_file import read_certificate, sweep_certificate
+from formulations.dp._backward_levels import Limits
+from formulations.dp._backward_tables import network
+from formulations.dp.backward import Step, search
 from formulations.lagrangian.states import PriceTable
-from formulations.search._backward_levels import Limits
-from formulations.search._backward_tables import network
-from formulations.search.backward import Step, search
 from formulations.valid.states import searchable_states
 from formulations.valid.windows import start_windows
 from heuristics.registry import policies

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from formulations.dp.layers import Pass, search
 from formulations.lagrangian.starts import StartCosts, certified_costs
-from formulations.search.layers import Pass, search
 from formulations.valid.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy

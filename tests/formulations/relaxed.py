@@ -6,11 +6,11 @@ import random
 
 import numpy as np
 
+from formulations.dp._backward_levels import Limits
+from formulations.dp._backward_paths import Paths, entries, priced, starts_of
+from formulations.dp._backward_tables import Ints, Network, network
+from formulations.dp.relaxation import Evaluated, Relaxation
 from formulations.lagrangian.states import PriceTable
-from formulations.search._backward_levels import Limits
-from formulations.search._backward_paths import Paths, entries, priced, starts_of
-from formulations.search._backward_tables import Ints, Network, network
-from formulations.search.relaxation import Evaluated, Relaxation
 from instances import Instance
 from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import brute_force_optimum

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from formulations.search import layers
-from formulations.search._backward_tables import Ints, Network, network
-from formulations.search._kernels import completion_bound
-from formulations.search._tables import CompletionBounds
-from formulations.search.bidirectional import completion_bounds
-from formulations.search.relaxation import Relaxation
+from formulations.dp import layers
+from formulations.dp._backward_tables import Ints, Network, network
+from formulations.dp._kernels import completion_bound
+from formulations.dp._tables import CompletionBounds
+from formulations.dp.bidirectional import completion_bounds
+from formulations.dp.relaxation import Relaxation
 from formulations.valid.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
@@ -152,7 +152,7 @@ _MEET = """
 import json, random, sys, time
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
-from formulations.search import bidirectional
+from formulations.dp import bidirectional
 from kvopt.engines import search as engine
 from kvopt.engines.job import Job
 from kvopt.runs.events import BoundProved, Report, ScheduleFound
@@ -247,9 +247,9 @@ _FULL = """
 import random, re, sys
 from pathlib import Path
 import numpy as np
-from formulations.search._backward_levels import Limits
-from formulations.search._backward_tables import network
-from formulations.search.relaxation import Relaxation
+from formulations.dp._backward_levels import Limits
+from formulations.dp._backward_tables import network
+from formulations.dp.relaxation import Relaxation
 from instances import Instance, Request
 from tests.formulations.relaxed import random_prices
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.lagrangian.budget import CertificateError
-from formulations.lagrangian.certificate import evaluate, shrink
-from formulations.lagrangian.certificate_file import (
+from formulations.certificates.budget import CertificateError
+from formulations.certificates.certificate import evaluate, shrink
+from formulations.certificates.certificate_file import (
     Certificate,
     PricedGroup,
     certificate_document,

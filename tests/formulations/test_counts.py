@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, settings
 
-from formulations.search.counts import search
+from formulations.dp.counts import search
 from instances import Instance, Request
 from kvopt.methods.witness import certificate_witness, engine_witness
 from schedules import check_schedule, make_schedule

@@ -15,9 +15,9 @@ import pytest
 
 import formulations.valid.windows as from_volumes
 from formulations.cp import _windows as plain
+from formulations.dp.layers import Options, search
 from formulations.lagrangian.starts import start_costs
 from formulations.registry import RELAXED, formulations
-from formulations.search.layers import Options, search
 from formulations.valid.groups import exclusive_groups, window_groups
 from formulations.valid.volumes import completion_bounds
 from formulations.valid.windows import Windows, start_windows

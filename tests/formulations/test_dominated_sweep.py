@@ -10,18 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from formulations.lagrangian import backward_filter, backward_kernels, backward_levels
-from formulations.lagrangian import budget as limits
-from formulations.lagrangian.budget import Budget, CertificateError, TooLongError
-from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import (
+from formulations.certificates import budget as limits
+from formulations.certificates import sweep_filter as backward_filter
+from formulations.certificates import sweep_kernels as backward_kernels
+from formulations.certificates import sweep_levels as backward_levels
+from formulations.certificates.budget import Budget, CertificateError, TooLongError
+from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_file import (
     Certificate,
     certificate_document,
     read_certificate,
     sweep_certificate,
 )
-from formulations.lagrangian.priced_states import PricedStates
-from formulations.search import _dominance_kernels
+from formulations.certificates.priced_states import PricedStates
+from formulations.dp import _dominance_kernels
 from instances import Instance, Request
 from tests.formulations.relaxed import random_instance
 from tests.kernels import from_python

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from formulations.bounds.fluid import fluid_prices, likely_horizon
 from formulations.bounds.memory_master import Pricing, request_classes
+from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_file import price_certificate, read_certificate
+from formulations.dp import _kernels
+from formulations.dp._tables import price_tables, scaled_prices
 from formulations.lagrangian import prices as prices_module
-from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import price_certificate, read_certificate
 from formulations.lagrangian.exact import SAFE, exact_sum, largest_denominator
 from formulations.lagrangian.prices import certify_prices, evaluate_prices
 from formulations.lagrangian.starts import certified_costs, start_costs
-from formulations.search import _kernels
-from formulations.search._tables import price_tables, scaled_prices
 from formulations.valid.groups import WindowGroup, window_groups
 from formulations.valid.states import running_states, searchable_states
 from formulations.valid.volumes import volume_bound

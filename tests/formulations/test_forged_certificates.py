@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from formulations.lagrangian import backward_tables, certificate_prices
-from formulations.lagrangian import budget as limits
-from formulations.lagrangian.budget import Budget, CertificateError, TooLongError
-from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import read_certificate
+from formulations.certificates import budget as limits
+from formulations.certificates import prices as certificate_prices
+from formulations.certificates import sweep_tables as backward_tables
+from formulations.certificates.budget import Budget, CertificateError, TooLongError
+from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_file import read_certificate
 from formulations.lagrangian.exact import SAFE
 from formulations.lagrangian.starts import start_costs
 from formulations.valid.groups import Occupancy, WindowGroup

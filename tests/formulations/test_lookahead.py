@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import kvopt
-from formulations.lagrangian import budget as limits
-from formulations.lagrangian import certificate_prices
-from formulations.lagrangian.budget import Budget, CertificateError, TooLongError
-from formulations.lagrangian.certificate import evaluate, shrink, too_long
-from formulations.lagrangian.certificate_file import (
+from formulations.certificates import budget as limits
+from formulations.certificates import prices as certificate_prices
+from formulations.certificates.budget import Budget, CertificateError, TooLongError
+from formulations.certificates.certificate import evaluate, shrink, too_long
+from formulations.certificates.certificate_file import (
     Certificate,
     PricedLookAhead,
     price_certificate,

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from formulations.bounds.seconds import bound_in_seconds
-from formulations.lagrangian import budget as limits
-from formulations.lagrangian.budget import Budget, CertificateError, TooLongError
-from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import parts_certificate, read_certificate
-from formulations.lagrangian.rates import (
+from formulations.certificates import budget as limits
+from formulations.certificates.budget import Budget, CertificateError, TooLongError
+from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_file import parts_certificate, read_certificate
+from formulations.certificates.rates import (
     RateCertificateError,
     evaluate_rates,
     read_rate_certificate,

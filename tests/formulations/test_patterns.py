@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from formulations.bounds import lp, patterns
 from formulations.bounds.outcome import Bound, SilentReporter
-from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import read_certificate, sweep_certificate
+from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_file import read_certificate, sweep_certificate
 from formulations.lagrangian.kernels import most_worth
 from formulations.lagrangian.prices import certify_prices
 from formulations.lagrangian.states import PriceTable, last_starts

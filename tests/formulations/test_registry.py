@@ -40,9 +40,9 @@ def test_listing_imports_no_solver() -> None:
 #: The module of each kind of certificate.
 CERTIFICATES = {
     "volumes": "formulations.valid.volumes",
-    "prices": "formulations.lagrangian.certificate",
-    "parts": "formulations.lagrangian.certificate",
-    "sweep": "formulations.lagrangian.backward",
+    "prices": "formulations.certificates.certificate",
+    "parts": "formulations.certificates.certificate",
+    "sweep": "formulations.certificates.sweep",
 }
 
 

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from formulations.lagrangian.budget import CertificateError
-from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import read_certificate, sweep_certificate
-from formulations.search import _backward_levels, _dominance
-from formulations.search._backward_levels import Level, Limits
-from formulations.search._backward_tables import Ints, Network, network
-from formulations.search.relaxation import Evaluated, Relaxation
+from formulations.certificates.budget import CertificateError
+from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_file import read_certificate, sweep_certificate
+from formulations.dp import _backward_levels, _dominance
+from formulations.dp._backward_levels import Level, Limits
+from formulations.dp._backward_tables import Ints, Network, network
+from formulations.dp.relaxation import Evaluated, Relaxation
 from instances import Instance, Request
 from kvopt.engines.parts import ascent
 from kvopt.engines.parts.ascent import Ascent

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from formulations.bounds.patterns import Options as BoundOptions
 from formulations.bounds.patterns import PatternPricing
+from formulations.dp import layers
+from formulations.dp._backward_tables import Network, network
+from formulations.dp.layers import Options, Pass, search
 from formulations.lagrangian.starts import start_costs
 from formulations.lagrangian.states import PriceTable
-from formulations.search import layers
-from formulations.search._backward_tables import Network, network
-from formulations.search.layers import Options, Pass, search
 from formulations.valid.states import running_states
 from formulations.valid.windows import start_windows
 from heuristics.registry import policies

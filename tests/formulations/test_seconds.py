@@ -15,9 +15,9 @@ from formulations.bounds import seconds as bounds
 from formulations.bounds.guide import guide
 from formulations.bounds.rates import best_rates
 from formulations.bounds.seconds import SecondsBound, bound_in_seconds
-from formulations.lagrangian import budget as limits
-from formulations.lagrangian import rates as evaluation
-from formulations.lagrangian.rates import (
+from formulations.certificates import budget as limits
+from formulations.certificates import rates as evaluation
+from formulations.certificates.rates import (
     PartRates,
     RateCertificate,
     RateCertificateError,

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from formulations.search import layers
-from formulations.search._state_dominance import StateDominance
-from formulations.search.layers import Pass
+from formulations.dp import layers
+from formulations.dp._state_dominance import StateDominance
+from formulations.dp.layers import Pass
 from instances import Instance, Request
 from tests.formulations.forward import pass_of
 from tests.formulations.relaxed import random_instance

@@ -13,22 +13,24 @@ from hypothesis import strategies as st
 
 from formulations.bounds.fluid import fluid_prices
 from formulations.bounds.memory_master import request_classes
-from formulations.lagrangian import backward_counts, backward_levels, backward_tables
-from formulations.lagrangian import budget as budget_limits
-from formulations.lagrangian.budget import Budget, CertificateError
-from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import (
+from formulations.certificates import budget as budget_limits
+from formulations.certificates import sweep_counts as backward_counts
+from formulations.certificates import sweep_levels as backward_levels
+from formulations.certificates import sweep_tables as backward_tables
+from formulations.certificates.budget import Budget, CertificateError
+from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_file import (
     Certificate,
     read_certificate,
     sweep_certificate,
 )
+from formulations.dp import _backward_levels, _backward_tables, counts
+from formulations.dp import backward as sweep_module
+from formulations.dp._backward_levels import Limits, _Shares, sweep
+from formulations.dp._backward_paths import priced, split
+from formulations.dp._backward_tables import Network, TooLargeError, network, rules
+from formulations.dp.backward import Options, Step, search
 from formulations.lagrangian.states import PriceTable
-from formulations.search import _backward_levels, _backward_tables, counts
-from formulations.search import backward as sweep_module
-from formulations.search._backward_levels import Limits, _Shares, sweep
-from formulations.search._backward_paths import priced, split
-from formulations.search._backward_tables import Network, TooLargeError, network, rules
-from formulations.search.backward import Options, Step, search
 from instances import Instance, Request
 from schedules import check_schedule, make_schedule
 from tests.engine_batch import one_at_a_time

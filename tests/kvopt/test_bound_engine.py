@@ -11,10 +11,10 @@ import pytest
 
 from formulations.bounds import patterns
 from formulations.bounds.outcome import Bound
-from formulations.lagrangian import budget
-from formulations.lagrangian.budget import CertificateError
-from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import read_certificate
+from formulations.certificates import budget
+from formulations.certificates.budget import CertificateError
+from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_file import read_certificate
 from formulations.lagrangian.states import PriceTable
 from instances import Instance, Request
 from kvopt.engines import bound

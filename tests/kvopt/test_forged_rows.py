@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from formulations.lagrangian.rates import evaluate_rates, read_rate_certificate
+from formulations.certificates.rates import evaluate_rates, read_rate_certificate
 from formulations.valid.loads import work_bound
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request

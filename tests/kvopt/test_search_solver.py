@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import read_certificate
+from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_file import read_certificate
+from formulations.dp import bidirectional, layers
 from formulations.lagrangian.starts import certified_costs, start_costs
-from formulations.search import bidirectional, layers
 from formulations.valid.groups import window_groups
 from formulations.valid.windows import start_windows
 from heuristics.registry import policies

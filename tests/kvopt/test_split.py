@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_file import Certificate, read_certificate
 from formulations.choice import default_formulation
-from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import Certificate, read_certificate
 from formulations.valid.parts import parts_of
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request

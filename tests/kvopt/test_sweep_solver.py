@@ -15,10 +15,10 @@ import pytest
 
 from formulations.bounds.fluid import fluid_prices, likely_horizon
 from formulations.bounds.memory_master import request_classes
-from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import read_certificate
-from formulations.search import backward
-from formulations.search._backward_tables import network, rules
+from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_file import read_certificate
+from formulations.dp import backward
+from formulations.dp._backward_tables import network, rules
 from formulations.valid.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy

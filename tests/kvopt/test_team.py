@@ -10,9 +10,9 @@ from dataclasses import replace
 import psutil
 import pytest
 
+from formulations.dp import layers
+from formulations.dp.layers import Pass
 from formulations.lagrangian.starts import certified_costs
-from formulations.search import layers
-from formulations.search.layers import Pass
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from instances.families import am1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from formulations.lagrangian.budget import CertificateError, TooLongError
-from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import read_certificate
+from formulations.certificates.budget import CertificateError, TooLongError
+from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_file import read_certificate
 from formulations.valid.volumes import volume_bound
 from instances import Instance
 from kvopt.runs.events import BoundProved, Event, Failure, Relaxation

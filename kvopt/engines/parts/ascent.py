@@ -1,7 +1,7 @@
 """Multipliers on "each request once": beams show the way, exact evaluations prove.
 
 Each evaluation is a backward dynamic programming with dominance
-(:mod:`formulations.search.relaxation`), and a proximal bundle says where the next one is made.
+(:mod:`formulations.dp.relaxation`), and a proximal bundle says where the next one is made.
 With a beam it takes a fraction of the time, but states too much, so what it says is proved nowhere.
 Networks left by the last evaluations are asked before each new one, which costs milliseconds.
 """
@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.bounds.bundle import Bundle, Cut, Floats
-from formulations.search._backward_levels import Limits, Most
-from formulations.search._backward_paths import Paths, entries, priced, starts_of
-from formulations.search._backward_tables import Network
-from formulations.search._tables import CompletionBounds
-from formulations.search.bidirectional import completion_bounds
-from formulations.search.relaxation import Evaluated, Relaxation
+from formulations.dp._backward_levels import Limits, Most
+from formulations.dp._backward_paths import Paths, entries, priced, starts_of
+from formulations.dp._backward_tables import Network
+from formulations.dp._tables import CompletionBounds
+from formulations.dp.bidirectional import completion_bounds
+from formulations.dp.relaxation import Evaluated, Relaxation
 
 Ints = NDArray[np.int64]
 

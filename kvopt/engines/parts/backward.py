@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 from formulations.bounds.clique_lp import lp_prices
 from formulations.bounds.fluid import likely_horizon
 from formulations.bounds.patterns import PatternPricing, prices_among_equals
-from formulations.lagrangian.budget import Budget
-from formulations.lagrangian.certificate import too_long
-from formulations.lagrangian.certificate_file import price_certificate, sweep_certificate
-from formulations.lagrangian.states import Priced, PriceTable
-from formulations.search._backward_levels import Limits
-from formulations.search._backward_tables import (
+from formulations.certificates.budget import Budget
+from formulations.certificates.certificate import too_long
+from formulations.certificates.certificate_file import price_certificate, sweep_certificate
+from formulations.dp._backward_levels import Limits
+from formulations.dp._backward_tables import (
     TOO_MANY_PATTERNS,
     Ints,
     Network,
@@ -34,9 +33,10 @@ from formulations.search._backward_tables import (
     network,
     too_many_patterns,
 )
-from formulations.search.backward import Step, search
-from formulations.search.bidirectional import completion_bounds
-from formulations.search.relaxation import Relaxation
+from formulations.dp.backward import Step, search
+from formulations.dp.bidirectional import completion_bounds
+from formulations.dp.relaxation import Relaxation
+from formulations.lagrangian.states import Priced, PriceTable
 from formulations.valid.states import States, searchable_states
 from formulations.valid.windows import start_windows
 from heuristics import local_search

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from formulations.bounds.fluid import likely_horizon
-from formulations.search import counts
+from formulations.dp import counts
 from instances import Instance
 from kvopt.engines.job import Job
 from kvopt.runs.events import Report

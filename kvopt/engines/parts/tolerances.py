@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from formulations.bounds.clique_lp import STARTS_UP_TO, lp_prices
-from formulations.lagrangian.certificate_file import price_certificate
+from formulations.certificates.certificate_file import price_certificate
 from formulations.lagrangian.starts import certified_costs
 from formulations.valid.groups import window_groups
 from formulations.valid.windows import Windows

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import Certificate
+from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_file import Certificate
 from instances import Instance, Request
 from kvopt.best_known import __main__ as command
 from kvopt.best_known.entry import ENTRIES, Proof

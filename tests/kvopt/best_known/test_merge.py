@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from formulations.lagrangian import budget
-from formulations.lagrangian.certificate import evaluate
-from formulations.lagrangian.certificate_file import (
+from formulations.certificates import budget
+from formulations.certificates.certificate import evaluate
+from formulations.certificates.certificate_file import (
     read_certificate,
 )
 from formulations.valid.volumes import volume_bound

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from formulations.lagrangian.certificate_file import read_certificate
+from formulations.certificates.certificate_file import read_certificate
 from instances import Instance
 from kvopt.best_known import prove
 from kvopt.best_known.known import decide

@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 from pydantic import TypeAdapter
 
-from formulations.lagrangian.budget import CertificateError
-from formulations.lagrangian.certificate_file import read_certificate
+from formulations.certificates.budget import CertificateError
+from formulations.certificates.certificate_file import read_certificate
 from instances.named import FOLDER
 from kvopt.best_known import known, known_values, read_registry
 from kvopt.best_known.claims import StoredRun, _is_team, _value

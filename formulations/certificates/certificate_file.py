@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from formulations.lagrangian.budget import CertificateError, Count, Counts, Integer, Positive
-from formulations.lagrangian.priced_states import PricedStates
+from formulations.certificates.budget import CertificateError, Count, Counts, Integer, Positive
+from formulations.certificates.priced_states import PricedStates
 from formulations.lagrangian.states import PriceTable
 from formulations.valid.groups import WindowGroup
 
@@ -96,7 +96,7 @@ class Certificate:
         1 / denominator.
     multipliers
         Of the kind ``sweep``: of each different request, in units of 1 / denominator; empty where
-        the sweep alone does (``formulations.lagrangian.backward``).
+        the sweep alone does (``formulations.certificates.sweep``).
     strict
         Of the kind ``sweep``: where dominated bases are dropped, the different requests, by their
         places in the order of ``multipliers``, that must not run twice at a time.

@@ -19,10 +19,10 @@ from typing import Annotated
 
 import numpy as np
 
-from formulations.search._backward_levels import Limits, sweep
-from formulations.search._backward_paths import Paths, entries, improved, priced, split, starts_of
-from formulations.search._backward_tables import Ints, Kinds, Network, kinds_of, rules
-from formulations.search.exact_search import ExactSearch
+from formulations.dp._backward_levels import Limits, sweep
+from formulations.dp._backward_paths import Paths, entries, improved, priced, split, starts_of
+from formulations.dp._backward_tables import Ints, Kinds, Network, kinds_of, rules
+from formulations.dp.exact_search import ExactSearch
 from formulations.valid.windows import Windows
 from instances import Instance
 from schedules.evidence import Argument

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lagrangian.budget import CALL, OPERATION, Budget, CertificateError
-from formulations.lagrangian.certificate_file import Certificate, PricedGroup
-from formulations.lagrangian.certificate_lookahead import RowPayments, paid_at_most
+from formulations.certificates.budget import CALL, OPERATION, Budget, CertificateError
+from formulations.certificates.certificate_file import Certificate, PricedGroup
+from formulations.certificates.lookahead import RowPayments, paid_at_most
 from formulations.lagrangian.exact import SAFE, run_cost
 from instances import Instance
 

@@ -13,17 +13,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from formulations.lagrangian.backward import prove
-from formulations.lagrangian.backward_tables import BackwardError, kinds_of, take_tables
-from formulations.lagrangian.budget import Budget, CertificateError, TooLongError
-from formulations.lagrangian.certificate_file import (
+from formulations.certificates.budget import Budget, CertificateError, TooLongError
+from formulations.certificates.certificate_file import (
     Certificate,
     PartBound,
     PricedGroup,
     read_certificate,
 )
-from formulations.lagrangian.certificate_lookahead import check_row, prices_by_time
-from formulations.lagrangian.certificate_prices import check_group, least_costs, measured
+from formulations.certificates.lookahead import check_row, prices_by_time
+from formulations.certificates.prices import check_group, least_costs, measured
+from formulations.certificates.sweep import prove
+from formulations.certificates.sweep_tables import BackwardError, kinds_of, take_tables
 from formulations.valid.parts import part_of
 from formulations.valid.volumes import volume_bound
 from formulations.valid.windows import start_windows

@@ -3,7 +3,7 @@
 Source: ours; proof: docs/proofs/dominance.md (P5).
 
 It is the oracle of the Lagrangian of "each request once".  Bases are those of
-:mod:`formulations.search.backward`, but of a level only those are kept that no other one dominates,
+:mod:`formulations.dp.backward`, but of a level only those are kept that no other one dominates,
 and a kind may run more often at once than the instance has it, unless it is strict.  A completion
 of kind g costs v_g more.  So the length of the least path, less Σ_g count_g·v_g, is at most the
 slack of every schedule, and multipliers v ∈ Zᵏ of either sign make it larger.
@@ -22,10 +22,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.search._backward_levels import Limits, Most, OnLevel, Swept, last_time, sweep
-from formulations.search._backward_paths import Paths
-from formulations.search._backward_tables import SAFE, Ints, Network, TooLargeError, rules
-from formulations.search._dominance import dominance
+from formulations.dp._backward_levels import Limits, Most, OnLevel, Swept, last_time, sweep
+from formulations.dp._backward_paths import Paths
+from formulations.dp._backward_tables import SAFE, Ints, Network, TooLargeError, rules
+from formulations.dp._dominance import dominance
 
 
 @dataclass(frozen=True)

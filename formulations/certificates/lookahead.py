@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lagrangian.budget import CertificateError
-from formulations.lagrangian.certificate_file import PricedLookAhead
+from formulations.certificates.budget import CertificateError
+from formulations.certificates.certificate_file import PricedLookAhead
 from formulations.lagrangian.exact import lookahead_cost
 from instances import Instance, Request
 

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.search.exact_search import ExactSearch
+from formulations.dp.exact_search import ExactSearch
 from instances import Instance, Request
 from schedules.evidence import Argument
 

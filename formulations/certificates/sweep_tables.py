@@ -14,8 +14,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lagrangian.budget import CALL, OPERATION, Budget, TooLongError
-from formulations.lagrangian.priced_states import PricedStates, interpolated, worths
+from formulations.certificates.budget import CALL, OPERATION, Budget, TooLongError
+from formulations.certificates.priced_states import PricedStates, interpolated, worths
 from instances import Instance
 
 Ints = NDArray[np.int64]

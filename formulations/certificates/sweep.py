@@ -15,11 +15,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from formulations.lagrangian.backward_counts import count
-from formulations.lagrangian.backward_levels import sweep
-from formulations.lagrangian.backward_tables import BITS, BackwardError, kinds_of, network_of
-from formulations.lagrangian.budget import Budget, TooLongError
-from formulations.lagrangian.priced_states import PricedStates
+from formulations.certificates.budget import Budget, TooLongError
+from formulations.certificates.priced_states import PricedStates
+from formulations.certificates.sweep_counts import count
+from formulations.certificates.sweep_levels import sweep
+from formulations.certificates.sweep_tables import BITS, BackwardError, kinds_of, network_of
 from instances import Instance
 
 

@@ -1,7 +1,7 @@
 """Bidirectional dynamic programming: a backward relaxation bounds the forward search.
 
-The forward search is that of :mod:`formulations.search.layers`.  A state is dropped where no base
-that the backward relaxation keeps at its time (:mod:`formulations.search.relaxation`) holds no
+The forward search is that of :mod:`formulations.dp.layers`.  A state is dropped where no base
+that the backward relaxation keeps at its time (:mod:`formulations.dp.relaxation`) holds no
 more tokens than the state's running requests, at a cost at which the best schedule known is beaten.
 
 Source: ours, as completion bounds are used in bidirectional labelling for vehicle routes.
@@ -15,13 +15,13 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from formulations.search import layers
-from formulations.search._backward_levels import Level, Limits
-from formulations.search._backward_tables import SAFE, Ints
-from formulations.search._dominance import Dominance, Words
-from formulations.search._tables import Bases, CompletionBounds
-from formulations.search.exact_search import ExactSearch
-from formulations.search.relaxation import Relaxation
+from formulations.dp import layers
+from formulations.dp._backward_levels import Level, Limits
+from formulations.dp._backward_tables import SAFE, Ints
+from formulations.dp._dominance import Dominance, Words
+from formulations.dp._tables import Bases, CompletionBounds
+from formulations.dp.exact_search import ExactSearch
+from formulations.dp.relaxation import Relaxation
 from schedules.evidence import Argument
 
 
@@ -70,7 +70,7 @@ class _Tree(NamedTuple):
 
 
 def _tree(sigma: Ints, vectors: Words, rule: Dominance) -> _Tree:
-    from formulations.search import _dominance_kernels as kernels  # loads the compiler
+    from formulations.dp import _dominance_kernels as kernels  # loads the compiler
 
     corners = np.zeros((len(vectors) // 2 + 2, vectors.shape[1]), dtype=np.uint64)
     depth, order = kernels.grow_tree(vectors, corners, 0, len(vectors), rule.bits, rule.high)

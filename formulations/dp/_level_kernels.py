@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from formulations.dp._backward_kernels import expand, merge
+from formulations.dp._backward_tables import ENOUGH, NARROW
+from formulations.dp._dominance_kernels import among, measure
 from formulations.lagrangian.array_kernels import in_order, longer, nowhere, ordered
-from formulations.search._backward_kernels import expand, merge
-from formulations.search._backward_tables import ENOUGH, NARROW
-from formulations.search._dominance_kernels import among, measure
 from support.compiling import njit, part
 
 

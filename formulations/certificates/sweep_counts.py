@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lagrangian.backward_levels import Step
-from formulations.lagrangian.backward_tables import FAR, BackwardError, Ints, Network, refuse_large
-from formulations.lagrangian.budget import Budget
+from formulations.certificates.budget import Budget
+from formulations.certificates.sweep_levels import Step
+from formulations.certificates.sweep_tables import FAR, BackwardError, Ints, Network, refuse_large
 
 #: Steps for a path that is counted, and for each kind of it; numbers held for a path.
 STEPS_OF_A_PATH, STEPS_OF_A_KIND, HELD_OF_A_PATH = 200, 20, 12

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from formulations.lagrangian.budget import Budget, CertificateError, Counts
-from formulations.lagrangian.certificate_file import first_complaint, refuse_wide
+from formulations.certificates.budget import Budget, CertificateError, Counts
+from formulations.certificates.certificate_file import first_complaint, refuse_wide
 from formulations.lagrangian.exact import SAFE
 from formulations.valid.loads import PICOSECONDS, Room, alone_bound, least_decode_load, work_bound
 from formulations.valid.parts import chosen_of

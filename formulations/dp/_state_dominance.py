@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.search._backward_tables import Ints
-from formulations.search._dominance import dropped, in_parts, sorted_places
+from formulations.dp._backward_tables import Ints
+from formulations.dp._dominance import dropped, in_parts, sorted_places
 from instances import Instance
 
 #: Bits of a lane, by what it may hold at most.
@@ -60,7 +60,7 @@ class StateDominance:
 
         Of two that dominate each other one stays; some others that are dominated may.
         """
-        from formulations.search import _kernels  # loads the compiler
+        from formulations.dp import _kernels  # loads the compiler
 
         own, sums = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
         vectors = np.empty((count, self._words), dtype=np.uint64)

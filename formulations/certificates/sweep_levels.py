@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lagrangian.backward_tables import Ints, Network, gain_of
-from formulations.lagrangian.budget import Budget
+from formulations.certificates.budget import Budget
+from formulations.certificates.sweep_tables import Ints, Network, gain_of
 
 #: Steps of a level by itself, for each kind that may complete, and for each state.
 LEVEL, COMPLETION, STATE = 200_000, 10_000, 2
@@ -64,7 +64,7 @@ def _back(
     network: Network, t: int, level: Level, budget: Budget, *, keep: bool
 ) -> tuple[Level, Step]:
     """Return the level at t − 1 and the ways there."""
-    from formulations.lagrangian.backward_kernels import (  # loads the compiler
+    from formulations.certificates.sweep_kernels import (  # loads the compiler
         lost_before,
         step_back,
     )
@@ -138,7 +138,7 @@ def _ways(network: Network, ways: Ints, entered: NDArray[np.int32]) -> Step:
 
 
 def _chosen(level: Level, which: Ints) -> Level:
-    from formulations.lagrangian.backward_kernels import chosen_bases  # loads the compiler
+    from formulations.certificates.sweep_kernels import chosen_bases  # loads the compiler
 
     members, offsets = chosen_bases(level.members, level.offsets, which)
     return Level(members, offsets, level.labels[which])
@@ -146,7 +146,7 @@ def _chosen(level: Level, which: Ints) -> Level:
 
 def _undominated(network: Network, t: int, level: Level, budget: Budget) -> Level:
     """Return a level at t without the bases that others dominate; docs/proofs/dominance.md (P5)."""
-    from formulations.lagrangian.backward_filter import measured, undominated  # loads the compiler
+    from formulations.certificates.sweep_filter import measured, undominated  # loads the compiler
 
     kinds = network.kinds
     if len(level.labels) < 2:

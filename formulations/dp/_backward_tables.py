@@ -173,7 +173,7 @@ def rules(network: Network, window: int) -> Rules:
     TooLargeError
         If there are too many rounds, or numbers too large for 64 bits.
     """
-    from formulations.search import _backward_kernels  # loads the compiler
+    from formulations.dp import _backward_kernels  # loads the compiler
 
     kinds, memory = network.kinds, network.instance.memory
     dear, _ = _start_slack(kinds, network.pay, network.unit, window)
@@ -219,7 +219,7 @@ def _start_slack(kinds: Kinds, pay: Ints, unit: int, window: int) -> tuple[Ints,
     A start p costs its latency at least, so one that costs no more than the first by more than the
     window is at p ≤ a − o + (cost of the first + window) / unit.
     """
-    from formulations.search import _backward_kernels  # loads the compiler
+    from formulations.dp import _backward_kernels  # loads the compiler
 
     longest, dearest = int(kinds.outputs.max()), int(pay.max(initial=0))
     _safe(unit * (len(pay) + 2 * longest + int(kinds.arrivals.max())) + longest * dearest + window)

@@ -22,10 +22,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.lagrangian.starts import StartCosts
-from formulations.search._backward_tables import Ints, Network
-from formulations.search._state_dominance import StateDominance
-from formulations.search._tables import (
+from formulations.dp._backward_tables import Ints, Network
+from formulations.dp._state_dominance import StateDominance
+from formulations.dp._tables import (
     NONE,
     CompletionBounds,
     no_bounds,
@@ -34,7 +33,8 @@ from formulations.search._tables import (
     price_tables,
     scaled_prices,
 )
-from formulations.search.exact_search import ExactSearch
+from formulations.dp.exact_search import ExactSearch
+from formulations.lagrangian.starts import StartCosts
 from formulations.valid.windows import Windows
 from instances import Instance
 from schedules.evidence import Argument
@@ -221,7 +221,7 @@ class _Pass:
 
     def _advance(self, t: int, count: int, out_of_time: Callable[[], bool]) -> int | None:
         """Fill the layer after round t; return its states, at most the width of the pass."""
-        from formulations.search import _kernels  # loads the compiler
+        from formulations.dp import _kernels  # loads the compiler
 
         now, following = self._layers
         full = math.ceil(FULL * self._rules.width)
@@ -242,7 +242,7 @@ class _Pass:
 
     def _thinned(self, t: int, made: int, out_of_time: Callable[[], bool]) -> int:
         """Drop states of the following layer that others dominate, or that are too many."""
-        from formulations.search import _kernels  # loads the compiler
+        from formulations.dp import _kernels  # loads the compiler
 
         following = self._layers[1]
         self._made += made

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
-from formulations.lagrangian.budget import Counts
+from formulations.certificates.budget import Counts
 
 _CONFIG = ConfigDict(extra="forbid")
 

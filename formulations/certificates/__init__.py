@@ -1,0 +1,1 @@
+"""Certificates of lower bounds, read and evaluated in integers by code that no search uses."""

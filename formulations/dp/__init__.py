@@ -1,0 +1,1 @@
+"""Exact searches by dynamic programming: forward, backward, bidirectional, over counts."""

@@ -1,1 +1,0 @@
-"""Exact searches of our own: no engine decides, prices of any source only steer and prune."""
