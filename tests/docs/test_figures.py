@@ -63,6 +63,7 @@ _WORDS = [
 #: Pages whose figures are elsewhere: single runs with their day, and statements of papers, each
 #: with a test of its own (papers/tests/).
 _ELSEWHERE = {
+    "docs/leads.md",
     "docs/measured.md",
     "docs/errata.md",
     "docs/other_simulators.md",
