@@ -163,11 +163,7 @@ def _changes(known: Known | None, entry: Entry) -> Iterator[str]:
 
 
 def _verify(
-    known: Mapping[str, LibraryInstance],
-    folder: Path,
-    proved: Mapping[str, Known],
-    *,
-    strict: bool,
+    known: Mapping[str, LibraryInstance], folder: Path, proved: Mapping[str, Known], *, strict: bool
 ) -> _Verdict:
     registry = read_registry(folder)
     if registry is None:
