@@ -32,13 +32,7 @@ class InSecondsError(UsageError, ValueError):
 
 
 def read_wish(text: str | None) -> BatchTime | None:
-    """Return the batch time that a user names, which may be fitted to a file; None for none.
-
-    Raises
-    ------
-    InSecondsError
-        If it is none.
-    """
+    """Return the batch time that a user names, which may be fitted to a file; None for none."""
     try:
         return None if text is None else read_batch_time(text)
     except BatchTimeError as error:
@@ -48,15 +42,7 @@ def read_wish(text: str | None) -> BatchTime | None:
 def batch_time_of(
     instance: Instance, wished: BatchTime | None, report: TraceReport | None = None
 ) -> str:
-    """Return the text of the batch time that an instance is run with; empty for rounds.
-
-    ``report`` is that of a trace.
-
-    Raises
-    ------
-    InSecondsError
-        If a batch time is given to an instance in rounds.
-    """
+    """Return the text of the batch time that an instance is run with; empty for rounds."""
     if instance.time_unit == "second":
         return with_limits(wished, report).name
     if wished is not None:
@@ -71,9 +57,7 @@ def batch_time_of(
 def bounds_kept_tokens(instance: Instance, batch_time: str) -> bool:
     """Tell whether bounds also hold for schedules that keep tokens over evictions.
 
-    Those in rounds do not, those in seconds do under most batch times
-    (``formulations.valid.loads.not_covered``): then what is left to gain is told of such a
-    schedule, too.
+    Those in seconds do under most batch times (``formulations.valid.loads.not_covered``).
     """
     return bool(batch_time) and not not_covered(instance, parse_batch_time(batch_time))
 
@@ -86,10 +70,7 @@ def told_limits(model: BatchTime) -> str:
 
 
 def with_limits(wished: BatchTime | None, report: TraceReport | None) -> BatchTime:
-    """Return a batch time, or the default, with the limits of the engine that a trace states.
-
-    One that names a GPU or limits has its own.
-    """
+    """Return a batch time, or the default, with the trace's limits unless it has its own."""
     model = wished or read_batch_time(DEFAULT)
     if report is None or model.gpu or model.running or model.budget:
         return model
@@ -108,9 +89,7 @@ def whose(model: BatchTime, default: bool) -> str:
 def refuse_silent_default(report: TraceReport | None, wished: BatchTime | None) -> str:
     """Refuse to run what was measured with one model on the default batch time of another.
 
-    The report is that of a trace that is to run in seconds.  Where the user names a batch time of
-    another model the one line that is returned says so, else it is empty; an
-    :class:`InSecondsError` says what to do.
+    Where the user names another model's batch time, the line that is returned says so.
     """
     served = (read_batch_time(DEFAULT) if wished is None else wished).served
     model = report.settings.model if report else ""
@@ -127,13 +106,7 @@ def refuse_silent_default(report: TraceReport | None, wished: BatchTime | None) 
 
 
 def refuse_rounds_only(instance: Instance, method: Method) -> None:
-    """Refuse a method that there is in rounds only, for an instance in seconds.
-
-    Raises
-    ------
-    InSecondsError
-        With one line that says what to do.
-    """
+    """Raise an InSecondsError for a method in rounds only and an instance in seconds."""
     if reason := rounds_only(instance, method):
         raise InSecondsError(f"{method.text} {reason}")
 
