@@ -1,7 +1,7 @@
-"""``vllm-v1`` against ledgers of vLLM's own scheduler, step by step.
+"""vLLM's policies against ledgers of vLLM's own scheduler, step by step.
 
 ``python -m tools.engine.compare LEDGER...`` reads files of the format ``vllm-ledger/1``, one JSON
-object or one a line, and runs ``vllm-v1`` with the limits that each states.  A ledger is identical
+object or one a line, and runs ``vllm-v1``, or ``vllm-v1-priority``, as each states.  A ledger is identical
 if every step has the same requests with the same tokens and begins at the same time, if every
 request has the same start, first token, completion and number of preemptions, and if the checker
 accepts the schedule.  Exit codes: 0 all identical, 1 some differ, 2 bad usage or a bad file.
