@@ -16,7 +16,7 @@ import pandas as pd
 
 from kvopt.methods.fingerprint import fingerprint
 from kvopt.methods.grammar import MethodError, read_method
-from reports.readme import sentence_text
+from reports.markdown import sentence_text
 from reports.verdict import Name, Sentence
 from support.text import counted, one_line
 from support.usage import complain

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from reports.figures import style
-from reports.figures.spots import step_places
 from reports.metrics import profile
 from reports.tables.profiles import Common
 
 _POINTS = 160
 
 
-def profile_figure(
-    common: Common, names: Mapping[str, str], quantity: str, least_range: float = 1.5
-) -> style.Drawing | None:
+def profile_figure(common: Common, quantity: str, least_range: float = 1.5) -> style.Drawing | None:
     """Return the profiles over a logarithmic axis of τ, None without anything to compare.
 
     Coloured are the methods with the largest area under their curve, at most ten.
 
-    Parameters
-    ----------
-    names
-        Of the instances by ``id``.
-    quantity
-        What the ratio is of, as in "TEL".
-    least_range
-        τ up to which the axis goes at least.
+    The ratio is of a ``quantity``, as in "TEL"; the axis goes up to τ = ``least_range`` at least.
     """
     if common.costs.shape[1] < 2 or common.costs.isna().all(axis=None) or common.costs.empty:
         return None
@@ -57,15 +45,7 @@ def profile_figure(
         axes.set_xlabel(f"τ: {quantity} at most τ times the best")
         axes.set_ylabel("share of instances")
         style.add_legend(made.figure, [axes], len(order) - len(shown))
-        for label in shown:
-            reached = ratios[label].where(np.isfinite(ratios[label]))
-            for x, y, caption in step_places(reached, names, len(reached), str(label), _factor):
-                made.tell(axes, x, y, caption)
     return made
-
-
-def _factor(value: float) -> str:
-    return f"τ = {value:.3f}"
 
 
 #: Share of the axis that is left between two ticks at least.

@@ -15,8 +15,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatterMathtext, LogLocator, MaxNLocator, NullFormatter
 
 from kvopt.answer import BASE
-from reports.figures.slim import slimmed
-from reports.figures.spots import Caption, Spot, placed
 from schedules.picture import THEME
 from support.drawing import image, own_style
 from support.outputs import fault
@@ -54,8 +52,8 @@ _PATH = re.compile(r"(?<=\[)[^\[\]]*(?=\](?: \*)?$)|(?<=^file:).*\.py|(?<=^file:
 _BESIDE_PATH = 6
 #: Where a label may be broken: at blanks and behind commas.
 _PARTS = re.compile(r"[^\s,]+[\s,]*|[\s,]+")
-#: Reach of a point that has no extent of its own, CSS pixels.
-_POINT = 14.0
+#: A reader who lacks a font gets one whose letters are as wide.
+_FONTS = ("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
 #: Dots an inch of a PNG, twice what a screen shows.
 _DPI = 200
 
@@ -89,33 +87,24 @@ _STYLE: dict[str, Any] = {
 
 
 class Drawing:
-    """A figure while it is drawn; ``svg`` and ``spots`` hold it and its places afterwards.
-
-    Attributes
-    ----------
-    reach
-        How far from a place the pointer may be, across and down, CSS pixels.
-    """
+    """A figure while it is drawn, and then as ``svg``."""
 
     def __init__(self, width: float, height: float) -> None:
         self.figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(self.figure)
         self.svg = ""
-        self.spots: tuple[Spot, ...] = ()
-        self.reach = (_POINT, _POINT)
-        self._pending: list[tuple[Any, float, float, Caption]] = []
 
-    def tell(self, axes: Any, x: float, y: float, caption: Caption) -> None:
-        """Say what stands at a place of some axes, in their data."""
-        self._pending.append((axes, x, y, caption))
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height in CSS pixels."""
+        return size_of(self.svg)
 
     def finish(self) -> None:
-        """Fill ``svg`` and ``spots``: layout and limits are final now."""
+        """Fill ``svg``: layout and limits are final now."""
         for axis in (axis for axes in self.figure.axes for axis in (axes.xaxis, axes.yaxis)):
             if isinstance(axis.get_major_formatter(), LogFormatterMathtext):
                 _plain_numbers(axis)
         self.svg = _themed(image(self.figure, "svg").decode())
-        self.spots = placed(self.figure, self._pending)
 
     def image(self, kind: str) -> bytes:
         """Return the figure on white, as ``svg``, ``png`` or ``pdf``."""
@@ -127,23 +116,14 @@ class Drawing:
 
 @contextmanager
 def drawing(width: float, height: float, *, slim: bool = False) -> Iterator[Drawing]:
-    """Draw within the common style; on leaving, ``svg`` is filled.
+    """Draw within the common style, in inches; on leaving, ``svg`` is filled.
 
-    Parameters
-    ----------
-    width, height
-        Inches.
-    slim
-        Whether letters are text in the SVG instead of shapes, in the reader's own font, and
-        nothing is written twice (:func:`reports.figures.slim.slimmed`): a fifth of the bytes, for
-        pages of many figures.
+    With ``slim``, letters are text in the reader's own font instead of shapes, in fewer bytes.
     """
     with own_style(_style() | ({"svg.fonttype": "none"} if slim else {})):
         made = Drawing(width, height)
         yield made
         made.finish()
-        if slim:
-            made.svg = slimmed(made.svg)
 
 
 def try_drawing(what: str, draw: Callable[[], Drawing | None]) -> Drawing | None:
@@ -164,9 +144,17 @@ def _themed(svg: str) -> str:
     # Drawn text is shapes; what matplotlib says of it in comments is nobody's business.
     start = svg.index("<svg")
     body = "\n".join(line for line in svg[start:].splitlines() if "<!--" not in line)
-    body = body.replace(INK, "currentColor")
+    body = body.replace(INK, "currentColor").replace(*_FONTS)
     head = body.index(">") + 1
     return f"{body[:head]}\n<style>{THEME}</style>{body[head:]}\n"
+
+
+def size_of(svg: str) -> tuple[int, int]:
+    """Return width and height of a picture in CSS pixels, of which a point has 4/3."""
+    found = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', svg)
+    assert found is not None
+    width, height = (round(float(each) * 4 / 3) for each in found.groups())
+    return width, height
 
 
 def short_name(name: str, width: int = _LONGEST_NAME) -> str:

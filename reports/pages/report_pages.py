@@ -13,10 +13,10 @@ import pandas as pd
 
 from reports.figures.bounds import BOUNDS_NOTE, bounds_figure
 from reports.figures.style import try_drawing
+from reports.page import Figure
 from reports.pages.instance import InstancePage, make_page
 from reports.pages.lines import PageLines
 from reports.pages.picture import Documents, Losing, Picture, draw_pictures, no_picture
-from reports.parts import Figure
 from reports.results import Results
 from reports.table import WORST_ON, Table
 from reports.verdict import Sentence
@@ -89,21 +89,12 @@ def report_pages(
     command: str = "reports.build",
     named: Set[str] = frozenset(),
 ) -> list[InstancePage]:
-    """Return the pages of some instances.
+    """Return the pages of the instances of :func:`page_names`, which are drawn in that order.
 
-    Parameters
-    ----------
-    names
-        From :func:`page_names`, in the order in which pictures are drawn.
-    rows
-        Those of the results that are shown; an instance may have none.
-    pictures
-        After how many pictures of schedules no page gets any more; as many instances, those with
-        the widest gap first, get one of their bounds over time.
-    command
-        What draws more of them.
-    named
-        From :func:`named_instances`: each gets its best schedule, if pictures are wanted at all.
+    ``rows`` are those of the results that are shown; an instance may have none.  After so many
+    ``pictures`` no page gets any more, but those of :func:`named_instances` their best schedule; as
+    many instances, the widest gaps first, get one of their bounds over time.  ``command`` is what
+    draws more of them.
     """
     reference = results.reference.loc[list(names)]
     lines = PageLines(rows[rows["id"].isin(list(names))], reference)
@@ -134,13 +125,7 @@ def report_pages(
 
 
 def _losing(own: pd.DataFrame) -> list[Losing]:
-    """Return the policies that UB betters, the best first, at most so many.
-
-    Those that keep tokens, as vLLM's scheduler, are among them with their mark.
-
-    Of several runs of a policy the best counts, of policies with one TEL the first by name; of
-    more than ``MOST_LOSING`` the first, the last and those evenly between are taken.
-    """
+    """Return the policies that UB betters: the first, the last and those evenly between."""
     places = np.linspace(0, len(own) - 1, min(len(own), MOST_LOSING)).round().astype(int)
     lines = own.iloc[places]
     return [
