@@ -1,7 +1,7 @@
 """Builds the reports of stored runs: ``python -m reports.build --store STORE --out DIR``.
 
-Everything that is written is a function of the rows (and of the stored schedules, for pictures):
-no clock, no draw, no path of a machine.  ``--check`` compares instead of writing.
+Everything that is written is a function of the rows (and of the stored schedules, for pictures): no
+clock, no draw, no path of a machine.
 """
 
 from __future__ import annotations
@@ -61,12 +61,8 @@ _FIRST = (LEADERBOARD, "gap-map")
 def build_report(results: Results, folder: str | Path, **chosen: Any) -> list[Path]:
     """Write all reports of the rows into a folder and return the files; see :func:`make_report`.
 
-    Raises
-    ------
-    OutputError
-        If the folder holds something else than an earlier report.
-    OSError
-        If a file cannot be written.
+    Raises OutputError if the folder holds something else than an earlier report, OSError if a file
+    cannot be written.
     """
     with _garbage_collected_rarely():
         return write_files(Path(folder), whole(make_report(results, **chosen)))

@@ -1,9 +1,4 @@
-"""Builds the ablation page and its figures from the rows of the suite ``ablation``.
-
-``python -m reports.ablation.page`` writes ``ABLATION.md`` and its pictures beside ``rows.csv``,
-which ``python evaluate.py ablation --export reports/ablation/rows.csv`` has written; ``--check``
-exits with 1 if the committed page is not what the rows give.
-"""
+"""Builds the ablation page and its figures from the rows of the suite ``ablation``."""
 
 from __future__ import annotations
 
@@ -83,24 +78,13 @@ difference under 0.5 % is noise.  The rows are written by hand, in [`tried.csv`]
 
 
 def read_rows(location: Path) -> pd.DataFrame:
-    """Return the suite's rows in its order, with the bounds as shares (%) of the best TEL.
+    """Return the suite's rows in its order, of a repeated run the last, with bounds as shares (%).
 
-    Parameters
-    ----------
-    location
-        An exported file or a store; of a run that was repeated the last row counts.
+    Added are group, formulation, proved (1 or 0), peak_memory_mb, counted_seconds, bound_share and
+    lp_share, of the best TEL. Runs that only solved the relaxation of an integer program are left
+    out; what they found is in the row of the same program.
 
-    Returns
-    -------
-    pandas.DataFrame
-        With the added columns group, formulation, proved (1 or 0), peak_memory_mb, counted_seconds,
-        bound_share and lp_share.  The runs that only solved the relaxation of an integer program
-        are left out; what they found is in the row of the same program.
-
-    Raises
-    ------
-    ExportError, StoreError
-        If the rows cannot be read.
+    Raises ExportError or StoreError if the rows cannot be read.
     """
     rows = stored_rows(location)
     sections = read_suite("ablation").sections

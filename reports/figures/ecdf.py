@@ -22,8 +22,7 @@ _PANELS = (
 def ecdf_figure(runs: pd.DataFrame) -> style.Drawing | None:
     """Return the share of runs with at most a gap, per policy; runs without schedule never count.
 
-    In a panel are the policies that were run on half of its instances at least.  Coloured are those
-    with the largest mean share, at most ten, the same in all panels.
+    Coloured are those with the largest mean share, at most ten, the same in all panels.
     """
     runs = runs[~runs["engine"]]
     chosen = [

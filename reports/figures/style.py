@@ -199,13 +199,7 @@ def draw_points(
     shown: Sequence[str],
     spreads: Mapping[str, pd.Series] | None = None,
 ) -> None:
-    """Draw curves through the points that they are of, as :func:`draw_curves` draws steps.
-
-    Parameters
-    ----------
-    spreads
-        Half of the length of a bar at each point of a curve; none where it is missing.
-    """
+    """Draw curves through their points, with ``spreads`` as half of the length of a bar at each."""
     points = {name: (x, y.astype(float)) for name, (x, y) in curves.items()}
     _draw(axes, points, shown, {}, markers=True)
     for name, style in styles(shown).items():

@@ -30,20 +30,10 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a night has shown; it fails if there is any ``failures``.
+    """What a night has shown; it fails if there is any of the ``failures``.
 
-    Attributes
-    ----------
-    failures
-        Refused schedules, contradictions, lost optima, missing runs and worse results.
-    better
-        Runs of reproducible sections with a better result: the committed rows are out of date.
-    changed
-        Differences outside of the reproducible sections, and runs that are new.
-    slower
-        Runs that took much longer; told, never failed.
-    compared
-        Number of runs that are in both.
+    ``better`` says that the committed rows are out of date; ``changed`` and ``slower`` never fail.
+    ``compared`` is the number of runs that are in both.
     """
 
     failures: tuple[str, ...]
@@ -65,14 +55,8 @@ def compare(
 
     A night fails on a schedule that the checker refused, a bound above a schedule of the night, of
     the reference or of the registry, a run that is missing or broke, an optimum that is no longer
-    proved or is another one, and, in reproducible sections, a worse TEL of a policy or an engine or
-    a worse bound (by more than ``BOUND_SLACK``).  Sections that are not reproducible fail only on
-    what cannot be excused by time.
-
-    Parameters
-    ----------
-    best_known
-        By hash of the instance, see :func:`reports.references.references`.
+    proved or is another one, and, in reproducible sections, a worse TEL or a worse bound (by more
+    than ``BOUND_SLACK``). Other sections fail only on what time cannot excuse.
     """
     failures = [
         f"{_told(row)}: the checker refused a schedule: {row['detail']}"

@@ -26,15 +26,7 @@ _OF_THE_PAGE = ("instance", "batch_time")
 
 @dataclass(frozen=True)
 class InstancePage:
-    """One instance.
-
-    Attributes
-    ----------
-    contradictions
-        Lines of text.
-    files
-        What can be had of it: a word and an address each.
-    """
+    """The page of one instance; ``files`` are a word and an address each."""
 
     slug: str
     name: str
@@ -62,18 +54,9 @@ def make_page(
     told: Mapping[str, Any],
     pictures: Sequence[Picture],
 ) -> InstancePage:
-    """Return the page of one instance.
+    """Return the page of an instance, of which ``line`` is that of the references.
 
-    Parameters
-    ----------
-    identity, line
-        Its ``id``, and its line of :func:`reports.references.references`.
-    lines
-        Of the tables, with its own among them.
-    told
-        Its entry in the registry of best-known values, empty for none.
-    pictures
-        What is drawn of its schedules.
+    ``told`` is its entry in the registry of best-known values, empty for none.
     """
     unit = unit_of(line["batch_time"])
     tables = (

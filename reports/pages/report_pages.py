@@ -35,10 +35,7 @@ _RESERVED = re.compile(r"con|prn|aux|nul|com\d|lpt\d|index|readme")
 def named_instances(
     sentences: Iterable[Sentence], parts: Iterable[Table | Figure]
 ) -> tuple[str, ...]:
-    """Return the ``id`` of the instances that a reader is pointed to, in the order of the page.
-
-    Those that a sentence of the verdict names, and those of the columns ``WORST_ON``.
-    """
+    """Return the ``id`` of the instances that sentences and columns ``WORST_ON`` name, in order."""
     named = [each for sentence in sentences for each in sentence.ids]
     for part in parts:
         if isinstance(part, Table) and any(each.title == WORST_ON for each in part.columns):
@@ -47,10 +44,7 @@ def named_instances(
 
 
 def page_names(reference: pd.DataFrame, most: int, named: Sequence[str] = ()) -> dict[str, str]:
-    """Return the file name of each instance that gets a page, in the order of their pictures.
-
-    First come those that are ``named``, then the others by family, size and name.
-    """
+    """Return the file name of each instance that gets a page: first those that are ``named``."""
     read = reference[reference["sha"].str.startswith("unread ").eq(False)]
     ordered = read.sort_values(["family", "n", "instance", "sha"])
     pairs = list(zip(ordered["instance"], ordered["sha"], strict=True))
@@ -61,11 +55,10 @@ def page_names(reference: pd.DataFrame, most: int, named: Sequence[str] = ()) ->
 
 
 def slugs(names: Sequence[tuple[str, str]]) -> list[str]:
-    """Return one file name (without suffix) for each different pair of name and identity.
+    """Return one file name (without suffix), safe on every system, for each pair of name and hash.
 
-    Names may hold anything; file names are safe on every system, and different for each.  A plain
-    name stays as it is.  Every other one, and every one that two identities share, gets a part of
-    the hash of both, so that no two pairs share a file, nor do they where case is ignored.
+    A plain name stays as it is. Every other one, and every one that two identities share, gets a
+    part of the hash of both: no two pairs share a file, nor where case is ignored.
     """
     shared = Counter(name for name, _ in names)
     return [_slug(name, identity, alone=shared[name] == 1) for name, identity in names]

@@ -1,7 +1,4 @@
-"""Performance profiles as tables, and the data that their figures draw.
-
-Methods are compared on the instances that they share only.
-"""
+"""Performance profiles as tables, and the data of their figures."""
 
 from __future__ import annotations
 
@@ -57,14 +54,7 @@ def common_costs(frame: pd.DataFrame, cost: str) -> Common:
     """Return the costs on the instances on which all compared methods were run.
 
     While the methods share less than half of the instances that any of them was run on, the one
-    with the fewest instances is left out (of several, the last by name).
-
-    Parameters
-    ----------
-    frame
-        One line per instance (``id``) and method (``label``) that was run.
-    cost
-        The column with the costs; missing means that the method failed there.
+    with the fewest (of several, the last by name) is left out. A missing cost is a failure.
     """
     table = frame.set_index(["id", "label"])[cost].astype("Float64")
     ran = pd.Series(True, index=table.index).unstack(fill_value=False)

@@ -23,10 +23,7 @@ _NOTE_KNOWN = (
 
 
 def competitive_ratios(averaged: pd.DataFrame) -> Table:
-    """Return the worst ratio per family and policy; engines are no policies and left out.
-
-    ``averaged`` is from :func:`reports.per_instance.per_instance`.
-    """
+    """Return the worst ratio per family and policy."""
     frame = averaged[~averaged["engine"]]
     groups = frame.groupby(["family", "label"], sort=True)
     worst = worst_instances(frame, ["family", "label"])
@@ -68,7 +65,7 @@ def known_optima(
 ) -> Table:
     """Return mean and worst ratio per family, number of requests and policy, or solver.
 
-    ``constructed`` has the ``id`` of every instance whose optimum is known by construction.
+    ``constructed`` has the ``id`` of the instances with an optimum by construction.
     """
     frame = averaged[averaged["engine"].eq(engines)]
     frame = frame[frame["id"].isin(constructed) & frame["known"]]
