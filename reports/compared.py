@@ -58,21 +58,15 @@ class Compared:
         frame = best[["class", "rank", "label", "gap_low", "spread", "seconds"]].assign(
             gap=share_text(best["gap_low"], best["gap_high"])
         )
-        columns = [
-            Column("class", "class"),
-            Column("rank", "rank", "count"),
-            Column("label", "method", "name"),
-            Column("gap", "gap", "share", sort="gap_low", spread="spread"),
-            Column("seconds", "seconds", "seconds"),
-        ]
+        totals: list[Column] = []
         if "tel" in best:
             frame["tel"] = best["tel"].round()
-            columns.insert(3, time_column("tel", "TEL", self.unit))
+            totals.append(time_column("tel", "TEL", self.unit))
         if base is not None:
             frame["change"] = [
                 "" if pd.isna(tel) else percent(relative(tel, base.total)) for tel in best["tel"]
             ]
-            columns.insert(4, Column("change", f"to {base.label}", "share"))
+            totals.append(Column("change", f"to {base.label}", "share"))
         if self.bound is not None:
             last = pd.DataFrame({"class": [""], "label": ["lower bound"], "tel": [self.bound]})
             frame = pd.concat([frame, last.assign(gap="", change="")], ignore_index=True)
@@ -82,7 +76,15 @@ class Compared:
             (self.elsewhere, "not run on all of them"),
         ):
             note += f" {counted(count, 'method')} {what}." if count else ""
-        return Table("ranking", "Ranking", note, tuple(columns), frame)
+        shown = (
+            Column("class", "class"),
+            Column("rank", "rank", "count"),
+            Column("label", "method", "name"),
+            *totals,
+            Column("gap", "gap", "share", sort="gap_low", spread="spread"),
+            Column("seconds", "seconds", "seconds"),
+        )
+        return Table("ranking", "Ranking", note, shown, frame)
 
 
 def compared(judged: pd.DataFrame, runs: pd.DataFrame, batch_time: str) -> Compared | None:

@@ -48,6 +48,11 @@ class Column:
         return self.kind not in ("name", "text")
 
 
+def columns(kind: Kind, **titles: str) -> tuple[Column, ...]:
+    """Return columns of one kind, by their keys."""
+    return tuple(Column(key, title, kind) for key, title in titles.items())
+
+
 def time_column(key: str, title: str, unit: TimeUnit) -> Column:
     """Return a column of times, whose title says their unit unless they are rounds."""
     return Column(key, f"{title}{unit.symbol and ','}{unit.symbol}", KINDS[unit])

@@ -44,17 +44,13 @@ def ecdf_figure(runs: pd.DataFrame) -> style.Drawing | None:
     with style.drawing(8.6, 0.3 + 3.7 * len(panels), slim=True) as made:
         all_axes = np.atleast_1d(made.figure.subplots(len(panels), 1, sharey=True))
         for axes, (title, curves) in zip(all_axes, panels, strict=True):
-            style.draw_curves(axes, grid, curves, shown)
+            steps = {name: (grid, curve) for name, curve in curves.items()}
+            style.draw_curves(axes, steps, shown, steps=True)
             axes.set_xscale("symlog", linthresh=0.01, linscale=0.5)
             axes.set_xlim(0, grid[-1])
             axes.set_xticks([t for t in (0, 0.01, 0.03, 0.1, 0.3, 1) if t <= grid[-1]])
-            axes.minorticks_off()
             style.percent_axis(axes.xaxis)
-            axes.set_title(title, loc="left")
-            axes.set_xlabel("gap")
-            axes.set_ylabel("share of runs")
-        all_axes[0].set_ylim(-0.02, 1.02)
-        style.percent_axis(all_axes[0].yaxis)
+            style.share_axes(axes, title, "gap", "share of runs")
         fullest = max(all_axes, key=lambda axes: len(axes.get_legend_handles_labels()[0]))
         style.add_legend(made.figure, [fullest], others)
     return made

@@ -39,7 +39,7 @@ def parameter_figure(runs: pd.DataFrame) -> style.Drawing | None:
 def _panel(axes: Any, parameter: str, alone: str, lines: dict[str, Curve]) -> None:
     shown = list(lines)[: style.MOST_CURVES]
     points = {name: curve.points for name, curve in lines.items()}
-    style.draw_points(
+    style.draw_curves(
         axes,
         {name: (each["value"], each["gap"]) for name, each in points.items()},
         shown,

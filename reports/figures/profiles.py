@@ -30,7 +30,8 @@ def profile_figure(common: Common, quantity: str, least_range: float = 1.5) -> s
     shown = order[: style.MOST_CURVES]
     with style.drawing(8.6, 4.2, slim=True) as made:
         axes = made.figure.subplots()
-        style.draw_curves(axes, taus, {name: values[name].to_numpy() for name in order}, shown)
+        curves = {name: (taus, values[name].to_numpy()) for name in order}
+        style.draw_curves(axes, curves, shown, steps=True)
         axes.set_xscale("log")
         axes.set_xlim(1.0, end)
         ticks: list[float] = []
@@ -38,12 +39,9 @@ def profile_figure(common: Common, quantity: str, least_range: float = 1.5) -> s
             if not ticks or np.log(tick / ticks[-1]) > _LEAST_APART * np.log(end):
                 ticks.append(tick)
         axes.set_xticks(ticks if len(ticks) > 2 else np.linspace(1, end, 5).round(3))
-        axes.minorticks_off()
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.set_ylim(-0.02, 1.02)
-        style.percent_axis(axes.yaxis)
-        axes.set_xlabel(f"τ: {quantity} at most τ times the best")
-        axes.set_ylabel("share of instances")
+        told = f"τ: {quantity} at most τ times the best"
+        style.share_axes(axes, "", told, "share of instances")
         style.add_legend(made.figure, [axes], len(order) - len(shown))
     return made
 

@@ -43,7 +43,7 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> style.Draw
             _most(right, means)
         for axes, shown in ((left, "ael_s"), (right, column)):
             curves = {str(name): (each["rate"], each[shown]) for name, each in of_method.items()}
-            style.draw_points(axes, curves, shown_names, spread_of(shown))
+            style.draw_curves(axes, curves, shown_names, spread_of(shown))
             axes.set_xlabel("rate (requests/s)")
             axes.set_xlim(left=0)
         style.log_axis(left)
@@ -114,7 +114,7 @@ def pareto_figure(runs: pd.DataFrame, title: str) -> style.Drawing:
                 name: (runs.loc[those, "output_throughput"], seconds[those])
                 for name, those in here.items()
             }
-            style.draw_points(axes, curves, shown)
+            style.draw_curves(axes, curves, shown)
             style.log_axis(axes)
             axes.set_title(told, loc="left")
             axes.set_xlabel("output tokens a second")

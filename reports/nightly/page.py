@@ -107,7 +107,7 @@ def comparison_text(comparison: Comparison) -> str:
         if len(entries) > MOST_LINES:
             lines.append(f"- and {len(entries) - MOST_LINES:,} more\n")
         parts += [f"## {title}\n", "".join(lines)] if lines else []
-    return page_text(f"The night {'passed' if comparison.passed else 'FAILED'}", parts)
+    return page_text(f"The night {'FAILED' if comparison.failures else 'passed'}", parts)
 
 
 def _plain(text: str) -> str:

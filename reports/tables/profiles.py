@@ -8,7 +8,7 @@ from functools import cached_property
 import pandas as pd
 
 from reports.metrics import performance_ratios, profile
-from reports.table import Column, Table
+from reports.table import Column, Table, columns
 from support.text import counted
 
 #: Factors of the printed table.
@@ -90,8 +90,6 @@ def _table(slug: str, title: str, what: str, common: Common, taus: tuple[float, 
     frame = frame.rename_axis("label").reset_index()
     if common.costs.empty:
         frame = frame.iloc[:0]
-    columns = (
-        Column("label", what, "name"),
-        *(Column(f"tau_{tau:g}", f"τ = {tau:g}", "share") for tau in taus),
-    )
-    return Table(slug, title, f"{_NOTE} {common.note()}", columns, frame)
+    shares = columns("share", **{f"tau_{tau:g}": f"τ = {tau:g}" for tau in taus})
+    shown = (Column("label", what, "name"), *shares)
+    return Table(slug, title, f"{_NOTE} {common.note()}", shown, frame)
