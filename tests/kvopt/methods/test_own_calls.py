@@ -345,8 +345,8 @@ def test_it_is_ranked_by_what_it_declares(
     monkeypatch.setattr("reports.build._figure", lambda *_: None)
     own = record(method="file:x.py(beta=2)", own_name="mine", tel=90, known_optimum=50)
     other = record(tel=100, known_optimum=50)
-    said = make_report(Results(frame(replace(own, told=words), other))).verdict
-    assert any(str(each).startswith(says) for each in said)
+    said = make_report(Results(frame(replace(own, told=words), other))).words
+    assert any(str(each).startswith(says) for each in said.sentences)
 
 
 def test_groups() -> None:
