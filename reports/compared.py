@@ -1,8 +1,8 @@
 """Methods on the instances that one policy was run on: a short ranking, and on one the answer.
 
-One was run in production, or knows least (:func:`kvopt.answer.is_base`): it is what the others are
-compared with.  The answer is about the latency of one instance.  Over several the mean gaps stand
-alone: a sum of latencies would be a second, other number of what a policy leaves.
+The others are compared with one that was run in production, or knows least (``is_base``).  The
+answer is about the latency of one instance.  Over several the mean gaps stand alone: a sum of
+latencies would be a second, other number of what a policy leaves.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from functools import partial
 import pandas as pd
 
 from instances.time_unit import TimeUnit, unit_of
-from kvopt.answer import Answer, MethodTotal, answer, is_base, percent, relative
 from kvopt.methods.knowledge import CLASSES, Knowledge, knowledge
-from kvopt.waiting import no_request_waits
 from reports.boards import mean_over, ranked
 from reports.interval import share_text
 from reports.per_instance import family_mean
 from reports.spread import spread_note, spreads
 from reports.table import Column, Table, time_column
+from serving.answer import Answer, MethodTotal, answer, is_base, percent, relative
+from serving.waiting import no_request_waits
 from support.text import counted
 
 #: Lines of a ranking; of more methods the number is told.

@@ -115,7 +115,7 @@ class Record:
         Of an engine that others work beside (``highs`` without a formulation): what it worked on,
         empty where it did not begin, its own best TEL and its own best bound (rounds).
     mean_ttft_ms to recomputed_tokens
-        The serving metrics of the schedule (``schedules.real_time.serving.Serving``).
+        The serving metrics of the schedule (``serving.metrics.Serving``).
     output
         The last lines that the method's process printed, or its traceback.
     """

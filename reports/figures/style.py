@@ -14,10 +14,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatterMathtext, LogLocator, MaxNLocator, NullFormatter
 
-from kvopt.answer import BASE
 from reports.figures.slim import slimmed
 from reports.figures.spots import Caption, Spot, placed
 from schedules.picture import THEME
+from serving.answer import BASE
 from support.drawing import image, own_style
 from support.outputs import fault
 from support.text import cut_middle

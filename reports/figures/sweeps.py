@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from reports.figures import style
-from schedules.real_time.slo import Slo
+from serving.slo import Slo
 
 #: What is drawn, with what it is called.
 _PANELS = {"p99_ttft_ms": "p99 TTFT (s)", "p99_tpot_ms": "p99 TPOT (s)"}
@@ -22,7 +22,7 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> style.Draw
     Parameters
     ----------
     table
-        The rows of methods of ``kvopt.sweeps.rates.rate_sweep``; seeds are averaged, and bars
+        The rows of methods of ``serving.rates.rate_sweep``; seeds are averaged, and bars
         show their standard deviation.
     slo
         What goodput counts by; without one the right panel shows the mean TTFT.
@@ -113,7 +113,7 @@ def pareto_figure(runs: pd.DataFrame, title: str) -> style.Drawing:
     Parameters
     ----------
     runs
-        Of ``kvopt.sweeps.capacity.capacity``: columns ``method``, ``rate``, ``output_throughput``,
+        Of ``serving.capacity.capacity``: columns ``method``, ``rate``, ``output_throughput``,
         ``p99_ttft_ms`` and ``p99_tpot_ms``.
     title
         The trace, the model and its GPUs.
