@@ -1,7 +1,7 @@
 """vLLM's policies against ledgers of vLLM's own scheduler, step by step.
 
 ``python -m tools.engine.compare LEDGER...`` reads files of the format ``vllm-ledger/1``, one JSON
-object or one a line, and runs ``vllm-v1``, or ``vllm-v1-priority``, as each states.  A ledger is identical
+object or one a line, and runs ``vllm-v1`` or ``vllm-v1-priority``.  A ledger is identical
 if every step has the same requests with the same tokens and begins at the same time, if every
 request has the same start, first token, completion and number of preemptions, and if the checker
 accepts the schedule.  Exit codes: 0 all identical, 1 some differ, 2 bad usage or a bad file.
@@ -23,11 +23,11 @@ import click
 from heuristics.policies import vllm_v1, vllm_v1_priority
 from heuristics.policy import Known, NotApplicableError, Rules
 from heuristics.simulator import Setting, run_policy
-from instances.batch_time.kinds.linear import linear
 from instances.files import parse_instance
 from schedules import check_schedule
-from schedules.real_time.runs import runs_of
-from schedules.real_time.timeline import timeline
+from schedules.clock.runs import runs_of
+from schedules.clock.timeline import timeline
+from serving.batch_time.kinds.linear import linear
 from support.command import Command, Options, argument
 from support.jsonfile import FileError
 
