@@ -59,10 +59,8 @@ def at_rate(instance: Instance, rate: float, seed: int = 0) -> Instance:
     nanoseconds): what is different from rate to rate is how dense the arrivals are, never which
     requests come after a long gap.  So curves over rates can be compared point by point.
 
-    Raises
-    ------
-    ValueError
-        If the rate is so low that arrivals are beyond 146 years, or the seed is negative.
+    Raises ValueError if the rate is so low that arrivals are beyond 146 years, or the seed is
+    negative.
     """
     times = drawn_times(Draws(seed), len(instance), rate)
     name = f"{instance.name}_rate{rate:g}" + (f"_seed{seed}" if seed else "")
@@ -112,10 +110,7 @@ def drawn_times(draws: Draws, n: int, rate: float, cv: float = 1.0) -> list[int]
     The n − 1 gaps are independent, gamma distributed with mean 1 / rate and deviation cv / rate:
     exponential for ``cv`` = 1, which is a Poisson process, and in bursts for a larger one.
 
-    Raises
-    ------
-    ValueError
-        If the last time is beyond 2⁶² nanoseconds, 146 years.
+    Raises ValueError if the last time is beyond 2⁶² nanoseconds, 146 years.
     """
     shape = 1 / cv**2
     if cv == 1:

@@ -83,12 +83,8 @@ def built_requests(
 ) -> tuple[Request, ...]:
     """Return requests with ids 0, 1, ... from columns that are known to be in range.
 
-    Parameters
-    ----------
-    arrivals
-        Rounds or seconds, shape (n,); not negative, and finite.
-    prompts, outputs
-        Tokens, shape (n,), Python integers.
+    ``arrivals``: rounds or seconds, shape (n,); not negative, and finite.  ``prompts``,
+    ``outputs``: tokens, shape (n,), Python integers.
     """
     n = len(arrivals)
     with pause_collector():

@@ -34,12 +34,9 @@ class InstanceFileError(FileError):
 def read_instance(path: str | Path, name: str | None = None) -> Instance:
     """Read an instance file, which messages call ``name``, by default its path.
 
-    Raises
-    ------
-    InstanceFileError
-        If the file cannot be read, is not JSON, or is not a valid ``kvopt.instance/1``.
-    InfeasibleInstanceError
-        If a request can never run because its peak exceeds the memory.
+    Raises InstanceFileError if the file cannot be read, is not JSON, or is not a valid
+    ``kvopt.instance/1``; InfeasibleInstanceError if a request can never run because its peak
+    exceeds the memory.
     """
     told = str(path) if name is None else name
     try:

@@ -77,10 +77,7 @@ def listing(rows: Iterable[tuple[str, str, str]]) -> str:
 def drawn_family(name: str, seed: int, assignments: Sequence[str]) -> Instance:
     """Return an instance of a family with parameters as texts, KEY=VALUE.
 
-    Raises
-    ------
-    UsageError
-        If there is no such family or parameter, or nothing can be drawn with it.
+    Raises UsageError if there is no such family or parameter, or nothing can be drawn with it.
     """
     family = families().get(find_name(name, families()) or "")
     if family is None:
@@ -135,10 +132,7 @@ def _shown(generate: Callable[..., Instance]) -> str:
 def write_out(path: str | None, text: str) -> None:
     """Write a file as ``--out`` asks, on standard output where it was not given.
 
-    Raises
-    ------
-    UsageError
-        If the file cannot be written.
+    Raises UsageError if the file cannot be written.
     """
     if path is None:
         sys.stdout.write(text)

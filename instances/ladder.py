@@ -71,18 +71,10 @@ _KINDS = (
 class Shape:
     """What tells how hard an instance is before anything has run on it: size and tightness.
 
-    Attributes
-    ----------
-    n, memory
-        Requests, and M (tokens).
-    kinds
-        Different pairs of prompt and output.
-    tightness
-        Largest peak over M: α of the papers.
-    area
-        Σ volumes over M: the rounds that a full memory needs at least.
-    last_arrival
-        Rounds or seconds, as the instance has them.
+    ``n``, ``memory``: requests, and M (tokens).  ``kinds``: different pairs of prompt and output.
+    ``tightness``: largest peak over M: α of the papers.  ``area``: Σ volumes over M: the rounds
+    that a full memory needs at least.  ``last_arrival``: rounds or seconds, as the instance has
+    them.
     """
 
     n: int
@@ -113,15 +105,9 @@ _COLUMNS = ("name", "family", "seed", "set", *(each.name for each in fields(Shap
 class Rung(Shape):
     """An instance of the ladder.
 
-    Attributes
-    ----------
-    name
-        As its file would have it.
-    family, seed, set
-        What ``kvopt generate FAMILY --seed K --set KEY=VALUE`` draws it with; ``set`` has its
-        parameters, separated by blanks.
-    sha256
-        Of memory and requests, as rows of runs have it.
+    ``name``: as its file would have it.  ``family``, ``seed``, ``set``: what ``kvopt generate
+    FAMILY --seed K --set KEY=VALUE`` draws it with; ``set`` has its parameters, separated by
+    blanks.  ``sha256``: of memory and requests, as rows of runs have it.
     """
 
     name: str
@@ -159,10 +145,7 @@ def ladder() -> Mapping[str, Rung]:
 def drawn_rung(name: str) -> Instance:
     """Draw an instance of the ladder by its name, a key of :func:`ladder`.
 
-    Raises
-    ------
-    InstanceFileError
-        If what is drawn here has another sha256.
+    Raises InstanceFileError if what is drawn here has another sha256.
     """
     rung = ladder()[name]
     try:
@@ -182,10 +165,7 @@ def rung_file(name: str) -> Path:
 
     It is drawn every time, and written unless exactly that stands there.
 
-    Raises
-    ------
-    InstanceFileError
-        If it cannot be drawn or written.
+    Raises InstanceFileError if it cannot be drawn or written.
     """
     instance = drawn_rung(name)
     try:

@@ -66,11 +66,8 @@ class Request:
     ``output_lower`` and ``output_upper`` (tokens) are the prediction interval that a policy
     which is not clairvoyant may use; both are given or neither.
 
-    Raises
-    ------
-    pydantic.ValidationError
-        If a field is missing, of a wrong type (booleans and floats are not integers) or out of
-        range, or if the prediction interval does not contain the output.
+    Raises pydantic.ValidationError if a field is missing, of a wrong type (booleans and floats are
+    not integers) or out of range, or if the prediction interval does not contain the output.
     """
 
     id: Annotated[int, Field(strict=True, ge=0, le=MAX_ARRIVAL)]
@@ -108,13 +105,9 @@ class Request:
 class Instance:
     """A memory of M tokens and the requests that share it.
 
-    Raises
-    ------
-    pydantic.ValidationError
-        If a field is missing, of a wrong type or out of range, an id occurs twice, there is no
-        request, or an arrival in rounds is not an integer.
-    InfeasibleInstanceError
-        If the peak of a request exceeds the memory.
+    Raises pydantic.ValidationError if a field is missing, of a wrong type or out of range, an id
+    occurs twice, there is no request, or an arrival in rounds is not an integer;
+    InfeasibleInstanceError if the peak of a request exceeds the memory.
     """
 
     name: Annotated[Line, Field(min_length=1)]

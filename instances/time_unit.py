@@ -12,16 +12,9 @@ NANOSECONDS = 10**9
 class TimeUnit:
     """How times are counted and written.
 
-    Attributes
-    ----------
-    name
-        Its plural.
-    ticks
-        TEL, bounds and times of events are integers, so many to one of it.
-    digits
-        How many a number of it has behind the point.
-    symbol, tick
-        What stands behind a number of it, and behind one of ticks.
+    ``name``: its plural.  ``ticks``: TEL, bounds and times of events are integers, so many to one
+    of it.  ``digits``: how many a number of it has behind the point.  ``symbol``, ``tick``: what
+    stands behind a number of it, and behind one of ticks.
     """
 
     name: str

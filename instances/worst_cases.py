@@ -26,12 +26,8 @@ _NUMBERS = ("n", "memory", "latest", "tel", "optimum")
 class Worst:
     """The largest TEL of a policy over the optimum, among all instances of a size.
 
-    Attributes
-    ----------
-    n, memory, latest
-        The size: requests, tokens, and the latest arrival that is allowed (rounds).
-    tel, optimum
-        Rounds.
+    ``n``, ``memory``, ``latest``: the size: requests, tokens, and the latest arrival that is
+    allowed (rounds).  ``tel``, ``optimum``: rounds.
     """
 
     policy: str

@@ -227,14 +227,10 @@ class Progress:
 def listener(progress: bool | Callable[[Progress], object], stop: threading.Event) -> Listener:
     """Return what ``execute`` is to call.
 
-    Parameters
-    ----------
-    progress
-        True for the lines that ``solve.py`` prints; or a function, called at every improvement, and
-        for every kernel that is compiled; False for nothing but what compiling takes, once on a
-        machine, on standard error.
-    stop
-        Set when that function raises, which ends the run; see :class:`Calls`.
+    ``progress``: True for the lines that ``solve.py`` prints; or a function, called at every
+    improvement, and for every kernel that is compiled; False for nothing but what compiling takes,
+    once on a machine, on standard error.  ``stop``: set when that function raises, which ends the
+    run; see :class:`Calls`.
     """
     if callable(progress):
         return Calls(progress, stop)

@@ -84,10 +84,7 @@ def schedule_of_solution(
 def read_model_name(path: str | Path) -> tuple[str, str]:
     """Return the formulation of an exported model, and the hash of its instance.
 
-    Raises
-    ------
-    FileError
-        If the file cannot be read, or its name is not that of :func:`name_of_model`.
+    Raises FileError if the file cannot be read, or its name is not that of :func:`name_of_model`.
     """
     try:
         with open_input(path, largest=1 << 62) as file:
@@ -110,10 +107,7 @@ def read_solution(path: str | Path, instance: Instance, model: str | Path) -> li
     A variable counts as 1 beyond a half: solvers meet integers within a tolerance, and whoever
     reads the starts checks them.
 
-    Raises
-    ------
-    FileError
-        If a file cannot be read, or a request starts nowhere or twice.
+    Raises FileError if a file cannot be read, or a request starts nowhere or twice.
     """
     starts: list[int | None] = [None] * len(instance)
     values = list(_values(path, model))

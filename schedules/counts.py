@@ -18,10 +18,7 @@ def running_and_waiting(instance: Instance, schedule: Schedule, times: Ints) -> 
     A request waits from its arrival to its completion whenever it does not run, so also between
     a cancelled attempt and its next start.
 
-    Parameters
-    ----------
-    times
-        Integer times, shape (k,), rounds.
+    ``times``: integer times, shape (k,), rounds.
     """
     held = list(holdings(instance, schedule))
     started = np.sort([each.start for each in held])

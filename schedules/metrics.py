@@ -81,11 +81,8 @@ class Metrics:
 def measure(instance: Instance, schedule: Schedule) -> Metrics:
     """Compute all metrics of a schedule.
 
-    Raises
-    ------
-    ValueError
-        If the schedule is not of the right shape, the instance's arrivals are in seconds, or a
-        mean is beyond floating-point numbers.
+    Raises ValueError if the schedule is not of the right shape, the instance's arrivals are in
+    seconds, or a mean is beyond floating-point numbers.
     """
     total = tel(instance, schedule)
     end = makespan(instance, schedule)

@@ -16,10 +16,7 @@ CHECKOUT = all((ROOT / name).is_file() for name in _NOT_INSTALLED)
 def cache_folder(name: str) -> Path:
     """Return the folder of the user's for what can be made again at any time; it need not exist.
 
-    Raises
-    ------
-    RuntimeError
-        If the user has no home.
+    Raises RuntimeError if the user has no home.
     """
     from platformdirs import user_cache_path  # here: few commands need it
 
@@ -29,10 +26,7 @@ def cache_folder(name: str) -> Path:
 def require_checkout(instead: str = "") -> None:
     """Refuse to write among the packages where that is no checkout, and tell what to do instead.
 
-    Raises
-    ------
-    UsageError
-        If the packages are installed.
+    Raises UsageError if the packages are installed.
     """
     if not CHECKOUT:
         hint = f"; {instead}" if instead else ""

@@ -42,16 +42,10 @@ class Options(SimpleNamespace):
 class Command(click.Command):
     """A command that is called with its arguments and returns its exit code.
 
-    Parameters
-    ----------
-    fails
-        The exceptions that it tells in one line, by their exit code.
-    interrupted
-        The line after Ctrl-C, with which every command ends with ``EXIT_INTERRUPTED``.
-    examples
-        Arguments, which the help shows after the command's name.
-    codes
-        What its exit codes mean, for the help.
+    ``fails``: the exceptions that it tells in one line, by their exit code.  ``interrupted``: the
+    line after Ctrl-C, with which every command ends with ``EXIT_INTERRUPTED``.  ``examples``:
+    arguments, which the help shows after the command's name.  ``codes``: what its exit codes mean,
+    for the help.
     """
 
     def __init__(
@@ -274,10 +268,7 @@ def generating(name: str, texts: Callable[[], Generated]) -> Command:
 def refuse_both(options: Options, *names: str) -> None:
     """Refuse two options that exclude each other.
 
-    Raises
-    ------
-    UsageError
-        If more than one of them is given.
+    Raises UsageError if more than one of them is given.
     """
     given = [each for each in names if getattr(options, each[2:].replace("-", "_"))]
     if len(given) > 1:
@@ -287,10 +278,7 @@ def refuse_both(options: Options, *names: str) -> None:
 def refuse_suffixes(options: Options, wanted: Mapping[str, Sequence[str]]) -> None:
     """Refuse outputs whose names end in none of the suffixes that they may have, by option.
 
-    Raises
-    ------
-    UsageError
-        With one line.
+    Raises UsageError with one line.
     """
     for name, suffixes in wanted.items():
         path = getattr(options, name)

@@ -16,27 +16,14 @@ def regenerate(
 ) -> int:
     """Write generated files, or compare them byte for byte.
 
-    Parameters
-    ----------
-    program
-        Whose complaint it is that a file cannot be written.
-    texts
-        What each file shall hold.
-    present
-        Files that stand where only generated files belong.
-    check
-        Whether nothing is written, and stale, missing and extra files are named.
+    ``program``: whose complaint it is that a file cannot be written.  ``texts``: what each file
+    shall hold.  ``present``: files that stand where only generated files belong.  ``check``:
+    whether nothing is written, and stale, missing and extra files are named.
 
-    Returns
-    -------
-    int
-        Exit code: 0 if everything is fresh now, 1 if a check found a file that is stale, missing or
-        extra, or if a file cannot be written.
+    Returns the exit code: 0 if everything is fresh now, 1 if a check found a file that is stale,
+    missing or extra, or if a file cannot be written.
 
-    Raises
-    ------
-    UsageError
-        If there is no checkout to write into.
+    Raises UsageError if there is no checkout to write into.
     """
     if not check:
         require_checkout("--check writes nothing")

@@ -18,10 +18,7 @@ def declared(
     The object has the name of the attribute, and is of a kind as ``isinstance`` takes it; what is
     named as ``without`` declares none.
 
-    Raises
-    ------
-    TypeError
-        If a module has no docstring or no such object.
+    Raises TypeError if a module has no docstring or no such object.
     """
     for info in pkgutil.iter_modules(package.__path__):
         if info.name in without:
@@ -36,10 +33,7 @@ def declared(
 def summary_of(module: ModuleType) -> str:
     """Return the first line of a module's docstring, nothing where ``python -OO`` leaves it out.
 
-    Raises
-    ------
-    TypeError
-        If it has none.
+    Raises TypeError if it has none.
     """
     if not module.__doc__ and sys.flags.optimize < 2:
         raise TypeError(f"{module.__name__}: expected a docstring")

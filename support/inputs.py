@@ -52,12 +52,8 @@ def open_input(path: str | Path, largest: int = LARGEST, buffering: int = -1) ->
 
     What has no size is to be counted by whoever reads it.
 
-    Raises
-    ------
-    OSError
-        If it cannot be opened.
-    ValueError
-        If it is a named pipe, a socket or a device, or larger; or the path holds a NUL.
+    Raises OSError if it cannot be opened; ValueError if it is a named pipe, a socket or a device,
+    or larger; or the path holds a NUL.
     """
     if what := no_file(path):
         raise ValueError(f"expected a file, found {what}")
@@ -72,10 +68,8 @@ def open_input(path: str | Path, largest: int = LARGEST, buffering: int = -1) ->
 def read_whole(path: str | Path, largest: int = LARGEST) -> bytes:
     """Return what a file or a stream of the process holds.
 
-    Raises
-    ------
-    OSError, ValueError
-        As :func:`open_input` says, and where more than ``largest`` bytes come.
+    Raises OSError, ValueError as :func:`open_input` says, and where more than ``largest`` bytes
+    come.
     """
     with open_input(path, largest) as file:
         pieces, left = [], largest + 1
@@ -92,11 +86,8 @@ def read_text(path: str | Path, largest: int = LARGEST, errors: str = "strict") 
 
     ``errors`` is what becomes of bytes that are none, as ``bytes.decode`` takes it.
 
-    Raises
-    ------
-    OSError, ValueError
-        As :func:`read_whole` does; and if the text is larger, a gzip stream is torn, or the file is
-        of another kind, which is named.
+    Raises OSError, ValueError as :func:`read_whole` does; and if the text is larger, a gzip stream
+    is torn, or the file is of another kind, which is named.
     """
     data = read_whole(path, largest)
     if data.startswith(GZIP):
@@ -133,10 +124,7 @@ def no_file(path: str | Path) -> str:
 
     Empty for a file, a folder, a stream of the process, and where nothing is.
 
-    Raises
-    ------
-    ValueError
-        If the path holds a NUL.
+    Raises ValueError if the path holds a NUL.
     """
     try:
         mode = os.stat(path).st_mode

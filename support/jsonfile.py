@@ -42,32 +42,20 @@ class DuplicateKeyError(ValueError):
 def read_object(path: str | Path, schema: str, largest: int = LARGEST) -> dict[str, Any]:
     """Read one JSON object of at most so many bytes; see :func:`parse_object`.
 
-    Raises
-    ------
-    FileError
-        If the file cannot be read, or is not such an object.
+    Raises FileError if the file cannot be read, or is not such an object.
     """
     return parse_object(read_text(path, largest), schema)
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Return what a file holds.
-
-    Raises
-    ------
-    FileError
-        If it cannot be read.
-    """
+    """Return what a file holds, or raise FileError if it cannot be read."""
     return _read(inputs.read_whole, path, LARGEST)
 
 
 def read_text(path: str | Path, largest: int = LARGEST) -> str:
     """Return the text that a file holds, compressed or not; see :func:`support.inputs.read_text`.
 
-    Raises
-    ------
-    FileError
-        If it cannot be read, or is no text.
+    Raises FileError if it cannot be read, or is no text.
     """
     return _read(inputs.read_text, path, largest)
 
@@ -96,11 +84,8 @@ def holds(path: str | Path, held: str | bytes) -> bool:
 def parse_object(text: str, schema: str) -> dict[str, Any]:
     """Return the JSON object of a text with that ``schema`` key.
 
-    Raises
-    ------
-    FileError
-        If it is not strict JSON (duplicate keys, NaN and Infinity are refused), is not an object,
-        or names another schema.
+    Raises FileError if it is not strict JSON (duplicate keys, NaN and Infinity are refused), is not
+    an object, or names another schema.
     """
     try:
         document = json.loads(
@@ -138,10 +123,7 @@ def no_json(error: json.JSONDecodeError) -> str:
 def check_schema(document: dict[str, Any], schema: str) -> None:
     """Refuse a JSON object of another format.
 
-    Raises
-    ------
-    FileError
-        If its ``schema`` key is missing or names another schema.
+    Raises FileError if its ``schema`` key is missing or names another schema.
     """
     if "schema" not in document:
         raise FileError(f'field schema: expected "{schema}", found none')
@@ -170,11 +152,8 @@ def write_bytes(path: str | Path, data: bytes) -> None:
 
     The permissions of a file that is replaced are those of the new one.
 
-    Raises
-    ------
-    OSError
-        If the file cannot be written (no such folder, no permission, disk full); what stood at
-        ``path`` before is then unharmed.  So is a named pipe or a socket, which is not opened.
+    Raises OSError if the file cannot be written (no such folder, no permission, disk full); what
+    stood at ``path`` before is then unharmed.  So is a named pipe or a socket, which is not opened.
     """
     target = Path(path)
     if what := no_output(target):
@@ -190,10 +169,7 @@ def write_bytes(path: str | Path, data: bytes) -> None:
 def write_together(files: Mapping[Path, bytes]) -> None:
     """Write files so that all of them are on the disk before the first takes its place, in order.
 
-    Raises
-    ------
-    OSError
-        If one cannot be written; none has taken its place then.
+    Raises OSError if one cannot be written; none has taken its place then.
     """
     staged: dict[str, Path] = {}
     try:
@@ -272,12 +248,8 @@ def _short(text: str) -> str:
 def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the JSON object of key and value pairs.
 
-    Raises
-    ------
-    DuplicateKeyError
-        If a key occurs twice.
-    ValueError
-        If there are more keys than any format has.
+    Raises DuplicateKeyError if a key occurs twice; ValueError if there are more keys than any
+    format has.
     """
     if len(pairs) > _MOST_KEYS:
         raise ValueError(f"expected at most {_MOST_KEYS} keys in one object, found {len(pairs)}")

@@ -30,17 +30,10 @@ def check_outputs(
 ) -> None:
     """Find out before a run, not after it, that a file cannot be written or must not be.
 
-    Parameters
-    ----------
-    outputs
-        File by option, as in ``--out``; None where the option was not given.
-    inputs
-        Files that the command reads, besides those that its command line names.
+    ``outputs``: file by option, as in ``--out``; None where the option was not given.  ``inputs``:
+    files that the command reads, besides those that its command line names.
 
-    Raises
-    ------
-    OutputError
-        If there is no such folder or no permission, or as :func:`check_apart` says.
+    Raises OutputError if there is no such folder or no permission, or as :func:`check_apart` says.
     """
     for option, name in outputs.items():
         _refuse_url(option, name)
@@ -54,10 +47,7 @@ def check_outputs(
 def check_apart(outputs: Mapping[str, Path], inputs: Iterable[str | Path] = ()) -> None:
     """Refuse an output that is an input or another output, by whatever name or link.
 
-    Raises
-    ------
-    OutputError
-        Naming both.
+    Raises OutputError naming both.
     """
     # Writing to a device or a pipe replaces nothing.
     files = [(option, path) for option, path in outputs.items() if not _is_special(path)]
@@ -76,19 +66,12 @@ def check_folder(
 ) -> None:
     """Make a folder for outputs, find out that they can be written there and replace no input.
 
-    Parameters
-    ----------
-    owned
-        What the command writes or removes below the folder: files, as in ``README.md``, and whole
-        folders, as in ``tables/``.
-    inputs
-        Files that the command reads, besides those that its command line names.
+    ``owned``: what the command writes or removes below the folder: files, as in ``README.md``, and
+    whole folders, as in ``tables/``.  ``inputs``: files that the command reads, besides those that
+    its command line names.
 
-    Raises
-    ------
-    OutputError
-        If the folder is a file or cannot be made, nothing can be written into it, a file stands
-        where a folder belongs or the other way round, or an input is among what is owned.
+    Raises OutputError if the folder is a file or cannot be made, nothing can be written into it, a
+    file stands where a folder belongs or the other way round, or an input is among what is owned.
     """
     _refuse_url(option, folder)
     root = Path(folder)
@@ -132,16 +115,8 @@ def written_paths(outputs: Iterable[str | Path]) -> tuple[str, ...]:
 def write_outputs(program: str, writers: Mapping[str, Callable[[], object]]) -> bool:
     """Write what options name; tell each that fails in one line and go on with the others.
 
-    Parameters
-    ----------
-    writers
-        By option and file, as in ``--plot x.svg``.  Whatever they raise is told: a picture may
-        fail within a library.
-
-    Returns
-    -------
-    bool
-        Whether all is written.
+    ``writers``: by option and file, as in ``--plot x.svg``.  Whatever they raise is told: a picture
+    may fail within a library.  Returns whether all is written.
     """
     failed = False
     for name, write in writers.items():

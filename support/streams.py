@@ -19,10 +19,8 @@ class SteadyStream(io.TextIOBase):
     The reader of a pipe may have seen enough, the terminal may be closed, the disk may be full:
     what a command has to compute and to write elsewhere it does all the same.
 
-    Attributes
-    ----------
-    failure
-        Why it was given up, one line; None while it works, and where a reader has merely gone.
+    ``failure``: why it was given up, one line; None while it works, and where a reader has merely
+    gone.
     """
 
     def __init__(self, stream: Any) -> None:

@@ -31,10 +31,7 @@ class Family:
 def families() -> dict[str, Family]:
     """Return all families by name, sorted.
 
-    Raises
-    ------
-    TypeError
-        If a file of this folder holds no docstring or no ``generate``.
+    Raises TypeError if a file of this folder holds no docstring or no ``generate``.
     """
     found = declared(sys.modules[__name__], "generate", Callable, _HELPERS)
     return {each[0]: Family(*each) for each in sorted(found, key=itemgetter(0))}

@@ -65,10 +65,7 @@ OPTIONS = together(
 def judge_options(options: Options) -> None:
     """Refuse options that do not go together.
 
-    Raises
-    ------
-    UsageError
-        With one line.
+    Raises UsageError with one line.
     """
     refuse_both(options, "--rerun", "--rerun-failed")
     if bool(options.scheduler) != (options.executor == "dask"):

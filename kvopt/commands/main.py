@@ -127,12 +127,8 @@ COMMANDS = _Group(
 def main(arguments: Sequence[str] | None = None, program: str = "kvopt", caller: Any = None) -> int:
     """Run a subcommand and return its exit code; 2 with one line where there is no such one.
 
-    Parameters
-    ----------
-    program
-        The name by which the user called it.
-    caller
-        What is handed on to the subcommand.
+    ``program``: the name by which the user called it.  ``caller``: what is handed on to the
+    subcommand.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given and given[0] in _SUBCOMMANDS:

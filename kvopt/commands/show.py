@@ -61,17 +61,10 @@ def show(name: str, *, beside: bool = False) -> str:
 
     Of a solver, alone or with a formulation, it is :func:`show_constants`.
 
-    Parameters
-    ----------
-    name
-        As ``solve --list`` has it.
-    beside
-        Whether the two stand side by side, 100 columns each.
+    ``name``: as ``solve --list`` has it.  ``beside``: whether the two stand side by side, 100
+    columns each.
 
-    Raises
-    ------
-    MethodError
-        If there is nothing of that name.
+    Raises MethodError if there is nothing of that name.
     """
     if name in formulations():
         files = map(_file, formulations()[name].modules)
@@ -91,10 +84,7 @@ def show(name: str, *, beside: bool = False) -> str:
 def show_constants(method: str) -> str:
     """Return the numbers that tune a solver, with their meanings, file by file.
 
-    Raises
-    ------
-    MethodError
-        If there is no such method.
+    Raises MethodError if there is no such method.
     """
     read = read_method(method)
     lines = [f"# {read.text}: constants of the files that its digest covers"]

@@ -32,10 +32,7 @@ _SUFFIXES = {
 def judge_options(options: Options) -> None:
     """Judge the options as far as they can be without the instance, and find its file.
 
-    Raises
-    ------
-    UsageError, OutputError, MethodError, InstanceFileError
-        With one line.
+    Raises UsageError, OutputError, MethodError, InstanceFileError with one line.
     """
     _refuse_loose_parts(options)
     if options.instance is None:
@@ -58,10 +55,8 @@ def named_method(options: Options) -> Method:
 
     Options that name it in parts are put together and read as one text.
 
-    Raises
-    ------
-    UsageError, MethodError
-        If there is no such method, on this machine, or its parts do not go together.
+    Raises UsageError, MethodError if there is no such method, on this machine, or its parts do not
+    go together.
     """
     if options.method is not None:
         return read_method(options.method)

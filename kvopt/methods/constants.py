@@ -35,10 +35,7 @@ def constants(method: Method) -> tuple[Constants, ...]:
     A row pins them: its digest covers all these files.  Other policies, and models of other kinds,
     are left out.
 
-    Raises
-    ------
-    OSError, SyntaxError
-        If a file of the method cannot be read or is not Python.
+    Raises OSError, SyntaxError if a file of the method cannot be read or is not Python.
     """
     policy = "" if method.call is None else method.call.policy.name.replace("-", "_")
     others = {"policies", *(({"mip", "cp", "search"} - {method.solves}) if method.solves else ())}

@@ -48,11 +48,8 @@ class Engine:
 def engines() -> dict[str, Engine]:
     """Return all engines by name, sorted.
 
-    Raises
-    ------
-    TypeError
-        If a file declares something else than an engine, has no docstring, or two files want to be
-        the default of one kind.
+    Raises TypeError if a file declares something else than an engine, has no docstring, or two
+    files want to be the default of one kind.
     """
     found: dict[str, Engine] = {}
     for path in sorted(_FOLDER.glob("[!_]*.py")):
@@ -85,10 +82,7 @@ def engine_of(solver: str) -> Engine:
 def default_engine(kind: Kind) -> Engine:
     """Return the engine that gets the formulations of a kind where none is named.
 
-    Raises
-    ------
-    LookupError
-        If no engine declares to be.
+    Raises LookupError if no engine declares to be.
     """
     for each in engines().values():
         if each.default and each.solves == kind:

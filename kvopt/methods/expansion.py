@@ -28,10 +28,8 @@ def expand_ranges(text: str) -> list[str]:
     ``FIRST..LAST step STEP`` goes from the first to the last that does not exceed LAST, exactly in
     decimal; between whole numbers the step may be left out and is 1.
 
-    Raises
-    ------
-    MethodError
-        If a range is empty, has no step that leads on, or stands for too many methods.
+    Raises MethodError if a range is empty, has no step that leads on, or stands for too many
+    methods.
     """
     path = _PATH.match(text)
     begin = path.end() if path else 0

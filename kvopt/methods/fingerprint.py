@@ -73,15 +73,9 @@ UNREAD = "unread-"
 def fingerprint(method: Method, outputs: Collection[str] = ()) -> str:
     """Return the digest of the sources that decide a method's result.
 
-    Parameters
-    ----------
-    outputs
-        Absolute paths of what the command writes, which is no source of a custom file.
+    ``outputs``: absolute paths of what the command writes, which is no source of a custom file.
 
-    Raises
-    ------
-    OSError
-        If a file of the method cannot be read.
+    Raises OSError if a file of the method cannot be read.
     """
     if method.path is None:
         return _digest(map(room_digest, rooms_of(method)))

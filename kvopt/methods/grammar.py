@@ -109,10 +109,7 @@ _PYOMO_ALIKE = 0.75
 def read_methods(texts: Iterable[str]) -> tuple[Method, ...]:
     """Return the methods of texts that may hold several each, every method once.
 
-    Raises
-    ------
-    MethodError
-        If there is no such method, none is named, or two files have one name.
+    Raises MethodError if there is no such method, none is named, or two files have one name.
     """
     pieces = [
         each for text in texts for piece in split_methods(text) for each in expand_ranges(piece)
@@ -149,10 +146,7 @@ def unique_methods(methods: Iterable[Method]) -> tuple[Method, ...]:
 def refuse_namesakes(methods: Iterable[Method]) -> None:
     """Refuse two files of one name: their rows could not be told apart in a table.
 
-    Raises
-    ------
-    MethodError
-        If there are.
+    Raises MethodError if there are.
     """
     paths: dict[str, Path] = {}
     for method in methods:
@@ -175,10 +169,7 @@ def with_prediction(policy: str, prediction: str | Call | None) -> str:
 def every_policy(prediction: str | Call | None = None) -> list[Method]:
     """Return every policy with default parameters, told the prediction where that changes it.
 
-    Raises
-    ------
-    MethodError
-        If there is no such prediction.
+    Raises MethodError if there is no such prediction.
     """
     return [
         read_method(
@@ -229,10 +220,7 @@ def read_method(text: str, planned: bool = False, *, among: Among = "method") ->
 def method_of_document(document: Mapping[str, Any]) -> Method:
     """Return the method whose :meth:`Method.document` this is; no file of one's own is looked for.
 
-    Raises
-    ------
-    MethodError
-        If there is no such method here.
+    Raises MethodError if there is no such method here.
     """
     text = document["text"]
     if not text.startswith(FILE):
@@ -398,10 +386,7 @@ def _example(solver: str) -> str:
 def refuse_invented(method: Method) -> None:
     """Refuse an engine of no solver that there is: ours, or one that Pyomo lists, there or not.
 
-    Raises
-    ------
-    MethodError
-        If nobody has such a solver; a text that is only planned is read with any.
+    Raises MethodError if nobody has such a solver; a text that is only planned is read with any.
     """
     if method.kind != "engine" or method.solver in named_engines():
         return

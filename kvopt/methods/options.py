@@ -51,10 +51,7 @@ def read_values(
     They are given by position, as in ``interval(1,1000)``, or by name; messages name what takes
     them.
 
-    Raises
-    ------
-    MethodError
-        If a name is unknown, occurs twice, or its value is out of range.
+    Raises MethodError if a name is unknown, occurs twice, or its value is out of range.
     """
     known = {each.name: each for each in declared}
     given: dict[str, Any] = {}
@@ -109,10 +106,7 @@ def format_formulation(formulation: Formulation, values: Mapping[str, bool | int
 def read_formulation(text: str) -> tuple[Formulation, OptionValues]:
     """Return a formulation and those of its options that differ from their defaults.
 
-    Raises
-    ------
-    MethodError
-        If the text is no formulation, or an option or a value is unknown.
+    Raises MethodError if the text is no formulation, or an option or a value is unknown.
     """
     call = parse_call(text)
     known = find_name(call.name, formulations())

@@ -68,10 +68,7 @@ class OwnMethodError(Exception):
 def load_own(path: Path) -> Policy | Callable[[Task, Report], None]:
     """Import a file and return its policy, or what runs its ``solve`` on a task and reports.
 
-    Raises
-    ------
-    OwnMethodError
-        As :func:`_defined` says.
+    Raises OwnMethodError as :func:`_defined` says.
     """
     found = _defined(path)
     return found if isinstance(found, Policy) else _runner(path, found)
@@ -80,10 +77,7 @@ def load_own(path: Path) -> Policy | Callable[[Task, Report], None]:
 def describe_own(path: Path) -> Described:
     """Import a file and return what it declares.
 
-    Raises
-    ------
-    OwnMethodError
-        As :func:`_defined` says.
+    Raises OwnMethodError as :func:`_defined` says.
     """
     found = _defined(path)
     if isinstance(found, Policy):
@@ -108,11 +102,8 @@ def _declared(policy: Policy) -> Described:
 def _defined(path: Path) -> Policy | Callable[..., Any]:
     """Import a file and return its ``POLICY`` or its ``solve``.
 
-    Raises
-    ------
-    OwnMethodError
-        If it cannot be imported, there is neither or both, or ``solve`` asks for something that
-        there is not.
+    Raises OwnMethodError if it cannot be imported, there is neither or both, or ``solve`` asks for
+    something that there is not.
     """
     module = _import(path)
     solve, policy = getattr(module, "solve", None), getattr(module, "POLICY", None)
@@ -163,11 +154,8 @@ def _keywords(solve: Callable[..., Any]) -> tuple[Declared, ...]:
 def as_policy_call(policy: Policy, method: Method) -> PolicyCall:
     """Return the call of a policy of one's own, with the parameters that its method has.
 
-    Raises
-    ------
-    OwnMethodError
-        If it declares something else than when its file was asked what it is: tables would say
-        that it was told less than it was.
+    Raises OwnMethodError if it declares something else than when its file was asked what it is:
+    tables would say that it was told less than it was.
     """
     own = method.own
     if own is not None and own.described != _declared(policy):

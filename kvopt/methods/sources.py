@@ -38,10 +38,7 @@ def is_python(path: Path) -> bool:
 def file_digest(path: Path) -> str:
     """Return the digest of a file, which is read again only if it has changed.
 
-    Raises
-    ------
-    OSError
-        If it cannot be read.
+    Raises OSError if it cannot be read.
     """
     state = path.stat()
     return _digest(path, state.st_mtime_ns, state.st_size)
@@ -55,17 +52,9 @@ def _digest(path: Path, *_: int) -> str:
 def parse_file(path: Path, *, head: bool = False) -> ast.Module:
     """Return what a file of Python says; threads may call it side by side.
 
-    Parameters
-    ----------
-    head
-        Whether what stands above its functions and classes is enough.
+    ``head``: whether what stands above its functions and classes is enough.
 
-    Raises
-    ------
-    OSError
-        If it cannot be read.
-    SyntaxError
-        If it is not Python.
+    Raises OSError if it cannot be read; SyntaxError if it is not Python.
     """
     try:
         content = read_whole(path, _LARGEST)

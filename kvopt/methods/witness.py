@@ -63,10 +63,7 @@ def is_own(method: str) -> bool:
 def recorded_method(text: str) -> Method:
     """Return the method that a row or the registry says a value is of.
 
-    Raises
-    ------
-    MethodError
-        If there is no such method, or no such solver.
+    Raises MethodError if there is no such method, or no such solver.
     """
     read = read_method(text, planned=True)
     refuse_invented(read)
@@ -94,10 +91,7 @@ def engine_witness(method: str, value: int) -> Witness:
     before it and beside it, and what it rests on is not told by its text; our own search, which
     begins with itself and has one formulation, is ``search:layers`` then.
 
-    Raises
-    ------
-    MethodError
-        If the method is not that of an engine alone.
+    Raises MethodError if the method is not that of an engine alone.
     """
     read = read_method(method, planned=True)
     if read.solves is None:
@@ -132,10 +126,8 @@ def search_witness(
 ) -> Witness | None:
     """Return the witness that a run is whose engine's own search met its own schedule, or None.
 
-    Parameters
-    ----------
-    tel, lower_bound, source
-        Of the run (rounds), and what its bound is said to rest on.
+    ``tel``, ``lower_bound``, ``source``: of the run (rounds), and what its bound is said to rest
+    on.
     """
     if status != "optimal" or tel is None or tel != lower_bound:
         return None
@@ -155,10 +147,7 @@ def made_by(method: str) -> str:
 
     A proof under another digest is stale (:func:`kvopt.methods.fingerprint.proof_fingerprint`).
 
-    Raises
-    ------
-    MethodError
-        If there is no such method.
+    Raises MethodError if there is no such method.
     """
     return proof_fingerprint(read_method(method, planned=True))
 

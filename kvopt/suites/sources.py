@@ -27,15 +27,9 @@ Listener = Callable[[Instance, TraceReport], object]
 class Source:
     """An instance that has not been read yet.
 
-    Attributes
-    ----------
-    name
-        Path of the file, or what is drawn: what a fault is reported under.
-    read
-        Returns the instance, and of a trace its report, or raises one of the errors that
-        :func:`load` knows.
-    file
-        The file that is read, None for a generator.
+    ``name``: path of the file, or what is drawn: what a fault is reported under.  ``read``: returns
+    the instance, and of a trace its report, or raises one of the errors that :func:`load` knows.
+    ``file``: the file that is read, None for a generator.
     """
 
     name: str
@@ -81,14 +75,8 @@ def file_source(
 ) -> Source:
     """Return the source of an instance file, or of a trace.
 
-    Parameters
-    ----------
-    path
-        Of the file.
-    name
-        What faults call it, by default the path.
-    trace
-        How a trace is read; what says that it is an instance is read as one.
+    ``path``: of the file.  ``name``: what faults call it, by default the path.  ``trace``: how a
+    trace is read; what says that it is an instance is read as one.
     """
     told = str(path) if name is None else name
 
@@ -128,12 +116,7 @@ def draw_source(family: str, seed: int, parameters: dict[str, Value]) -> Source:
 def arriving_source(source: Source, rate: float, seed: int) -> Source:
     """Return the source of another's requests with Poisson arrivals in seconds.
 
-    Parameters
-    ----------
-    rate
-        Requests a second.
-    seed
-        Of the arrivals, see :func:`instances.arrivals.at_rate`.
+    ``rate``: requests a second.  ``seed``: of the arrivals, see :func:`instances.arrivals.at_rate`.
     """
 
     def read() -> tuple[Instance, TraceReport | None]:

@@ -184,11 +184,8 @@ def read_suite(name_or_path: str | Path) -> Suite:
     Globs are relative to ``instances/``; those that begin with ``./`` or ``../`` to the file, and
     those that begin with ``ladder/`` are of the ladder's names.
 
-    Raises
-    ------
-    SuiteError
-        If there is no such suite, the file is not TOML, a key is unknown or wrong, a glob matches
-        no file, or a family or one of its parameters does not exist.
+    Raises SuiteError if there is no such suite, the file is not TOML, a key is unknown or wrong, a
+    glob matches no file, or a family or one of its parameters does not exist.
     """
     path = Path(name_or_path)
     if path.suffix != ".toml":
