@@ -9,17 +9,9 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from instances.bulk import plain_document, plain_requests
+from instances.bulk import pause_collector
 from instances.model import InfeasibleInstanceError, Instance, Request, as_record
-from support.jsonfile import (
-    FileError,
-    check_schema,
-    file_schema,
-    first_fault,
-    parse_object,
-    read_text,
-    write_text,
-)
+from support.jsonfile import FileError, file_schema, first_fault, read_object, write_text
 
 SCHEMA = "kvopt.instance/1"
 SCHEMA_FILE = Path(__file__).with_name("instance.schema.json")
@@ -40,12 +32,8 @@ def read_instance(path: str | Path, name: str | None = None) -> Instance:
     """
     told = str(path) if name is None else name
     try:
-        text = read_text(path)
-        document = plain_document(text)
-        if document is None:
-            return parse_instance(parse_object(text, SCHEMA))
-        check_schema(document, SCHEMA)
-        return parse_instance(document)
+        with pause_collector():
+            return parse_instance(read_object(path, SCHEMA))
     except InfeasibleInstanceError as error:
         error.args = (f"{told}: {error}",)
         raise
@@ -56,9 +44,6 @@ def read_instance(path: str | Path, name: str | None = None) -> Instance:
 def parse_instance(document: dict[str, Any]) -> Instance:
     """Build an instance from the JSON object of an instance file (with its ``schema`` key)."""
     fields = {key: value for key, value in document.items() if key != "schema"}
-    requests = plain_requests(fields.get("requests"))
-    if requests is not None:
-        fields["requests"] = requests
     try:
         return _ADAPTER.validate_python(fields)
     except ValidationError as error:
