@@ -23,8 +23,6 @@ from support.text import printable, shown
 
 #: How the names of files begin that are still being written.
 TEMPORARY = ".kvopt-"
-#: Characters that are shown of what stands where no JSON is.
-_FOUND = 20
 #: Keys that an object has at most: no format has as many, and of each unknown one much is noted.
 _MOST_KEYS = 100_000
 
@@ -111,13 +109,7 @@ def parse_object(text: str, schema: str) -> dict[str, Any]:
 
 def no_json(error: json.JSONDecodeError) -> str:
     """Return what is wrong where a text ceases to be JSON, without the place."""
-    wanted = error.msg.removesuffix(" at").replace("delimiter", "").strip()
-    if not wanted.startswith("Expecting"):
-        return f"{wanted[:1].lower()}{wanted[1:]}"
-    wanted = wanted.removeprefix("Expecting ").replace("property name enclosed in", "a key in")
-    found = printable(error.doc[error.pos : error.pos + _FOUND].split("\n")[0].rstrip())
-    what = "a value" if wanted == "value" else wanted
-    return f"expected {what}, found {found if found else 'the end'}"
+    return error.msg[:1].lower() + error.msg[1:]
 
 
 def check_schema(document: dict[str, Any], schema: str) -> None:
@@ -230,15 +222,9 @@ def _place(steps: list[int | str], document: Mapping[str, Any]) -> str:
 
 
 def _shown(value: object) -> str:
-    if isinstance(value, dict):
-        return "an object"
-    if isinstance(value, list):
-        return "a list" if value else "an empty list"
-    if isinstance(value, str):
-        return _short(json.dumps(value))
-    if value is None or isinstance(value, bool):
-        return json.dumps(value)
-    return shown(value) if isinstance(value, int) else _short(repr(value))
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    return shown(value) if type(value) is int else _short(json.dumps(value, default=repr))
 
 
 def _short(text: str) -> str:
