@@ -28,10 +28,7 @@ INSTEAD = {
     r"cannot be told": "undecided",
 }
 #: What prose does not say, though names of options, files and certificates do.
-IN_PROSE = INSTEAD | {
-    r"priced?s?": "Lagrangian multiplier",
-    r"patterns?": "configuration",
-}
+IN_PROSE = INSTEAD | {r"priced?s?": "Lagrangian multiplier", r"patterns?": "configuration"}
 #: Words that stay, and why: the glossary leads from the code's name to the field's; instances are
 #: frozen, with their sources; the registry stores the standing "one witness".
 ALLOWED = {
@@ -50,14 +47,7 @@ _PAGES = [
 ]
 _SOURCES = [
     path
-    for folder in (
-        "instances",
-        "schedules",
-        "formulations",
-        "heuristics",
-        "kvopt",
-        "reports",
-    )
+    for folder in ("instances", "schedules", "formulations", "heuristics", "kvopt", "reports")
     for path in sorted((ROOT / folder).rglob("*.py"))
 ]
 #: What names a file, an option or a command, not prose.

@@ -114,10 +114,7 @@ def folders() -> list[str]:
 
 def on_ladder() -> list[str]:
     """The instances that are drawn by name, and their sizes."""
-    return [
-        f"{len(ladder())} more instances",
-        f"sizes from {min(SIZES)} to {max(SIZES):,}",
-    ]
+    return [f"{len(ladder())} more instances", f"sizes from {min(SIZES)} to {max(SIZES):,}"]
 
 
 def units() -> list[str]:
