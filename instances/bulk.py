@@ -41,10 +41,7 @@ def _built(names: Sequence[str], columns: Sequence[Sequence[int | float]], n: in
 
 
 def instance_columns(instance: Instance) -> dict[str, Any]:
-    """Return what an instance is, as JSON that is written and read in a fifth of its file's time.
-
-    A column a key of the requests, and the hash, which takes a second of a million requests.
-    """
+    """Return an instance as JSON by columns, with its hash: five times as fast as a file."""
     document = {each.name: getattr(instance, each.name) for each in fields(instance)}
     predicted = any(request.output_lower is not None for request in instance.requests)
     names = _FIELDS[: len(_FIELDS) if predicted else _REQUIRED]
@@ -53,10 +50,7 @@ def instance_columns(instance: Instance) -> dict[str, Any]:
 
 
 def instance_of(columns: dict[str, Any]) -> Instance:
-    """Return the instance of what :func:`instance_columns` has returned, which is believed.
-
-    The requests are those of an instance, so only what holds between them is looked at again.
-    """
+    """Return the instance of :func:`instance_columns`, whose requests are believed."""
     document = dict(columns)
     values, sha256 = document.pop("requests"), document.pop("sha256")
     with pause_collector():
@@ -69,10 +63,7 @@ def instance_of(columns: dict[str, Any]) -> Instance:
 
 @contextlib.contextmanager
 def pause_collector() -> Iterator[None]:
-    """Keep Python from looking for garbage, which while a million objects are made is most of it.
-
-    None of what is made here refers to itself, so nothing is missed.
-    """
+    """Stop the search for garbage, which while a million objects are made is most work."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -26,9 +26,8 @@ class InstanceFileError(FileError):
 def read_instance(path: str | Path, name: str | None = None) -> Instance:
     """Read an instance file, which messages call ``name``, by default its path.
 
-    Raises InstanceFileError if the file cannot be read, is not JSON, or is not a valid
-    ``kvopt.instance/1``; InfeasibleInstanceError if a request can never run because its peak
-    exceeds the memory.
+    Raises InstanceFileError if it is no valid ``kvopt.instance/1``; InfeasibleInstanceError if a
+    request exceeds the memory.
     """
     told = str(path) if name is None else name
     try:
@@ -69,10 +68,7 @@ def _without_requests(instance: Instance) -> dict[str, Any]:
 def format_instance(
     instance: Instance, each: Callable[[Sequence[Request]], Iterable[Request]] = iter
 ) -> str:
-    """Return the text of an instance file: one key a line, one request a line.
-
-    ``each`` yields the requests, and may tell how far it is.
-    """
+    """Return the text of an instance file, one request a line; ``each`` yields the requests."""
     document = _without_requests(instance) | {"memory": instance.memory}
     lines = [f" {json.dumps(key)}: {json.dumps(value)}," for key, value in document.items()]
     # One by one: a million of these objects take more memory than their text.

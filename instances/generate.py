@@ -75,10 +75,7 @@ def listing(rows: Iterable[tuple[str, str, str]]) -> str:
 
 
 def drawn_family(name: str, seed: int, assignments: Sequence[str]) -> Instance:
-    """Return an instance of a family with parameters as texts, KEY=VALUE.
-
-    Raises UsageError if there is no such family or parameter, or nothing can be drawn with it.
-    """
+    """Return an instance of a family with parameters KEY=VALUE, or raise a UsageError."""
     family = families().get(find_name(name, families()) or "")
     if family is None:
         raise UsageError(unknown_name("family", name, families()))
@@ -130,10 +127,7 @@ def _shown(generate: Callable[..., Instance]) -> str:
 
 
 def write_out(path: str | None, text: str) -> None:
-    """Write a file as ``--out`` asks, on standard output where it was not given.
-
-    Raises UsageError if the file cannot be written.
-    """
+    """Write a file, or on standard output without one; raise a UsageError if that fails."""
     if path is None:
         sys.stdout.write(text)
         return

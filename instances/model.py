@@ -181,10 +181,7 @@ class Instance:
 
     @cached_property
     def arrival_times(self) -> NDArray[np.int64]:
-        """Arrival of each request in nanoseconds, rounded half to even, shape (n,).
-
-        For instances in seconds only, since a round has no length of its own.
-        """
+        """Arrival of each request in seconds, as nanoseconds (half to even), shape (n,)."""
         if self.time_unit != "second":
             raise ValueError(f"instance {self.name!r} has arrivals in rounds, not in seconds")
         latest = max(self.requests, key=attrgetter("arrival"))

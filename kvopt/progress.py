@@ -138,10 +138,7 @@ def counts(statuses: Counter[str]) -> str:
 
 
 class Display:
-    """Counts the runs of a sweep and names those under way, on a terminal from two seconds on.
-
-    It receives every finished run, and from the threads that watch runs those under way.
-    """
+    """Counts finished runs of a sweep and names those under way, on a terminal from two seconds."""
 
     def __init__(self, stream: IO[str], total: int, quiet: bool) -> None:
         self._stream, self._total = stream, total
@@ -225,13 +222,7 @@ class Progress:
 
 
 def listener(progress: bool | Callable[[Progress], object], stop: threading.Event) -> Listener:
-    """Return what ``execute`` is to call.
-
-    ``progress``: True for the lines that ``solve.py`` prints; or a function, called at every
-    improvement, and for every kernel that is compiled; False for nothing but what compiling takes,
-    once on a machine, on standard error.  ``stop``: set when that function raises, which ends the
-    run; see :class:`Calls`.
-    """
+    """Return what ``execute`` calls: progress lines, the user's function, or compiling alone."""
     if callable(progress):
         return Calls(progress, stop)
     if progress:
@@ -243,8 +234,7 @@ def listener(progress: bool | Callable[[Progress], object], stop: threading.Even
 class Calls:
     """Calls a function at every improvement of schedule or bound, and for every kernel.
 
-    ``error`` is what the function has raised.  It must not be raised amid the watching of a
-    process, where it would count as a fault of kvopt's.
+    ``error`` is what it raised, which must not count as a fault of the process that watches.
     """
 
     function: Callable[[Progress], object]

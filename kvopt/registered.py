@@ -1,7 +1,6 @@
-"""A glance at the registry of best-known values: what it says of one instance.
+"""Look into the registry of best-known values for one instance, unchecked.
 
-The file is only looked into.  Whoever relies on it reads it with ``kvopt.best_known``, which checks
-it and takes a second to load.
+``kvopt.best_known`` checks it and takes a second to load.
 """
 
 from __future__ import annotations
@@ -58,10 +57,7 @@ class Registered:
 
 
 def registered(instance: Instance, folder: Path = FOLDER) -> Registered | None:
-    """Return what the registry of a folder says of an instance by its hash, None if nothing.
-
-    The hash does not tell seconds from rounds, of which alone the registry knows.
-    """
+    """Return what the registry says of an instance in rounds by its hash, None if nothing."""
     if instance.unit is not ROUNDS:
         return None
     try:

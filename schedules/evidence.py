@@ -136,10 +136,7 @@ def construction_witness(value: int) -> Witness:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of an optimum, and one line that says by what, or why not.
-
-    ``shared`` says of several proofs that do not count as two what they share.
-    """
+    """What is known of an optimum, why, and what several proofs ``shared`` that count as one."""
 
     standing: Standing
     reason: str
@@ -232,10 +229,7 @@ def contradictions(uppers: Iterable[Statement], lowers: Iterable[Statement]) -> 
 
 
 def own_contradiction(upper: int | None, lower: int | None, source: str) -> str:
-    """Return one line if the bound of a run exceeds its own checked TEL, else nothing.
-
-    None of the run's bounds is to be trusted then.
-    """
+    """Return one line if the bound of a run exceeds its own checked TEL, else nothing."""
     if upper is None or lower is None or lower <= upper:
         return ""
     return f"lower bound {lower} ({source}) exceeds the run's own checked TEL, {upper}"

@@ -83,10 +83,7 @@ def memory_profile(instance: Instance, schedule: Schedule) -> MemoryProfile:
 
 
 def mean_memory(instance: Instance, schedule: Schedule) -> float:
-    """Return the tokens held at times 1 to makespan, averaged; attempts included.
-
-    A run of g tokens holds s·g + g(g+1)/2 token-rounds, which is its volume (docs/glossary.md).
-    """
+    """Return the tokens held at times 1 to makespan, averaged, cancelled attempts included."""
     volume = sum(
         each.prompt * each.tokens + each.tokens * (each.tokens + 1) // 2
         for each in holdings(instance, schedule)

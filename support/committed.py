@@ -14,16 +14,10 @@ from support.usage import complain
 def regenerate(
     program: str, texts: Mapping[Path, str | bytes], present: Iterable[Path], *, check: bool
 ) -> int:
-    """Write generated files, or compare them byte for byte.
+    """Write generated files, or compare them byte for byte; return the exit code.
 
-    ``program``: whose complaint it is that a file cannot be written.  ``texts``: what each file
-    shall hold.  ``present``: files that stand where only generated files belong.  ``check``:
-    whether nothing is written, and stale, missing and extra files are named.
-
-    Returns the exit code: 0 if everything is fresh now, 1 if a check found a file that is stale,
-    missing or extra, or if a file cannot be written.
-
-    Raises UsageError if there is no checkout to write into.
+    It is 1 if a check found a file that is stale, missing or extra (``present``, but not in
+    ``texts``), or if a file cannot be written.  Raises UsageError without a checkout to write into.
     """
     if not check:
         require_checkout("--check writes nothing")

@@ -38,10 +38,7 @@ class DuplicateKeyError(ValueError):
 
 
 def read_object(path: str | Path, schema: str, largest: int = LARGEST) -> dict[str, Any]:
-    """Read one JSON object of at most so many bytes; see :func:`parse_object`.
-
-    Raises FileError if the file cannot be read, or is not such an object.
-    """
+    """Read one JSON object of at most so many bytes; see :func:`parse_object`."""
     return parse_object(read_text(path, largest), schema)
 
 
@@ -51,10 +48,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def read_text(path: str | Path, largest: int = LARGEST) -> str:
-    """Return the text that a file holds, compressed or not; see :func:`support.inputs.read_text`.
-
-    Raises FileError if it cannot be read, or is no text.
-    """
+    """Return the text of a file (:func:`support.inputs.read_text`), or raise a FileError."""
     return _read(inputs.read_text, path, largest)
 
 
@@ -80,11 +74,7 @@ def holds(path: str | Path, held: str | bytes) -> bool:
 
 
 def parse_object(text: str, schema: str) -> dict[str, Any]:
-    """Return the JSON object of a text with that ``schema`` key.
-
-    Raises FileError if it is not strict JSON (duplicate keys, NaN and Infinity are refused), is not
-    an object, or names another schema.
-    """
+    """Return the strict JSON object of a text with that ``schema`` key, or raise a FileError."""
     try:
         document = json.loads(
             text, object_pairs_hook=without_duplicates, parse_constant=_refuse_constant
@@ -113,10 +103,7 @@ def no_json(error: json.JSONDecodeError) -> str:
 
 
 def check_schema(document: dict[str, Any], schema: str) -> None:
-    """Refuse a JSON object of another format.
-
-    Raises FileError if its ``schema`` key is missing or names another schema.
-    """
+    """Raise FileError if the ``schema`` key of an object is missing or names another schema."""
     if "schema" not in document:
         raise FileError(f'field schema: expected "{schema}", found none')
     if document["schema"] != schema:
@@ -140,12 +127,10 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
-    """Write a file through a temporary one beside it, then rename; links are followed.
+    """Write a file through a temporary one next to it, then rename; links are followed.
 
-    The permissions of a file that is replaced are those of the new one.
-
-    Raises OSError if the file cannot be written (no such folder, no permission, disk full); what
-    stood at ``path`` before is then unharmed.  So is a named pipe or a socket, which is not opened.
+    It keeps the permissions of the file that it replaces.  On an OSError that file is unharmed, and
+    so is a named pipe or a socket, which is not opened.
     """
     target = Path(path)
     if what := no_output(target):
@@ -159,10 +144,7 @@ def write_bytes(path: str | Path, data: bytes) -> None:
 
 
 def write_together(files: Mapping[Path, bytes]) -> None:
-    """Write files so that all of them are on the disk before the first takes its place, in order.
-
-    Raises OSError if one cannot be written; none has taken its place then.
-    """
+    """Write files, all to the disk before the first takes its place; none after an OSError."""
     staged: dict[str, Path] = {}
     try:
         for path, data in files.items():
@@ -192,10 +174,7 @@ def no_output(path: Path) -> str:
 
 
 def first_fault(error: ValidationError, document: Mapping[str, Any] | None = None) -> str:
-    """Return one line for the first thing that is wrong: request, field, pydantic's words, value.
-
-    The request of an instance has its id in the line, from the document that was read.
-    """
+    """Return one line for the first fault: request (with its id), field, what is wrong, value."""
     first = error.errors(include_url=False, include_context=False)[0]
     where = _place([step for step in first["loc"] if step not in ("int", "float")], document or {})
     what = first["msg"].removeprefix("Value error, ")
@@ -232,11 +211,7 @@ def _short(text: str) -> str:
 
 
 def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the JSON object of key and value pairs.
-
-    Raises DuplicateKeyError if a key occurs twice; ValueError if there are more keys than any
-    format has.
-    """
+    """Return the JSON object of pairs, or raise DuplicateKeyError, ValueError of too many."""
     if len(pairs) > _MOST_KEYS:
         raise ValueError(f"expected at most {_MOST_KEYS} keys in one object, found {len(pairs)}")
     record = dict(pairs)

@@ -127,10 +127,7 @@ def drawn(
 def numbered(
     rows: Iterable[tuple[int, int, int]], prediction: tuple[int, int] | None = None
 ) -> tuple[Request, ...]:
-    """Return requests with ids 0, 1, ... from rows: arrival (rounds), prompt and output (tokens).
-
-    They share the prediction interval, if there is one (tokens).
-    """
+    """Return requests 0, 1, ... of rows (arrival, prompt, output) with one prediction."""
     lower, upper = prediction or (None, None)
     return tuple(
         Request(i, arrival, prompt, output, lower, upper)

@@ -30,10 +30,7 @@ _PYOMO = "pyomo-solver"
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine as its file declares it, which this module's docstring explains.
-
-    ``module`` is what to import inside an engine's process.
-    """
+    """An engine as its file declares it; ``module`` is imported in an engine's process."""
 
     name: str
     module: str
@@ -46,11 +43,7 @@ class Engine:
 
 @cache
 def engines() -> dict[str, Engine]:
-    """Return all engines by name, sorted.
-
-    Raises TypeError if a file declares something else than an engine, has no docstring, or two
-    files want to be the default of one kind.
-    """
+    """Return all engines by name, sorted, or raise TypeError of a wrong declaration."""
     found: dict[str, Engine] = {}
     for path in sorted(_FOLDER.glob("[!_]*.py")):
         tree = parse_file(path, head=True)
@@ -80,10 +73,7 @@ def engine_of(solver: str) -> Engine:
 
 
 def default_engine(kind: Kind) -> Engine:
-    """Return the engine that gets the formulations of a kind where none is named.
-
-    Raises LookupError if no engine declares to be.
-    """
+    """Return the engine of formulations where none is named, or raise LookupError without one."""
     for each in engines().values():
         if each.default and each.solves == kind:
             return each

@@ -107,10 +107,7 @@ _PYOMO_ALIKE = 0.75
 
 
 def read_methods(texts: Iterable[str]) -> tuple[Method, ...]:
-    """Return the methods of texts that may hold several each, every method once.
-
-    Raises MethodError if there is no such method, none is named, or two files have one name.
-    """
+    """Return the methods of texts that may hold several each, once, or raise a MethodError."""
     pieces = [
         each for text in texts for piece in split_methods(text) for each in expand_ranges(piece)
     ]
@@ -144,10 +141,7 @@ def unique_methods(methods: Iterable[Method]) -> tuple[Method, ...]:
 
 
 def refuse_namesakes(methods: Iterable[Method]) -> None:
-    """Refuse two files of one name: their rows could not be told apart in a table.
-
-    Raises MethodError if there are.
-    """
+    """Raise MethodError of two files of one name: a table could not tell their rows apart."""
     paths: dict[str, Path] = {}
     for method in methods:
         if method.path is None:
@@ -167,10 +161,7 @@ def with_prediction(policy: str, prediction: str | Call | None) -> str:
 
 
 def every_policy(prediction: str | Call | None = None) -> list[Method]:
-    """Return every policy with default parameters, told the prediction where that changes it.
-
-    Raises MethodError if there is no such prediction.
-    """
+    """Return every policy with its defaults, and with the prediction where that changes it."""
     return [
         read_method(
             name if policy.clairvoyant or policy.blind else with_prediction(name, prediction)
@@ -218,10 +209,7 @@ def read_method(text: str, planned: bool = False, *, among: Among = "method") ->
 
 
 def method_of_document(document: Mapping[str, Any]) -> Method:
-    """Return the method whose :meth:`Method.document` this is; no file of one's own is looked for.
-
-    Raises MethodError if there is no such method here.
-    """
+    """Return the method whose :meth:`Method.document` this is; no custom file is looked for."""
     text = document["text"]
     if not text.startswith(FILE):
         return read_method(text, planned=True)
@@ -384,10 +372,7 @@ def _example(solver: str) -> str:
 
 
 def refuse_invented(method: Method) -> None:
-    """Refuse an engine of no solver that there is: ours, or one that Pyomo lists, there or not.
-
-    Raises MethodError if nobody has such a solver; a text that is only planned is read with any.
-    """
+    """Raise MethodError of an engine that is neither ours nor one that Pyomo lists."""
     if method.kind != "engine" or method.solver in named_engines():
         return
     # One question for all names: each takes seconds.

@@ -36,10 +36,7 @@ def is_python(path: Path) -> bool:
 
 
 def file_digest(path: Path) -> str:
-    """Return the digest of a file, which is read again only if it has changed.
-
-    Raises OSError if it cannot be read.
-    """
+    """Return the digest of a file; an unchanged one is not read again."""
     state = path.stat()
     return _digest(path, state.st_mtime_ns, state.st_size)
 
@@ -50,9 +47,7 @@ def _digest(path: Path, *_: int) -> str:
 
 
 def parse_file(path: Path, *, head: bool = False) -> ast.Module:
-    """Return what a file of Python says; threads may call it side by side.
-
-    ``head``: whether what stands above its functions and classes is enough.
+    """Parse a file of Python, or its ``head`` above all functions; threads may call it together.
 
     Raises OSError if it cannot be read; SyntaxError if it is not Python.
     """

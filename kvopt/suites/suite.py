@@ -171,13 +171,10 @@ def suites() -> dict[str, Path]:
 
 
 def read_suite(name_or_path: str | Path) -> Suite:
-    """Read a committed suite by name, or the file of one by a path that ends in ``.toml``.
+    """Read a committed suite by name, or a file that ends in ``.toml``, or raise a SuiteError.
 
     Globs are relative to ``instances/``; those that begin with ``./`` or ``../`` to the file, and
     those that begin with ``ladder/`` are of the ladder's names.
-
-    Raises SuiteError if there is no such suite, the file is not TOML, a key is unknown or wrong, a
-    glob matches no file, or a family or one of its parameters does not exist.
     """
     path = Path(name_or_path)
     if path.suffix != ".toml":
