@@ -30,7 +30,6 @@ from instances.kv_memory import LLAMA2_70B_2XA100
 from instances.ladder import SIZES, ladder
 from instances.named import FOLDER, library_files
 from instances.traces import records, table
-from instances.worst_cases import read_rows as worst_case_rows
 from kvopt.best_known import read_registry
 from kvopt.commands.capacity import main as capacity_command
 from kvopt.places import PACKAGES
@@ -253,21 +252,6 @@ def systems() -> list[str]:
     return [f"Python {versions[0]} to {versions[-1]}"]
 
 
-def changes() -> list[str]:
-    """What the changelog counts."""
-    errata = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
-    items = len(re.findall(r"^## E\d+\.", errata, re.MULTILINE))
-    worst = worst_case_rows()
-    (versions,) = systems()
-    return [
-        f"memory and batch time of {len(MODELS)} open models on {_WORDS[len(GPUS)]} GPUs",
-        f"for {_WORDS[len({row.policy for row in worst})]} policies the largest ratio to the "
-        f"optimum over all instances of up to {_WORDS[max(row.n for row in worst)]} requests",
-        f"The errata, E1 to E{items}",
-        f"Continuous integration on {versions}",
-    ]
-
-
 def test_the_version_is_one() -> None:
     """That of the package and of the citation, and the changelog has it or is not released yet."""
     package = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -294,8 +278,6 @@ def intervals() -> list[str]:
 
 #: The functions that return what a page says, with its figures computed.
 COMPUTED: tuple[tuple[str, Callable[[], list[str]]], ...] = (
-    ("CHANGELOG.md", changes),
-    ("CHANGELOG.md", on_ladder),
     ("README.md", systems),
     ("docs/architecture.md", systems),
     ("docs/architecture.md", units),
@@ -316,15 +298,6 @@ COMPUTED: tuple[tuple[str, Callable[[], list[str]]], ...] = (
 )
 #: Parts with figures that nothing measures: limits, defaults, rules and what others state.
 STATED = {
-    "CHANGELOG.md": (
-        "at which 99 % of the requests keep an objective",
-        "say from two seconds on how far they are",
-        "5 in place of 9,216",
-        # On a page of papers/.
-        "a mean ratio of 1.029 and, with arrivals, 1.057",
-        # Numbers of theorems.
-        "Theorems 4.7 (3 in place of 4) and 4.13",
-    ),
     "docs/certificates.md": ("integers of at most 63 bits", "steps at most, some minutes"),
     "docs/policies.md": ("as on a GPU of 80 GB",),
     "docs/proofs/area.md": ("Prop. 3.1 of Kong",),
@@ -392,7 +365,7 @@ def _unknown(text: str, known: Sequence[str]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=shown)
+@pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_a_figure_is_computed_or_says_of_which_commit_it_is(page: Path) -> None:
     """Every part of a page with a figure, but for the limits and defaults that are listed."""
     name = shown(page)
