@@ -142,8 +142,8 @@ def test_the_glossary_has_the_fields_terms() -> None:
     terms = """time-indexed formulation, disjunctive pair, clique inequality, cover inequality,
         area bound, parallel-machine bound, configuration lp, lagrangian multiplier, backward
         dynamic programming, state-space relaxation, successive sublimation, dominance, simulated
-        annealing, clairvoyant, with predictions, non-clairvoyant, certified, solver-reported, independent
-        proofs"""
+        annealing, clairvoyant, with predictions, non-clairvoyant, certified, solver-reported,
+        independent proofs"""
     for term in " ".join(terms.split()).split(", "):
         assert f"| {term}" in glossary, term
 
