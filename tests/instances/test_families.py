@@ -72,14 +72,6 @@ def test_a_negative_seed_is_refused(name: str) -> None:
         families()[name].generate(seed=-1)
 
 
-def test_every_file_is_a_family_with_a_summary() -> None:
-    """Each file of the folder but the helpers is listed under its name with hyphens."""
-    folder = Path(instances.families.__path__[0])
-    stems = {path.stem for path in folder.glob("[!_]*.py")} - {"build", "draws", "fitted"}
-    assert set(families()) == {stem.replace("_", "-") for stem in stems}
-    assert all(family.summary for family in families().values())
-
-
 def test_a_new_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file dropped into the folder is a family at once; a file without a generator is refused."""
     monkeypatch.setattr(instances.families, "__path__", [str(tmp_path)])
