@@ -66,10 +66,7 @@ def wrong_words(text: str, name: str = "", instead: dict[str, str] = INSTEAD) ->
 
 
 def _texts(source: str) -> list[str]:
-    """Return the texts of a source that a user may read: literals of several words.
-
-    Docstrings are read by other readers; those that ``--list`` prints are in its own test.
-    """
+    """Return the texts of a source that a user may read: literals of several words."""
     nodes = list(ast.walk(ast.parse(source)))
     apart = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     return [

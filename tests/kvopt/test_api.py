@@ -505,10 +505,7 @@ def test_the_examples_of_the_docstrings(
 
 @pytest.mark.slow("walks")
 def test_the_notebook(tmp_path: Path) -> None:
-    """It runs as it stands there, but for its time limits, and shows one picture.
-
-    What no time limit decides comes out as it is printed there.
-    """
+    """It runs as it stands there, but for its time limits, and shows one picture."""
     notebook = nbformat.read(ROOT / "docs" / "quickstart.ipynb", as_version=4)
     printed = _lasting(notebook)
     assert len(printed) >= 3

@@ -86,10 +86,7 @@ def test_the_everyday_suites_can_be_planned(name: str) -> None:
 
 @pytest.mark.slow("walks")
 def test_the_nightly_covers_the_library() -> None:
-    """Every instance of the library is run, so that the registry has a schedule of each.
-
-    But those that were chosen for what policies make of them, which would bias the tables.
-    """
+    """Every instance of the library is run, so that the registry has a schedule of each."""
     from instances.library import library
 
     tasks = plan(read_suite("nightly").sections)

@@ -116,10 +116,7 @@ def test_numbers_and_columns_agree() -> None:
 
 
 def test_the_formula_stands_in_one_place() -> None:
-    """No other source of the project divides a difference by its first term.
-
-    The integral of reports names its own in a docstring.
-    """
+    """No other source of the project divides a difference by its first term."""
     places = [
         path.relative_to(ROOT).as_posix()
         for name in PACKAGES
