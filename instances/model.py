@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
 from functools import cached_property
 from itertools import chain, repeat
 from operator import add, attrgetter
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,13 +124,15 @@ class Instance:
 
     @model_validator(mode="after")
     def _consistent(self) -> Instance:
-        ids = map(attrgetter("id"), self.requests)
-        if len(set(ids)) < len(self.requests):
-            self._refuse_second_id()
-        if self.time_unit == "round":
-            arrivals = map(attrgetter("arrival"), self.requests)
-            if set(map(type, arrivals)) != {int}:
-                self._refuse_fractional_round()
+        ids = [request.id for request in self.requests]
+        if len(set(ids)) < len(ids):
+            (twice, _), *_ = Counter(ids).most_common(1)
+            raise ValueError(f"request id {twice} occurs twice, expected unique ids")
+        arrivals = map(attrgetter("arrival"), self.requests)
+        if self.time_unit == "round" and set(map(type, arrivals)) != {int}:
+            each = next(each for each in self.requests if not isinstance(each.arrival, int))
+            told = f"expected an integer round, found {each.arrival!r}"
+            raise ValueError(f"request id {each.id}, field arrival: {told}")
         if (self.known_optimum is None) != (self.known_optimum_reason is None):
             raise ValueError("expected known_optimum and known_optimum_reason together")
         prompts = map(attrgetter("prompt"), self.requests)
@@ -138,21 +141,6 @@ class Instance:
             too_large = [request for request in self.requests if request.peak > self.memory]
             raise InfeasibleInstanceError(self.name, self.memory, too_large)
         return self
-
-    def _refuse_second_id(self) -> NoReturn:
-        seen: set[int] = set()
-        for request in self.requests:
-            if request.id in seen:
-                raise ValueError(f"request id {request.id} occurs twice, expected unique ids")
-            seen.add(request.id)
-        raise AssertionError("expected an id that occurs twice")
-
-    def _refuse_fractional_round(self) -> NoReturn:
-        request = next(each for each in self.requests if not isinstance(each.arrival, int))
-        raise ValueError(
-            f"request id {request.id}, field arrival: expected an integer round, "
-            f"found {request.arrival!r}"
-        )
 
     def __len__(self) -> int:
         return len(self.requests)

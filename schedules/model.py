@@ -218,7 +218,9 @@ def make_schedule(
             tel=tel,
             lower_bound=lower_bound,
             status=status,
-            attempts=_plain_attempts(attempts) if attempts and any(attempts) else None,
+            attempts=tuple(tuple((int(p), int(g)) for p, g in each) for each in attempts)
+            if attempts and any(attempts)
+            else None,
             kept=tuple(tuple(each) for each in kept) if kept and any_kept(kept) else None,
             clock=clock,
             engine_accounting=engine_accounting,
@@ -236,11 +238,3 @@ def _plain_starts(instance: Instance, starts: Sequence[int]) -> tuple[int, ...]:
         if start < 0:
             raise ValueError(f"request {request.id}: expected a start of at least 0, found {start}")
     return plain
-
-
-def _plain_attempts(
-    attempts: Sequence[Sequence[tuple[int, int]]],
-) -> tuple[tuple[tuple[int, int], ...], ...]:
-    return tuple(
-        tuple((int(start), int(tokens)) for start, tokens in of_request) for of_request in attempts
-    )
