@@ -113,10 +113,7 @@ def folders() -> list[str]:
 
 def on_ladder() -> list[str]:
     """The instances that are drawn by name, and their sizes."""
-    return [
-        f"{len(ladder())} more instances",
-        f"sizes from {min(SIZES)} to {max(SIZES):,}",
-    ]
+    return [f"{len(ladder())} more instances", f"sizes from {min(SIZES)} to {max(SIZES):,}"]
 
 
 def units() -> list[str]:
@@ -289,8 +286,6 @@ def intervals() -> list[str]:
 
 #: The functions that return what a page says, with its figures computed.
 COMPUTED: tuple[tuple[str, Callable[[], list[str]]], ...] = (
-    ("CHANGELOG.md", changes),
-    ("CHANGELOG.md", on_ladder),
     ("README.md", systems),
     ("docs/architecture.md", systems),
     ("docs/architecture.md", units),
@@ -378,7 +373,7 @@ def _unknown(text: str, known: Sequence[str]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=shown)
+@pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_a_figure_is_computed_or_says_of_which_commit_it_is(page: Path) -> None:
     """Every part of a page with a figure, but for the limits and defaults that are listed."""
     name = shown(page)

@@ -284,11 +284,7 @@ def test_two_calls_of_one_file_side_by_side(folder: Path) -> None:
         assert rows["told"].tolist() == told
         assert rows["tel"].tolist() == [8, 7, 7]
         shown = [shown_method(each, rows.loc[each, "own_name"]) for each in rows.index]
-        assert shown == [
-            "guesses(sign=-1)",
-            "guesses(sign=-1) with interval(1,9)",
-            "mine",
-        ]
+        assert shown == ["guesses(sign=-1)", "guesses(sign=-1) with interval(1,9)", "mine"]
 
 
 @pytest.mark.slow("walks")
