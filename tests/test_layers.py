@@ -90,7 +90,7 @@ WRONG = [
         "def f():\n    import formulations.lagrangian.exact",
         "the certificate of a sweep and all",
     ),
-    ("formulations/dp/_tables.py", "import formulations.cp.cpsat", "searches and models"),
+    ("formulations/dp/state_bounds.py", "import formulations.cp.cpsat", "searches and models"),
 ]
 
 

@@ -4,7 +4,7 @@ Source: ours (``docs/leads.md``); fixing and sublimation as tanaka2009 has them 
 
 A window holds the schedules with a TEL up to a target.  It is *closed* where no base is left, which
 shows that no schedule lies in it.  Members of bases are compared, whatever their keys are, and
-``_backward_tables`` refuses prices and windows for which a sum could exceed 2⁶⁰.
+``network`` refuses prices and windows for which a sum could exceed 2⁶⁰.
 
 Proof: docs/proofs/backward.md (P4).
 """
@@ -19,10 +19,10 @@ from typing import Annotated
 
 import numpy as np
 
-from formulations.dp._backward_levels import Limits, sweep
-from formulations.dp._backward_paths import Paths, entries, improved, priced, split, starts_of
-from formulations.dp._backward_tables import Ints, Kinds, Network, kinds_of, rules
 from formulations.dp.exact_search import ExactSearch
+from formulations.dp.levels import Limits, sweep
+from formulations.dp.network import Ints, Kinds, Network, kinds_of, rules
+from formulations.dp.paths import Paths, entries, improved, priced, split, starts_of
 from formulations.valid.windows import Windows
 from instances import Instance
 from schedules.evidence import Argument

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.dp._backward_levels import Limits, Most, OnLevel, Swept, last_time, sweep
-from formulations.dp._backward_paths import Paths
-from formulations.dp._backward_tables import SAFE, Ints, Network, TooLargeError, rules
-from formulations.dp._dominance import dominance
+from formulations.dp.dominance import dominance
+from formulations.dp.levels import Limits, Most, OnLevel, Swept, last_time, sweep
+from formulations.dp.network import SAFE, Ints, Network, TooLargeError, rules
+from formulations.dp.paths import Paths
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from formulations.bounds.clique_lp import lp_prices
 from formulations.certificates.certificate_file import price_certificate
-from formulations.dp import bidirectional, counts, layers
-from formulations.dp._backward_levels import Limits
-from formulations.dp._backward_tables import Ints, Network, TooLargeError, network
-from formulations.dp._tables import CompletionBounds
-from formulations.dp.layers import Pass
+from formulations.dp import bidirectional, counts, forward
+from formulations.dp.forward import Pass
+from formulations.dp.levels import Limits
+from formulations.dp.network import Ints, Network, TooLargeError, network
+from formulations.dp.state_bounds import CompletionBounds
 from formulations.lagrangian.starts import StartCosts, certified_costs
 from formulations.valid.windows import Windows, start_windows
 from instances import Instance, Request
@@ -83,7 +83,7 @@ def compile_kernels() -> None:
     tel = sum(start + 2 + i for i, start in enumerate(starts))
     windows = start_windows(instance, tel)
     costs = certified_costs(instance, [], None, windows.latest)
-    layers.search(instance, windows, costs, (tel, starts), 9)
+    forward.search(instance, windows, costs, (tel, starts), 9)
 
 
 def solve(job: Job, report: Report) -> None:
@@ -94,15 +94,15 @@ def solve(job: Job, report: Report) -> None:
     schedule, so what prices certify within them is at most the optimum, not only a bound on
     schedules better than the known one.  Where a rule does remove schedules that are no better,
     as the search's own pruning, what is proved is that none is better, and the bound that
-    ``layers.search`` states is the known TEL itself.
+    ``forward.search`` states is the known TEL itself.
     """
     formulation, instance = job.formulation, job.instance
     if len(instance) > formulation.requests_up_to:
         report.note(f"search takes up to {formulation.requests_up_to} requests")
         return
-    chosen = job.options.get("options") or layers.Options()
+    chosen = job.options.get("options") or forward.Options()
     if isinstance(chosen, bidirectional.Options):
-        chosen = layers.Options(prices=not chosen.states)
+        chosen = forward.Options(prices=not chosen.states)
         if chosen.prices:
             job = _looked(job, report)
     windows = start_windows(instance, job.upper_bound)
@@ -148,7 +148,7 @@ class _Passes:
         windows: Windows,
         prices: NDArray[np.float64],
         costs: StartCosts,
-        options: layers.Options,
+        options: forward.Options,
     ) -> None:
         self._job, self._report, self._windows = job, report, windows
         self._prices, self._costs = prices, costs

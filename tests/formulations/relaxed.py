@@ -6,9 +6,9 @@ import random
 
 import numpy as np
 
-from formulations.dp._backward_levels import Limits
-from formulations.dp._backward_paths import Paths, entries, priced, starts_of
-from formulations.dp._backward_tables import Ints, Network, network
+from formulations.dp.levels import Limits
+from formulations.dp.network import Ints, Network, network
+from formulations.dp.paths import Paths, entries, priced, starts_of
 from formulations.dp.relaxation import Evaluated, Relaxation
 from formulations.lagrangian.states import PriceTable
 from instances import Instance

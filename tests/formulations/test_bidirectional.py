@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from formulations.dp import layers
-from formulations.dp._backward_tables import Ints, Network, network
-from formulations.dp._kernels import completion_bound
-from formulations.dp._tables import CompletionBounds
+from formulations.dp import forward
 from formulations.dp.bidirectional import completion_bounds
+from formulations.dp.network import Ints, Network, network
 from formulations.dp.relaxation import Relaxation
+from formulations.dp.state_bounds import CompletionBounds
+from formulations.dp.state_kernels import completion_bound
 from formulations.valid.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
@@ -100,7 +100,7 @@ def test_a_pass_with_completion_bounds_keeps_the_optimum(
 ) -> None:
     """Narrow passes bound, wide ones find the optimum, with no more states than without."""
     # Else when states are compared depends on how many they are.
-    monkeypatch.setattr(layers, "GROWN", 0.0)
+    monkeypatch.setattr(forward, "GROWN", 0.0)
     for seed in range(1000 + 40 * part, 1040 + 40 * part):
         instance, _, under, multipliers, rng = _drawn(seed, 6)
         optimum = brute_force_optimum(instance)
@@ -247,8 +247,8 @@ _FULL = """
 import random, re, sys
 from pathlib import Path
 import numpy as np
-from formulations.dp._backward_levels import Limits
-from formulations.dp._backward_tables import network
+from formulations.dp.levels import Limits
+from formulations.dp.network import network
 from formulations.dp.relaxation import Relaxation
 from instances import Instance, Request
 from tests.formulations.relaxed import random_prices

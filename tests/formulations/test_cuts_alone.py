@@ -15,7 +15,7 @@ import pytest
 
 import formulations.valid.windows as from_volumes
 from formulations.cp import _windows as plain
-from formulations.dp.layers import Options, search
+from formulations.dp.forward import Options, search
 from formulations.lagrangian.starts import start_costs
 from formulations.registry import RELAXED, formulations
 from formulations.valid.groups import exclusive_groups, window_groups

@@ -14,9 +14,10 @@ import pytest
 from formulations.certificates.budget import CertificateError
 from formulations.certificates.certificate import evaluate
 from formulations.certificates.certificate_file import read_certificate, sweep_certificate
-from formulations.dp import _backward_levels, _dominance
-from formulations.dp._backward_levels import Level, Limits
-from formulations.dp._backward_tables import Ints, Network, network
+from formulations.dp import dominance
+from formulations.dp import levels as level_module
+from formulations.dp.levels import Level, Limits
+from formulations.dp.network import Ints, Network, network
 from formulations.dp.relaxation import Evaluated, Relaxation
 from instances import Instance, Request
 from kvopt.engines.parts import ascent
@@ -52,7 +53,7 @@ def test_what_is_dropped_is_what_an_earlier_row_is_below_of(
     """With small blocks, so that there are trees of several sizes, as by comparing all pairs."""
     small = {"BLOCK": 32, "TREE_FROM": 64, "PARTED_FROM": 8, "ORDERED_FROM": 1 if ordered else 9999}
     for name, value in small.items():
-        monkeypatch.setattr(_dominance, name, value)
+        monkeypatch.setattr(dominance, name, value)
     rng = np.random.default_rng(bits)
     lanes = rng.integers(0, most, (1_500, 11)).astype(np.uint64)
     lanes[:, 4] = 3
@@ -60,7 +61,7 @@ def test_what_is_dropped_is_what_an_earlier_row_is_below_of(
     below = (lanes[:, None] <= lanes[None]).all(axis=2)
     expected = np.triu(below, 1).any(axis=0)
     pool = ThreadPoolExecutor(2) if threads == 2 else None
-    dropped = _dominance.dropped(_dominance._packed(lanes, bits), bits, pool)
+    dropped = dominance.dropped(dominance._packed(lanes, bits), bits, pool)
     assert dropped.tolist() == expected.tolist()
     assert expected.any()
     assert not expected.all()
@@ -71,11 +72,11 @@ def test_lanes_come_first_that_tell_most_pairs_apart() -> None:
     lanes = np.zeros((4_000, 8), dtype=np.uint64)
     lanes[:, 2] = np.arange(4_000)[::-1] // 32
     lanes[::100, 5] = 1
-    ordered = _dominance._in_order(_dominance._packed(lanes, 8), 8).view(np.uint8)
+    ordered = dominance._in_order(dominance._packed(lanes, 8), 8).view(np.uint8)
     assert ordered[:, 0].tolist() == lanes[:, 2].tolist()
     assert sorted(ordered.sum(axis=0).tolist()) == sorted(lanes.sum(axis=0).tolist())
     equal = np.zeros((5, 2), dtype=np.uint64)
-    assert _dominance._in_order(equal, 16).tolist() == equal.tolist()
+    assert dominance._in_order(equal, 16).tolist() == equal.tolist()
 
 
 def test_bases_are_sorted_by_one_number_or_two() -> None:
@@ -85,7 +86,7 @@ def test_bases_are_sorted_by_one_number_or_two() -> None:
         for size in (0, 1, 2, 500):
             own, sums = wide * rng.integers(-40, 40, size), rng.integers(0, 9, size)
             expected = np.lexsort((sums, own))
-            assert _dominance.sorted_places(own, sums).tolist() == expected.tolist()
+            assert dominance.sorted_places(own, sums).tolist() == expected.tolist()
 
 
 def test_bases_do_not_depend_on_how_many_threads_expand_them(
@@ -99,7 +100,7 @@ def test_bases_do_not_depend_on_how_many_threads_expand_them(
     tolls = np.random.default_rng(1).integers(-9_000, 9_000, len(under.kinds.counts))
     levels: list[list[list[tuple[bytes, int]]]] = []
     for threads, chunk in ((1, 4_000), (2, 3)):
-        monkeypatch.setattr(_backward_levels, "LEAST_CHUNK", chunk)
+        monkeypatch.setattr(level_module, "LEAST_CHUNK", chunk)
         kept: list[list[tuple[bytes, int]]] = []
 
         def take(_: int, level: Level, kept: list[list[tuple[bytes, int]]] = kept) -> int:
@@ -120,8 +121,8 @@ def test_little_memory_proves_nothing_less_and_nothing_more(
     threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of small chunks any may be cut short: then there is no bound, else that of all memory."""
-    monkeypatch.setattr(_backward_levels, "LEAST_CHUNK", 1)
-    monkeypatch.setattr(_backward_levels, "CHUNK", 3)
+    monkeypatch.setattr(level_module, "LEAST_CHUNK", 1)
+    monkeypatch.setattr(level_module, "CHUNK", 3)
     reasons: list[str] = []
     for seed in range(12):
         rng = random.Random(seed)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from formulations.bounds.patterns import Options as BoundOptions
 from formulations.bounds.patterns import PatternPricing
-from formulations.dp import layers
-from formulations.dp._backward_tables import Network, network
-from formulations.dp.layers import Options, Pass, search
+from formulations.dp import forward
+from formulations.dp.forward import Options, Pass, search
+from formulations.dp.network import Network, network
 from formulations.lagrangian.starts import start_costs
 from formulations.lagrangian.states import PriceTable
 from formulations.valid.states import running_states
@@ -106,10 +106,10 @@ def test_states_are_the_same_however_often_the_clock_is_looked_at(
     """Also where layers are full in between."""
     instance = am1.generate(seed=5, n=12, memory=20)
     for width in (40, 100_000):
-        monkeypatch.setattr(layers, "AT_ONCE", 10**9)
+        monkeypatch.setattr(forward, "AT_ONCE", 10**9)
         whole = pass_of(instance, width, memory_bytes=1e9)
         for states in (1, 7):
-            monkeypatch.setattr(layers, "AT_ONCE", states)
+            monkeypatch.setattr(forward, "AT_ONCE", states)
             assert pass_of(instance, width, memory_bytes=1e9) == whole
 
 
@@ -141,7 +141,7 @@ def test_good_prices_on_patterns_keep_the_optimum(
     in what is paid, or one too few in what patterns are worth, shows.
     """
     # Else when states are compared depends on how many they are.
-    monkeypatch.setattr(layers, "GROWN", 0.0)
+    monkeypatch.setattr(forward, "GROWN", 0.0)
     instance = am1.generate(seed=seed, n=7, memory=32)
     known = run_policy(policies()["fcfs"], instance)
     pricing = PatternPricing(

@@ -24,12 +24,14 @@ from formulations.certificates.certificate_file import (
     read_certificate,
     sweep_certificate,
 )
-from formulations.dp import _backward_levels, _backward_tables, counts
 from formulations.dp import backward as sweep_module
-from formulations.dp._backward_levels import Limits, _Shares, sweep
-from formulations.dp._backward_paths import priced, split
-from formulations.dp._backward_tables import Network, TooLargeError, network, rules
+from formulations.dp import counts
+from formulations.dp import levels as level_module
+from formulations.dp import network as network_module
 from formulations.dp.backward import Options, Step, search
+from formulations.dp.levels import Limits, _Shares, sweep
+from formulations.dp.network import Network, TooLargeError, network, rules
+from formulations.dp.paths import priced, split
 from formulations.lagrangian.states import PriceTable
 from instances import Instance, Request
 from schedules import check_schedule, make_schedule
@@ -196,7 +198,7 @@ def test_equal_keys_do_not_merge_different_bases(threads: int, data: st.DataObje
     blind = known._replace(keys=np.zeros_like(known.keys))
     width = len(instance)
 
-    def swept_by(each: _backward_tables.Rules, threads: int) -> tuple[int, int]:
+    def swept_by(each: network_module.Rules, threads: int) -> tuple[int, int]:
         result = sweep(each, width, Limits(threads, 1e9, _never), keep=True)
         assert result.paths is not None
         length = priced(result.paths, np.zeros(len(found.least), dtype=np.int64), found.least).value
@@ -204,12 +206,12 @@ def test_equal_keys_do_not_merge_different_bases(threads: int, data: st.DataObje
         return len(result.paths), length
 
     expected = swept_by(known, 1)
-    chunk = _backward_levels.CHUNK
-    _backward_levels.CHUNK = 1
+    chunk = level_module.CHUNK
+    level_module.CHUNK = 1
     try:
         assert swept_by(blind, threads) == expected
     finally:
-        _backward_levels.CHUNK = chunk
+        level_module.CHUNK = chunk
 
 
 #: Two that never run together: (0, 3, 4) and (0, 3, 5) with M = 8: OPT = 4 + 9 = 13.

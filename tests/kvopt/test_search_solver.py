@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from formulations.certificates.certificate import evaluate
 from formulations.certificates.certificate_file import read_certificate
-from formulations.dp import bidirectional, layers
+from formulations.dp import bidirectional, forward
 from formulations.lagrangian.starts import certified_costs, start_costs
 from formulations.valid.groups import window_groups
 from formulations.valid.windows import start_windows
@@ -70,7 +70,7 @@ def _events(
     found = None if prices is None else (np.array(prices), np.zeros((0, 1)))
     monkeypatch.setattr(search, "lp_prices", lambda *_: found)
     events: list[Event] = []
-    job = search_job(layers, layers.Options(), instance, 30.0, starts, upper_bound)
+    job = search_job(forward, forward.Options(), instance, 30.0, starts, upper_bound)
     search.solve(job, Report(events.append))
     return events
 

@@ -18,7 +18,7 @@ from formulations.bounds.memory_master import request_classes
 from formulations.certificates.certificate import evaluate
 from formulations.certificates.certificate_file import read_certificate
 from formulations.dp import backward
-from formulations.dp._backward_tables import network, rules
+from formulations.dp.network import network, rules
 from formulations.valid.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy

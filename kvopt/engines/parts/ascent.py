@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.bounds.bundle import Bundle, Cut, Floats
-from formulations.dp._backward_levels import Limits, Most
-from formulations.dp._backward_paths import Paths, entries, priced, starts_of
-from formulations.dp._backward_tables import Network
-from formulations.dp._tables import CompletionBounds
 from formulations.dp.bidirectional import completion_bounds
+from formulations.dp.levels import Limits, Most
+from formulations.dp.network import Network
+from formulations.dp.paths import Paths, entries, priced, starts_of
 from formulations.dp.relaxation import Evaluated, Relaxation
+from formulations.dp.state_bounds import CompletionBounds
 
 Ints = NDArray[np.int64]
 

@@ -24,8 +24,10 @@ from formulations.bounds.patterns import PatternPricing, prices_among_equals
 from formulations.certificates.budget import Budget
 from formulations.certificates.certificate import too_long
 from formulations.certificates.certificate_file import price_certificate, sweep_certificate
-from formulations.dp._backward_levels import Limits
-from formulations.dp._backward_tables import (
+from formulations.dp.backward import Step, search
+from formulations.dp.bidirectional import completion_bounds
+from formulations.dp.levels import Limits
+from formulations.dp.network import (
     TOO_MANY_PATTERNS,
     Ints,
     Network,
@@ -33,8 +35,6 @@ from formulations.dp._backward_tables import (
     network,
     too_many_patterns,
 )
-from formulations.dp.backward import Step, search
-from formulations.dp.bidirectional import completion_bounds
 from formulations.dp.relaxation import Relaxation
 from formulations.lagrangian.states import Priced, PriceTable
 from formulations.valid.states import States, searchable_states

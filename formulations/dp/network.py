@@ -25,8 +25,6 @@ PATTERN_WORK_UP_TO, ALL_WORK_UP_TO = 40_000_000, 2_000_000_000
 TOO_MANY_PATTERNS = "too many configurations for backward dynamic programming"
 #: Times before the present one that are looked at, at most.
 DEPTH = 48
-#: Bases made of a level, and of all levels that are swept at a time, where they are few.
-NARROW, ENOUGH = 8_000, 60_000
 
 
 class TooLargeError(ValueError):
@@ -173,7 +171,7 @@ def rules(network: Network, window: int) -> Rules:
     TooLargeError
         If there are too many rounds, or numbers too large for 64 bits.
     """
-    from formulations.dp import _backward_kernels  # loads the compiler
+    from formulations.dp import base_kernels  # loads the compiler
 
     kinds, memory = network.kinds, network.instance.memory
     dear, _ = _start_slack(kinds, network.pay, network.unit, window)
@@ -209,7 +207,7 @@ def rules(network: Network, window: int) -> Rules:
     if depth < 1:
         return found
     behind = np.zeros((rows, depth + 1, memory + 1), dtype=np.int64)
-    _backward_kernels.behind_table(found, 0, rows, behind)
+    base_kernels.behind_table(found, 0, rows, behind)
     return found._replace(behind=behind)
 
 
@@ -219,7 +217,7 @@ def _start_slack(kinds: Kinds, pay: Ints, unit: int, window: int) -> tuple[Ints,
     A start p costs its latency at least, so one that costs no more than the first by more than the
     window is at p ≤ a − o + (cost of the first + window) / unit.
     """
-    from formulations.dp import _backward_kernels  # loads the compiler
+    from formulations.dp import base_kernels  # loads the compiler
 
     longest, dearest = int(kinds.outputs.max()), int(pay.max(initial=0))
     _safe(unit * (len(pay) + 2 * longest + int(kinds.arrivals.max())) + longest * dearest + window)
@@ -232,7 +230,7 @@ def _start_slack(kinds: Kinds, pay: Ints, unit: int, window: int) -> tuple[Ints,
     _refuse(starts * len(kinds.counts), "starts")
     _safe(unit * (starts + longest) + longest * dearest + window)
     slack = np.empty((starts, len(kinds.counts)), dtype=np.int64)
-    least = _backward_kernels.start_slack(
+    least = base_kernels.start_slack(
         kinds.outputs, kinds.arrivals, kinds.first, pay, unit, starts, slack
     )
     kept = np.flatnonzero((slack <= window).any(axis=1))

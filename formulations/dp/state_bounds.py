@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.dp._backward_tables import Ints, Network
+from formulations.dp.network import Ints, Network
 from formulations.lagrangian.costs import price_sums
 from formulations.lagrangian.exact import exact_sum, run_cost
 from formulations.lagrangian.starts import StartCosts

@@ -22,9 +22,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.dp._backward_tables import Ints, Network
-from formulations.dp._state_dominance import StateDominance
-from formulations.dp._tables import (
+from formulations.dp.exact_search import ExactSearch
+from formulations.dp.network import Ints, Network
+from formulations.dp.state_bounds import (
     NONE,
     CompletionBounds,
     no_bounds,
@@ -33,7 +33,7 @@ from formulations.dp._tables import (
     price_tables,
     scaled_prices,
 )
-from formulations.dp.exact_search import ExactSearch
+from formulations.dp.state_dominance import StateDominance
 from formulations.lagrangian.starts import StartCosts
 from formulations.valid.windows import Windows
 from instances import Instance
@@ -221,17 +221,17 @@ class _Pass:
 
     def _advance(self, t: int, count: int, out_of_time: Callable[[], bool]) -> int | None:
         """Fill the layer after round t; return its states, at most the width of the pass."""
-        from formulations.dp import _kernels  # loads the compiler
+        from formulations.dp import state_kernels  # loads the compiler
 
         now, following = self._layers
         full = math.ceil(FULL * self._rules.width)
-        self._table[-1] += _kernels.NEXT_LAYER
+        self._table[-1] += state_kernels.NEXT_LAYER
         made = state = 0
         self._dropped = 1.0
         while state < count:
             if out_of_time():
                 return None
-            made, state = _kernels.advance(
+            made, state = state_kernels.advance(
                 t, now, count, state, following, made, min(made + AT_ONCE, full), self._table,
                 *self._tables, self._rules, self._best, self._best_starts, self._lost,
             )  # fmt: skip
@@ -242,7 +242,7 @@ class _Pass:
 
     def _thinned(self, t: int, made: int, out_of_time: Callable[[], bool]) -> int:
         """Drop states of the following layer that others dominate, or that are too many."""
-        from formulations.dp import _kernels  # loads the compiler
+        from formulations.dp import state_kernels  # loads the compiler
 
         following = self._layers[1]
         self._made += made
@@ -250,11 +250,11 @@ class _Pass:
         grown = made > GROWN * self._left or self._made > MADE * made
         if self._compared is not None and (full or grown):
             alive = self._compared.undominated(t, following, made, self._pool, out_of_time)
-            self._left = _kernels.keep(following, made, self._table, alive)
+            self._left = state_kernels.keep(following, made, self._table, alive)
             self._dropped = 1 - self._left / max(made, 1)
             made, self._made = self._left, 0
         if made > self._rules.width:
-            made = _kernels.shrink(following, made, self._table, self._rules.width, self._lost)
+            made = state_kernels.shrink(following, made, self._table, self._rules.width, self._lost)
         return made
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.dp._backward_paths import Paths, shortened
-from formulations.dp._backward_tables import ENOUGH, NARROW, Ints, Rules
-from formulations.dp._dominance import Dominance, undominated
+from formulations.dp.dominance import Dominance, undominated
+from formulations.dp.network import Ints, Rules
+from formulations.dp.paths import Paths, shortened
 
 #: Bases that a thread expands in a call, at most and at least.
 CHUNK, LEAST_CHUNK = 4_000, 64
@@ -176,6 +176,8 @@ class _Ways:
 
 
 def _sweep(ways: _Ways, top: int, width: int, keep: bool) -> Swept:
+    from formulations.dp.level_kernels import ENOUGH, NARROW  # loads the compiler
+
     rules, limits = ways.rules, ways.limits
     t = top
     after = int(rules.worth[top + 1 :].sum())
@@ -227,7 +229,7 @@ def _sweep(ways: _Ways, top: int, width: int, keep: bool) -> Swept:
 
 def _descend(t: int, level: Level, ways: _Ways, arcs: _Arcs | None) -> tuple[int, Level, int]:
     """Sweep narrow levels from t on; return the time reached, its level and the bases made."""
-    from formulations.dp._level_kernels import descend  # loads the compiler
+    from formulations.dp.level_kernels import descend  # loads the compiler
 
     rule = ways.dominance
     by = (
@@ -285,7 +287,7 @@ def _step(
 
     Or what is too little, of the time or of so many bytes.  Their arcs are added.
     """
-    from formulations.dp import _backward_kernels as kernels  # loads the compiler
+    from formulations.dp import base_kernels as kernels  # loads the compiler
 
     rules, pool, threads = ways.rules, ways.pool, ways.limits.threads
     bases = len(level[1])

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.dp._backward_tables import Ints, Rules
+from formulations.dp.network import Ints, Rules
 
 #: Bits of a lane, by what it may hold at most.
 LANES = ((8, 127), (16, 32_767))
@@ -59,7 +59,7 @@ class Dominance:
         self, t: int, level: tuple[Any, Any, Ints], pool: ThreadPoolExecutor | None = None
     ) -> tuple[Ints, Ints, Words]:
         """Return label less what is owed, tokens held in all, and lanes of each base at t."""
-        from formulations.dp import _dominance_kernels as kernels  # loads the compiler
+        from formulations.dp import dominance_kernels as kernels  # loads the compiler
 
         size, words = len(level[1]), self.profiles.shape[1]
         own, sums = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
@@ -157,7 +157,7 @@ def dropped(
 
     Of those that are left when time is over, none.
     """
-    from formulations.dp import _dominance_kernels as kernels  # loads the compiler
+    from formulations.dp import dominance_kernels as kernels  # loads the compiler
 
     size, high = len(vectors), highest(bits)
     if size >= ORDERED_FROM:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.dp._dominance_kernels import below
+from formulations.dp.dominance_kernels import below
 from formulations.lagrangian.array_kernels import ordered
 from formulations.lagrangian.kernels import start_cost
 from support.compiling import filling_part, njit, part
@@ -334,7 +334,7 @@ def advance(
     made, pause
         States of the following layer before, and of how many on it stops after some state.
     rules : Rules
-        What does not change during a pass (``formulations.dp.layers``).
+        What does not change during a pass (``formulations.dp.forward``).
     best : array of int, shape (1,)
         TEL of the best schedule (written), with its starts in ``best_starts``.
     lost : array of int, shape (1,)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.dp._backward_tables import SAFE, Ints, Kinds
+from formulations.dp.network import SAFE, Ints, Kinds
 
 #: Evaluations without a better value after which the step is halved, and halvings after which
 #: the multipliers are left as they are.
@@ -79,7 +79,7 @@ class Priced:
 
 def priced(paths: Paths, multipliers: Ints, counts: Ints) -> Priced:
     """Evaluate multipliers, in units of the costs."""
-    from formulations.dp import _path_kernels as kernels  # loads the compiler
+    from formulations.dp import path_kernels as kernels  # loads the compiler
 
     cost = np.empty(len(paths), dtype=np.int64)
     kernels.extras(paths.begin, paths.number, paths.entered, multipliers, cost)
@@ -96,7 +96,7 @@ def priced(paths: Paths, multipliers: Ints, counts: Ints) -> Priced:
 
 def fixed(paths: Paths, found: Priced, limit: int) -> Paths:
     """Return the network of the paths no longer than a limit, with multipliers."""
-    from formulations.dp import _path_kernels as kernels  # loads the compiler
+    from formulations.dp import path_kernels as kernels  # loads the compiler
 
     ahead = np.empty(len(paths.time), dtype=np.int64)
     kernels.from_the_first(paths.origin, paths.to, found.cost, ahead)
@@ -110,7 +110,7 @@ def shortened(paths: Paths, tolls: Ints, limit: int) -> Paths:
 
     Those of the network returned are without.
     """
-    from formulations.dp import _path_kernels as kernels  # loads the compiler
+    from formulations.dp import path_kernels as kernels  # loads the compiler
 
     own = np.empty(len(paths), dtype=np.int64)
     kernels.extras(paths.begin, paths.number, paths.entered, tolls, own)
@@ -226,7 +226,7 @@ def split(
     Of each kind counted there are exactly as many as there should be on every path.  None where
     that takes more arcs or time than allowed.
     """
-    from formulations.dp import _path_kernels as kernels  # loads the compiler
+    from formulations.dp import path_kernels as kernels  # loads the compiler
 
     step, full = _digits(counts, counted)
     found = priced(paths, multipliers, counts)
