@@ -23,6 +23,7 @@ from formulations.dp.exact_search import ExactSearch
 from formulations.dp.levels import Limits, sweep
 from formulations.dp.network import Ints, Kinds, Network, kinds_of, rules
 from formulations.dp.paths import Paths, entries, improved, priced, split, starts_of
+from formulations.dp.relaxation import Tuning
 from formulations.valid.windows import Windows
 from instances import Instance
 from schedules.evidence import Argument
@@ -59,18 +60,21 @@ ENTRY_BYTES = 32
 
 
 @dataclass(frozen=True)
-class Options:
-    """Which prices and rules are used."""
+class Options(Tuning):
+    """Whether requests have multipliers, and how prices and windows share the time."""
 
-    patterns: Annotated[
-        bool, "multipliers on what a request holds and has left, else on memory"
-    ] = True
-    exact: Annotated[
-        bool, "keep the paths that a window leaves and look for the optimum among them"
-    ] = True
     multipliers: Annotated[
         bool, "multipliers on each request, by dominance, once there are prices"
     ] = False
+    prices_share: Annotated[float, "share of the time after which prices stay as they are"] = 0.65
+    windows_share: Annotated[float, "seconds of windows for each second of their prices"] = 0.25
+    last_times: Annotated[float, "seconds of the last window for each second of all prices"] = 5.0
+    last_share: Annotated[float, "share of the time left that the last window may take"] = 0.4
+    ascent_from: Annotated[float, "share of the time before multipliers follow prices"] = 0.15
+    ascent_until: Annotated[float, "share of the time after which they do at once"] = 0.5
+    gain: Annotated[float, "share of the gap below which two turns of prices gain too little"] = (
+        0.015
+    )
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,6 @@ def search(
     on_step: Callable[[Step], None],
     seconds: Callable[[], float] = lambda: math.inf,
     last_seconds: float = math.inf,
-    options: Options | None = None,
 ) -> bool:
     """Sweep window after window, from a proved bound on, and report each that is closed.
 
@@ -117,7 +120,6 @@ def search(
     The window up to ``below`` − 1 is next as soon as it is expected to take no more than
     ``last_seconds``; where it takes far longer, windows grow in steps again.
     """
-    options = options or Options()
     step = max(1, int(FIRST_WINDOW * network.bound))
     target = max(bound, network.bound) - 1 + step
     before: tuple[int, int] | None = None
@@ -127,7 +129,7 @@ def search(
         began = time.monotonic()
         if not last:
             within = _until(limits, OTHERS_AFTER * max(seconds(), 1.0))
-        found = _window(network, target, within, options)
+        found = _window(network, target, within)
         if found is not None:
             on_step(found)
             bound = max(bound, found.bound)
@@ -180,12 +182,12 @@ def _next_step(
     return max(1, min(2 * step, int(math.log(max(growth, LEAST_GROWTH)) / slope)))
 
 
-def _window(network: Network, target: int, limits: Limits, options: Options) -> Step | None:
+def _window(network: Network, target: int, limits: Limits) -> Step | None:
     """Return what the window up to a TEL proves; None where a limit came first."""
     window = network.window(target)
     if window < 0:
         return Step(target, target + 1, None, 0, None)
-    swept = sweep(rules(network, window), _width(network), limits, keep=options.exact)
+    swept = sweep(rules(network, window), _width(network), limits, keep=True)
     if swept.closed:
         return Step(target, target + 1, None, swept.nodes, None)
     if swept.paths is None:

@@ -20,7 +20,7 @@ from formulations.dp.dominance import Dominance, Words
 from formulations.dp.exact_search import ExactSearch
 from formulations.dp.levels import Level, Limits
 from formulations.dp.network import SAFE, Ints
-from formulations.dp.relaxation import Relaxation
+from formulations.dp.relaxation import Relaxation, Tuning
 from formulations.dp.state_bounds import Bases, CompletionBounds
 from schedules.evidence import Argument
 
@@ -93,12 +93,17 @@ def _joined(trees: list[_Tree], high: np.uint64) -> Bases:
 
 
 @dataclass(frozen=True)
-class Options:
-    """With which multipliers the search begins."""
+class Options(Tuning):
+    """With which multipliers the search begins, and how it shares its time."""
 
     states: Annotated[
         bool, "multipliers on what a request holds and has left first, else on memory"
     ] = False
+    passes_up_to: Annotated[float, "seconds of the next pass before completion bounds come"] = 0.5
+    turn_seconds: Annotated[float, "seconds a request of the first turn of multipliers"] = 0.1
+    first_width: Annotated[int, "states of the first pass within completion bounds"] = 5_000
+    next_share: Annotated[float, "share of the time left that the next pass may take"] = 0.1
+    gain: Annotated[float, "share of the gap from which another turn follows, with states"] = 0.05
 
 
 FORMULATION = ExactSearch(

@@ -1,13 +1,11 @@
 """Dominance between the bases of a level: what is dropped, and the vectors that tell it.
 
-Proof: docs/proofs/dominance.md (P5).  Of strict kinds ages are compared
-as well, not only whether a base holds them: then a path beside the dominated base is one beside the
-other, so the least path is the same whichever pairs are compared.
+Proof: docs/proofs/dominance.md (P5), without strict kinds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -73,27 +71,20 @@ class Dominance:
         return own, sums, vectors
 
 
-def dominance(rules: Rules, strict: Sequence[int]) -> Dominance | None:
-    """Return what bases are compared by; None where the memory is too large for lanes.
-
-    ``strict`` are the kinds that are not held twice at once, with as many requests as one.
-    """
+def dominance(rules: Rules) -> Dominance | None:
+    """Return what bases are compared by; None where the memory is too large for lanes."""
     longest = int(rules.outputs.max())
-    largest = max([rules.memory, *(int(rules.outputs[g]) for g in strict)])
-    bits = next((bits for bits, most in LANES if largest <= most), None)
+    bits = next((bits for bits, most in LANES if rules.memory <= most), None)
     if bits is None:
         return None
     times = [e for e in FIRST_TIMES if e < longest]
     times += [e for e in range(longest) if e not in times]
-    lanes = np.zeros((len(rules.tokens), len(times) + len(strict)), dtype=np.uint64)
+    lanes = np.zeros((len(rules.tokens), longest), dtype=np.uint64)
     ages = np.arange(len(rules.tokens)) - rules.first[rules.kind] + 1
     for lane, e in enumerate(times):
         held = np.flatnonzero(ages > e)
         lanes[held, lane] = rules.tokens[held - e]
-    for lane, g in enumerate(strict, len(times)):
-        own = np.flatnonzero(rules.kind == g)
-        lanes[own, lane] = ages[own]
-    totals = lanes[:, : len(times)].sum(axis=1).astype(np.int64)
+    totals = lanes.sum(axis=1).astype(np.int64)
     return Dominance(_owed(rules, ages), _packed(lanes, bits), totals, bits)
 
 

@@ -18,7 +18,7 @@ from formulations.dp import dominance
 from formulations.dp import levels as level_module
 from formulations.dp.levels import Level, Limits
 from formulations.dp.network import Ints, Network, network
-from formulations.dp.relaxation import Evaluated, Relaxation
+from formulations.dp.relaxation import Evaluated, Relaxation, Tuning
 from instances import Instance, Request
 from kvopt.engines.parts import ascent
 from kvopt.engines.parts.ascent import Ascent
@@ -39,7 +39,7 @@ FREE = (np.zeros(2, dtype=np.int64), 1 << 10)
 
 @pytest.mark.parametrize("part", a_few(range(6), 2))
 def test_no_bound_is_above_the_optimum(part: int) -> None:
-    """Arrivals, equal requests, strict kinds, random prices and multipliers: 300 draws."""
+    """Arrivals, equal requests, random prices and multipliers: 300 draws."""
     bounds = [one_case(seed)[:2] for seed in range(50 * part, 50 * part + 50)]
     assert any(bound == optimum for bound, optimum in bounds)
 
@@ -166,6 +166,7 @@ def _ascent(
     on_bound: Any = lambda *_: None,
     on_schedule: Any = lambda _: None,
     bound: int | None = None,
+    **tuning: float,
 ) -> Ascent:
     """Return an ascent with all memory, from the bound of the prices where no other is given."""
     return Ascent(
@@ -175,6 +176,7 @@ def _ascent(
         limits=UNLIMITED,
         on_bound=on_bound,
         on_schedule=on_schedule,
+        tuning=Tuning(**tuning),  # type: ignore[arg-type]
     )
 
 
@@ -219,17 +221,13 @@ def test_a_window_becomes_narrower_where_time_would_not_do(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(("begin", "first"), [(0.0, 0.4), (0.3, 1e-9), (0.0, 1e-9)])
-def test_windows_prove_something_where_beams_or_time_do_not_do(
-    monkeypatch: pytest.MonkeyPatch, begin: float, first: float
-) -> None:
+def test_windows_prove_something_where_beams_or_time_do_not_do(begin: float, first: float) -> None:
     """With no time for beams there are exact windows; a first one that is too short is no harm."""
-    monkeypatch.setattr(ascent, "BEGIN_SHARE", begin)
-    monkeypatch.setattr(ascent, "FIRST_SHARE", first)
     rows = [(2, 9), (0, 4), (3, 7), (2, 2), (1, 8), (0, 5)]
     instance = Instance("six", 20, tuple(Request(i, 0, *row) for i, row in enumerate(rows)))
     optimum = brute_force_optimum(instance)
     under = network(instance, FREE)
-    found = _ascent(under, optimum + 2)
+    found = _ascent(under, optimum + 2, begin_share=begin, first_share=first)
     found.run(3.0)
     assert under.bound < found.bound <= optimum
 

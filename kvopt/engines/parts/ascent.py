@@ -23,31 +23,23 @@ from formulations.dp.bidirectional import completion_bounds
 from formulations.dp.levels import Limits, Most
 from formulations.dp.network import Network
 from formulations.dp.paths import Paths, entries, priced, starts_of
-from formulations.dp.relaxation import Evaluated, Relaxation
+from formulations.dp.relaxation import Evaluated, Relaxation, Tuning
 from formulations.dp.state_bounds import CompletionBounds
 
 Ints = NDArray[np.int64]
 
-#: Bases of a level that a beam follows at first, and at most.
-BEAM, WIDEST = 200, 6_400
 #: Shares of the gap that the first windows of a beam go, until one leaves a path: the wider, the
 #: more bases are made for each that is followed.
 FIRST_REACH = (0.3, 0.45, 0.6, 0.8, 1.0)
-#: Share of the time that goes to beams, if it does for so many.
-BEAM_SHARE, FEWEST = 0.2, 10
-#: What a step has to promise, as a share of the gap, with beams and exactly; and the length of
-#: steps from which a smaller promise is an end.
-PROMISE, EXACT_PROMISE, LONGEST = 0.01, 0.0005, 50.0
+#: Beams that there has to be time for.
+FEWEST = 10
+#: The length of steps from which a smaller promise is an end.
+LONGEST = 50.0
 #: Networks that are asked before each evaluation.
 NETWORKS = 3
-#: Share of the way from the prices' value to the model's that the first exact window goes.
-FIRST_WAY = 0.25
-#: Share of the time after which a beam that has found no path is given up for exact windows.
-BEGIN_SHARE = 0.3
-#: Shares of the time left that the first exact window may take, and the others, which become
-#: narrower where they would take longer; how many times as long as the last one there has to be
-#: time for.
-FIRST_SHARE, ITS_SHARE, LEAST_TIMES = 0.4, 0.9, 1.3
+#: Share of the time left that an exact window may take, which becomes narrower where it would take
+#: longer; how many times as long as the last one there has to be time for.
+ITS_SHARE, LEAST_TIMES = 0.9, 1.3
 #: How long the levels that are left are thought to take at first, in the mean, as a share of the
 #: one at hand, and by what that is changed at most where a window has ended too soon.
 LATER, LEAST_CHANGE = 0.2, 0.25
@@ -92,10 +84,12 @@ class Ascent:
         limits: Limits,
         on_bound: OnBound,
         on_schedule: Callable[[list[int]], object],
+        tuning: Tuning,
     ) -> None:
         self._network, self.below, self.bound = network, below, bound
         self._on_bound, self._on_schedule = on_bound, on_schedule
-        self._relaxed = Relaxation(network, below)
+        self._relaxed, self._tuning = Relaxation(network, below), tuning
+        self._beam = max(tuning.beam, 1)
         self._counts = network.kinds.counts
         self._start = network.total / network.unit
         self._gap = below - self._start
@@ -124,10 +118,10 @@ class Ascent:
             self._all_limits, out_of_time=lambda: late() or time.monotonic() > end
         )
         if self._stage == _BEGIN:
-            self._stage = self._begin(began + BEGIN_SHARE * seconds)
+            self._stage = self._begin(began + self._tuning.begin_share * seconds)
         if self._stage == _DEEPEN:
-            if FEWEST * self._took < BEAM_SHARE * seconds:
-                self._follow_beams(began + BEAM_SHARE * seconds)
+            if FEWEST * self._took < self._tuning.beam_share * seconds:
+                self._follow_beams(began + self._tuning.beam_share * seconds)
             if self._deepen():
                 self._stage = _CLIMB
         if self._stage == _CLIMB and not until_known and self._climb():
@@ -175,8 +169,8 @@ class Ascent:
 
     def _follow_first_beams(self, nothing: Floats) -> bool:
         """Follow beams at 0, wider and wider; tell whether there is a path."""
-        ways = [(share, BEAM) for share in FIRST_REACH]
-        for share, beam in [*ways, (1.0, WIDEST), (1.0, None)]:
+        ways = [(share, self._beam) for share in FIRST_REACH]
+        for share, beam in [*ways, (1.0, self._tuning.widest_beam), (1.0, None)]:
             target = min(math.ceil(self._start + share * self._gap), self.below - 1)
             found = self._evaluated(nothing, target, beam)
             if found.least is not None and found.paths is not None:
@@ -190,19 +184,19 @@ class Ascent:
 
     def _follow_beams(self, end: float) -> None:
         """Follow beams until steps promise little."""
-        beam, bundle = BEAM, self._bundle
+        beam, bundle = self._beam, self._bundle
         while time.monotonic() < end:
             point = bundle.propose(self._cheap)
             if point is None:
                 return
-            if bundle.promised < PROMISE * (self._gap - bundle.value):
+            if bundle.promised < self._tuning.promise * (self._gap - bundle.value):
                 if bundle.length >= LONGEST:
                     return
                 bundle.length *= 3
                 continue
             found = self._evaluated(point, self._reach(point), beam)
             if found.reason or found.paths is None:
-                if found.reason or beam >= WIDEST:
+                if found.reason or beam >= self._tuning.widest_beam:
                     return
                 # Nothing is left of so few bases within the window.
                 beam *= 2
@@ -216,7 +210,7 @@ class Ascent:
         a path is expected.  All become narrower on their way where time would not do.
         """
         farthest = reach = self._reach(point)
-        share = ITS_SHARE if target >= reach else FIRST_SHARE
+        share = ITS_SHARE if target >= reach else self._tuning.first_share
         while self.bound < self.below and not self._limits.out_of_time():
             began = time.monotonic()
             allotted = share * (self._end - began)
@@ -252,7 +246,7 @@ class Ascent:
 
     def _first_target(self) -> int:
         way = max(self._reach(self._bundle.centre) - self._network.bound, 1)
-        return max(self.bound, self._network.bound + int(FIRST_WAY * way))
+        return max(self.bound, self._network.bound + int(self._tuning.first_way * way))
 
     def _climb(self) -> bool:
         """Go on with exact evaluations, each of which is a bound; tell whether nothing is left."""
@@ -262,7 +256,7 @@ class Ascent:
             point = bundle.propose(self._cheap)
             if point is None:
                 return True
-            if bundle.promised < EXACT_PROMISE * (self._gap - bundle.value):
+            if bundle.promised < self._tuning.exact_promise * (self._gap - bundle.value):
                 if bundle.length >= 100 * LONGEST:
                     return True
                 bundle.length *= 4
