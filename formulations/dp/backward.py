@@ -81,19 +81,10 @@ class Options(Tuning):
 class Step:
     """What one window has proved.
 
-    Attributes
-    ----------
-    target
-        The TEL (rounds) up to which it is settled: that the window reaches up to, or less where a
-        limit came first.
-    bound
-        No TEL is below it.
-    starts
-        Those of an optimal schedule, where one lies in the window.
-    nodes
-        Bases that the sweep has met.
-    multipliers
-        Of each kind, in units of the prices, where the sweep alone did not do; else None.
+    It is settled up to the TEL ``target`` (rounds), less than asked for where a limit came first.
+    No TEL is below ``bound``; ``starts`` are those of an optimal schedule, where one lies in it.
+    ``nodes`` are the bases that the sweep has met, ``multipliers`` those of each kind, in units of
+    the prices, where the sweep alone did not do.
     """
 
     target: int
@@ -128,7 +119,7 @@ def search(
         target = min(max(target, bound), below - 1)
         began = time.monotonic()
         if not last:
-            within = _until(limits, OTHERS_AFTER * max(seconds(), 1.0))
+            within = limits.until(began + OTHERS_AFTER * max(seconds(), 1.0))
         found = _window(network, target, within)
         if found is not None:
             on_step(found)
@@ -149,19 +140,13 @@ def search(
         if factor < math.inf and took * factor <= last_seconds:
             target, last = below - 1, True
             # Few last windows close without multipliers, which need the arcs.
-            within = replace(_until(limits, GIVEN_UP_AFTER * last_seconds), needed=True)
+            end = time.monotonic() + GIVEN_UP_AFTER * last_seconds
+            within = replace(limits.until(end), needed=True)
             continue
         target += step
         if growth < LEAST_GROWTH or limits.out_of_time():
             return False
     return True
-
-
-def _until(limits: Limits, seconds: float) -> Limits:
-    """Return limits that come after so many seconds at the latest."""
-    end = time.monotonic() + seconds
-    out_of_time = limits.out_of_time
-    return replace(limits, out_of_time=lambda: out_of_time() or time.monotonic() > end)
 
 
 def _last_factor(network: Network, target: int, below: int) -> float:

@@ -33,14 +33,8 @@ Words = NDArray[np.uint64]
 class Dominance:
     """What bases are compared by.
 
-    Attributes
-    ----------
-    owed
-        What a request in each state pays at a time and before, shape (times, states).
-    profiles, totals
-        Its lanes, shape (states, words), and the sum of the tokens that it has held so far.
-    bits
-        Of a lane.
+    Of a request in each state: what it pays at a time and before, shape (times, states), its lanes
+    of so many ``bits``, shape (states, words), and the sum of the tokens that it has held so far.
     """
 
     owed: Ints

@@ -56,19 +56,10 @@ class Tuning:
 class Evaluated:
     """What multipliers come to within a window.
 
-    Attributes
-    ----------
-    bound
-        No TEL (rounds) is below it; None where a limit came first, or bases were left out.
-    least
-        Length of the least path less Σ_g count_g·v_g, in units of the prices; None where no path
-        is within the window, or a limit came first.
-    paths
-        Those left; None where they were not kept.
-    nodes
-        Bases that were made.
-    reason
-        Which limit came first.
+    No TEL (rounds) is below ``bound``; None where a limit came first, for a ``reason``, or bases
+    were left out.  ``least`` is the length of the least path less Σ_g count_g·v_g, in units of the
+    prices; None where none is within the window.  ``paths`` are those left, where they were kept,
+    and ``nodes`` the bases that were made.
     """
 
     bound: int | None
@@ -79,17 +70,9 @@ class Evaluated:
 
 
 class Relaxation:
-    """The relaxation of an instance under prices, for any multipliers and windows.
+    """The relaxation of an instance under prices, for any multipliers and windows below a TEL.
 
-    Parameters
-    ----------
-    below
-        No window reaches up to it (rounds).
-
-    Raises
-    ------
-    TooLargeError
-        If there are too many rounds or tokens, or numbers too large for 64 bits.
+    Raises :class:`TooLargeError`, if there are too many tokens for lanes, too.
     """
 
     def __init__(self, network: Network, below: int) -> None:

@@ -23,13 +23,7 @@ Layer = tuple[NDArray[Any], ...]
 
 
 class StateDominance:
-    """What states are compared by: the requests that they have left, and tokens at later times.
-
-    Parameters
-    ----------
-    reach
-        Times after the present one that a state knows the tokens of.
-    """
+    """What states are compared by: the requests left, and tokens at ``reach`` later times."""
 
     def __init__(self, instance: Instance, reach: int) -> None:
         prompts, outputs = instance.prompts, instance.outputs

@@ -1,9 +1,13 @@
 """Multipliers on "each request once": beams show the way, exact evaluations prove.
 
-Each evaluation is a backward dynamic programming with dominance
-(:mod:`formulations.dp.relaxation`), and a proximal bundle says where the next one is made.
-With a beam it takes a fraction of the time, but states too much, so what it says is proved nowhere.
-Networks left by the last evaluations are asked before each new one, which costs milliseconds.
+    evaluate at 0 with beams, wider and wider, until a path is left; exactly where time is over
+    while steps promise enough: ask the bundle for a point, evaluate there with a beam
+    evaluate exactly where beams have led: the first bound
+    while steps promise anything: ask the bundle for a point, evaluate there exactly: a bound
+
+Each evaluation is a backward dynamic programming with dominance (P5,
+:mod:`formulations.dp.relaxation`).  With a beam it takes a fraction of the time and proves nothing.
+Networks left by the last ones are asked before each new one, which costs milliseconds.
 """
 
 from __future__ import annotations
@@ -12,7 +16,6 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 from statistics import median
 
 import numpy as np
@@ -53,26 +56,17 @@ LEAST_WAY = 0.01
 #: What ``run`` comes to next.
 _BEGIN, _DEEPEN, _CLIMB, _ENDED = range(4)
 
-#: Told of a bound (rounds), the multipliers that prove it, and the bases that were made.
+#: Receives a bound (rounds), the multipliers that prove it, and the bases that were made.
 OnBound = Callable[[int, Ints, int], object]
 
 
 class Ascent:
     """The best bound from multipliers under given prices, within limits.
 
-    Parameters
-    ----------
-    below
-        TEL of the best schedule known.
-    bound
-        No TEL is below it.
-    on_bound, on_schedule
-        Told of every better bound, and of a least path that is a schedule, by its starts.
+    No TEL is less than ``bound``; one below the best TEL known, ``below``, is looked for.
+    ``on_schedule`` receives the starts of a least path that is a schedule.
 
-    Raises
-    ------
-    TooLargeError
-        If the tables or the numbers are too large.
+    Raises :class:`formulations.dp.network.TooLargeError`.
     """
 
     def __init__(
@@ -97,8 +91,8 @@ class Ascent:
         self._networks: list[Paths] = []
         self._stage = _BEGIN
         self._limits, self._all_limits = limits, limits
-        #: When the time ends, and what the last evaluation took.
-        self._end, self._took = math.inf, 0.0
+        #: When the time ends, and the seconds of the last evaluation.
+        self._end, self.took = math.inf, 0.0
         self._later = LATER
 
     @property
@@ -112,15 +106,12 @@ class Ascent:
         Or until the value at some multipliers is known exactly.
         """
         began = time.monotonic()
-        end = self._end = began + seconds
-        late = self._all_limits.out_of_time
-        self._limits = replace(
-            self._all_limits, out_of_time=lambda: late() or time.monotonic() > end
-        )
+        self._end = began + seconds
+        self._limits = self._all_limits.until(self._end)
         if self._stage == _BEGIN:
             self._stage = self._begin(began + self._tuning.begin_share * seconds)
         if self._stage == _DEEPEN:
-            if FEWEST * self._took < self._tuning.beam_share * seconds:
+            if FEWEST * self.took < self._tuning.beam_share * seconds:
                 self._follow_beams(began + self._tuning.beam_share * seconds)
             if self._deepen():
                 self._stage = _CLIMB
@@ -128,19 +119,13 @@ class Ascent:
             self._stage = _ENDED
         return self.bound >= self.below
 
-    @property
-    def took(self) -> float:
-        """Seconds of the last evaluation."""
-        return self._took
-
     def completion_bounds(self, last: int, seconds: float) -> CompletionBounds | None:
         """Return what the best multipliers say of schedules below ``below``.
 
         With starts no later than ``last`` (rounds); None where that would take longer.
         """
         best = self.multipliers(self._bundle.centre)
-        end, late = time.monotonic() + seconds, self._all_limits.out_of_time
-        limits = replace(self._all_limits, out_of_time=lambda: late() or time.monotonic() > end)
+        limits = self._all_limits.until(time.monotonic() + seconds)
         return completion_bounds(self._relaxed, best, self.below - 1, last, limits)
 
     def multipliers(self, point: Floats) -> Ints:
@@ -152,14 +137,11 @@ class Ascent:
     def _begin(self, end: float) -> int:
         """Evaluate at 0, exactly where beams find no path in time; return what comes next."""
         nothing, limits = np.zeros(len(self._counts)), self._limits
-        self._limits = replace(
-            limits, out_of_time=lambda: limits.out_of_time() or time.monotonic() > end
-        )
-        try:
-            if self._follow_first_beams(nothing):
-                return _DEEPEN
-        finally:
-            self._limits = limits
+        self._limits = limits.until(end)
+        found = self._follow_first_beams(nothing)
+        self._limits = limits
+        if found:
+            return _DEEPEN
         value = self._exactly(nothing, self._first_target())
         if value is None or not self._networks:
             return _BEGIN
@@ -230,9 +212,9 @@ class Ascent:
                 return reach - self._start
             if found.bound <= target:
                 # It became narrower, and ended too soon by so much.
-                self._later *= max(self._took / allotted, LEAST_CHANGE)
+                self._later *= max(self.took / allotted, LEAST_CHANGE)
             left = ITS_SHARE * (self._end - time.monotonic())
-            if found.bound > farthest or left < LEAST_TIMES * self._took:
+            if found.bound > farthest or left < LEAST_TIMES * self.took:
                 break
             target, share = farthest, ITS_SHARE
         return None
@@ -261,7 +243,7 @@ class Ascent:
                     return True
                 bundle.length *= 4
                 continue
-            if LATE * self._took > self._end - time.monotonic():
+            if LATE * self.took > self._end - time.monotonic():
                 return False
             value = self._exactly(point, self._reach(point))
             if value is None:
@@ -274,7 +256,7 @@ class Ascent:
     ) -> Evaluated:
         multipliers, began = self.multipliers(point), time.monotonic()
         found = self._relaxed.evaluate(multipliers, target, self._limits, beam, most)
-        self._took = time.monotonic() - began
+        self.took = time.monotonic() - began
         if found.bound is not None and found.bound > self.bound:
             self.bound = min(found.bound, self.below)
             self._on_bound(self.bound, multipliers, found.nodes)
