@@ -18,9 +18,13 @@ from formulations.bounds.computed_bound import ComputedBound
 from formulations.cp.constraint_program import ConstraintProgram
 from formulations.dp.exact_search import ExactSearch
 from formulations.mip.integer_program import IntegerProgram
+from support.checkout import ROOT
 from support.declared import summary_of
 
-_FOLDER = Path(__file__).parent
+_FOLDERS = (
+    "formulations/bounds", "formulations/cp", "formulations/dp", "formulations/mip",
+    "serving/bounds",
+)  # fmt: skip
 
 Kind = Literal["mip", "cp", "bound", "search"]
 #: What a file may declare.
@@ -122,15 +126,15 @@ def _strengthens(formulation: Formulation) -> bool:
 
 def _declaring() -> Iterator[Path]:
     """Yield the files that declare a formulation."""
-    for folder in ("bounds", "cp", "dp", "mip"):
-        for path in sorted((_FOLDER / folder).glob("*.py")):
+    for folder in _FOLDERS:
+        for path in sorted((ROOT / folder).glob("*.py")):
             if _DECLARES.search(path.read_text(encoding="utf-8")):
                 yield path
 
 
 def _declared(path: Path) -> Formulation:
     """Return the formulation of a file."""
-    module = f"formulations.{path.parent.name}.{path.stem}"
+    module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
     imported = importlib.import_module(module)
     declared = imported.FORMULATION
     if not isinstance(declared, Declared):

@@ -188,7 +188,7 @@ def bounds_hold(detail: str, kept: bool) -> bool:
     """Tell whether bounds are about the schedule of a run, so that they tell what is left to gain.
 
     Where tokens were kept it is the run that says so, in front of its detail: of seconds, where
-    prefilling tokens anew is no shortcut (``formulations.valid.loads.not_covered``).
+    prefilling tokens anew is no shortcut (``serving.bounds.loads.not_covered``).
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ def compute_bound(
 ) -> Bound:
     """Return the best certified bound by the deadline; report every improvement on the way.
 
-    Source: ours, the dual of the memory rows (``docs/leads.md``), with prices that are linear
+    Source: ours, the dual of the memory rows (notes/experiments.md), with prices that are linear
     between knots instead of constant in buckets; see
     :class:`formulations.bounds.price_search.PriceSearch` for what is maximised and
     :func:`formulations.lagrangian.prices.certify_prices` for why every reported value is a bound.

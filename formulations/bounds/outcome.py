@@ -38,7 +38,7 @@ class Bound:
 
     ``value`` is the best certified bound on the TEL (rounds).  ``prices`` is its certificate,
     ``table`` that of a bound from prices on states, and ``rates`` that of a bound in seconds
-    (``formulations.certificates.rates``), whose value is in nanoseconds; None for other bounds.
+    (``serving.bounds.certificate``), whose value is in nanoseconds; None for other bounds.
     ``expected_starts`` is Σ t·x of each request in the last master LP, shape (n,), and
     ``objective`` that of the LP that the prices are the dual of (rounds), where it was solved.
     """

@@ -1,6 +1,6 @@
 """Backward dynamic programming with state-space relaxation: bounds by windows, then the optimum.
 
-Source: ours (``docs/leads.md``); fixing and sublimation as tanaka2009 has them for one machine.
+Source: ours (notes/experiments.md); fixing and sublimation as tanaka2009 has them for one machine.
 
 A window holds the schedules with a TEL up to a target.  It is *closed* where no base is left, which
 shows that no schedule lies in it.  Members of bases are compared, whatever their keys are, and

@@ -55,7 +55,7 @@ def start_windows(instance: Instance, upper_bound: int | None = None) -> Windows
     leaving i out keeps the schedule feasible.  So p_i + o_i − a_i ≤ U − L_i.
 
     Cutting the horizon at the makespan of a good schedule is *not* valid: an optimal schedule may
-    end later (docs/leads.md, traps).
+    end later (notes/experiments.md, traps).
 
     Parameters
     ----------

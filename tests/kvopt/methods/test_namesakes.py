@@ -11,10 +11,10 @@ import kvopt
 from instances import Instance, Request, write_instance
 from instances.arrivals import at_rate
 from kvopt.commands.evaluate import main as evaluate
-from kvopt.commands.rates import main as rates
 from kvopt.commands.solve import main as solve
 from kvopt.store import Store
 from schedules import read_schedule
+from serving.commands.rates import main as rates
 
 #: Requests of 2 and 3 rounds in M = 4 that do not fit together.
 TWO = Instance("two", 4, (Request(0, 0, 1, 2), Request(1, 0, 1, 3)))
