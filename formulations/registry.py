@@ -35,10 +35,10 @@ _DECLARES = re.compile(r"^FORMULATION\b", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Option:
-    """A strengthening that can be switched (bool) or set (int), its default and its meaning."""
+    """What can be switched (bool) or set (int, float), its default and its meaning."""
 
     name: str
-    default: bool | int
+    default: bool | int | float
     meaning: str
 
 
@@ -82,12 +82,12 @@ class Formulation:
         more = self.strengthened
         return (self.module,) if more is None else (self.module, more.module)
 
-    def built(self, values: Mapping[str, bool | int]) -> Formulation:
+    def built(self, values: Mapping[str, bool | int | float]) -> Formulation:
         """Return what builds it, given the options that differ from their defaults."""
         on = values.keys() - {RELAXED.name}
         return self.strengthened if on and self.strengthened else self
 
-    def arguments(self, values: dict[str, bool | int]) -> dict[str, Any]:
+    def arguments(self, values: Mapping[str, bool | int | float]) -> dict[str, Any]:
         """Return the keyword argument ``options``, if what builds it takes any.
 
         Parameters
@@ -107,7 +107,7 @@ def formulations() -> dict[str, Formulation]:
     ------
     TypeError
         If a file declares something else, has no docstring, or an option has no meaning or no
-        default that is a bool or an int.
+        default that is a bool or a number.
     """
     found = [_declared(path) for path in _declaring()]
     strengthened = {each.name: each for each in found if _strengthens(each)}
@@ -153,8 +153,8 @@ def _options(kind: type[Any], module: str) -> Iterator[Option]:
     hints = get_type_hints(kind, include_extras=True)
     for each in fields(kind):
         told = get_args(hints[each.name])[1:]
-        if each.default is MISSING or not isinstance(each.default, int):
-            raise TypeError(f"{module}: expected a bool or an int as default of {each.name}")
+        if each.default is MISSING or not isinstance(each.default, int | float):
+            raise TypeError(f"{module}: expected a bool or a number as default of {each.name}")
         if not told:
             raise TypeError(f"{module}: expected {each.name} as Annotated with its meaning")
         yield Option(each.name, each.default, *told)

@@ -86,7 +86,7 @@ WRONG = [
         "def f():\n    import formulations.lagrangian.exact",
         "the certificate of a sweep and all",
     ),
-    ("formulations/dp/_tables.py", "import formulations.cp.cpsat", "searches and models"),
+    ("formulations/dp/state_bounds.py", "import formulations.cp.cpsat", "searches and models"),
     ("heuristics/rounds.py", "import serving.metrics", "Arrows run one way"),
     ("kvopt/runs/state.py", "import serving.choice", "one file knows what is in seconds"),
     ("serving/bounds/loads.py", "import kvopt.runs.task", "knows nothing of runs"),

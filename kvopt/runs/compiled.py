@@ -30,7 +30,7 @@ UNITS = {
     "clocked-queues": "heuristics.real_time",
     "prices": "kvopt.engines.bound",
     "look-ahead": "formulations.bounds.dual",
-    "dominance": "formulations.dp._dominance",
+    "dominance": "formulations.dp.dominance",
     "layers": "kvopt.engines.search",
     "sweep": "kvopt.engines.parts.backward",
     "seconds": ENGINE,

@@ -12,9 +12,9 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from formulations.bounds.patterns import PatternPricing
 from formulations.certificates.certificate import evaluate
 from formulations.certificates.certificate_file import read_certificate, sweep_certificate
-from formulations.dp._backward_levels import Limits
-from formulations.dp._backward_tables import network
 from formulations.dp.backward import Step, search
+from formulations.dp.levels import Limits
+from formulations.dp.network import network
 from formulations.lagrangian.states import PriceTable
 from formulations.valid.states import searchable_states
 from formulations.valid.windows import start_windows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -11,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.dp._backward_paths import Paths, shortened
-from formulations.dp._backward_tables import ENOUGH, NARROW, Ints, Rules
-from formulations.dp._dominance import Dominance, undominated
+from formulations.dp.dominance import Dominance, undominated
+from formulations.dp.network import Ints, Rules
+from formulations.dp.paths import Paths, shortened
 
 #: Bases that a thread expands in a call, at most and at least.
 CHUNK, LEAST_CHUNK = 4_000, 64
@@ -41,6 +42,10 @@ class Limits:
     memory_bytes: float
     out_of_time: Callable[[], bool]
     needed: bool = False
+
+    def until(self, end: float) -> Limits:
+        """Return the same with an end at ``time.monotonic() == end`` at the latest."""
+        return replace(self, out_of_time=lambda: self.out_of_time() or time.monotonic() > end)
 
 
 @dataclass(frozen=True)
@@ -117,27 +122,13 @@ def sweep(
     last: int | None = None,
     most: Most | None = None,
 ) -> Swept:
-    """Sweep backwards from the last time at which anything may run.
+    """Sweep backwards from the last time at which anything may run; ``width`` requests fit at once.
 
-    Parameters
-    ----------
-    width
-        Requests that can run together, at most.
-    keep
-        Whether the arcs are kept, as long as they take no more than the memory allowed.
-    dominance
-        By which bases are dropped, docs/proofs/dominance.md (P5); then the paths left are some of
-        all, the least one among them.
-    beam
-        Bases of each level that are followed, those of the least labels: then it proves nothing.
-    on_level
-        Told of every time and the bases kept there; what it keeps counts as memory.
-    last
-        That time, where it is not as the rules say (:func:`last_time`).
-    most
-        How many bases of a level may be kept, with dominance.  Where there are more the window
-        becomes narrower, until no more are within it; levels of less than ``NARROW`` bases are left
-        as they are.
+    Arcs are kept as long as they take no more than the memory allowed.  With ``dominance`` the
+    paths left are some of all, the least one among them (P5); with a ``beam`` only so many bases of
+    a level are followed, those of the least labels, and nothing is proved.  ``on_level`` receives
+    every time and the bases kept there.  Where a level has more bases than ``most`` allows, the
+    window becomes narrower, but for levels below ``NARROW``.  ``last`` replaces :func:`last_time`.
     """
     last = last_time(rules) if last is None else last
     pool = ThreadPoolExecutor(limits.threads) if limits.threads > 1 else None
@@ -176,6 +167,8 @@ class _Ways:
 
 
 def _sweep(ways: _Ways, top: int, width: int, keep: bool) -> Swept:
+    from formulations.dp.level_kernels import ENOUGH, NARROW  # loads the compiler
+
     rules, limits = ways.rules, ways.limits
     t = top
     after = int(rules.worth[top + 1 :].sum())
@@ -227,7 +220,7 @@ def _sweep(ways: _Ways, top: int, width: int, keep: bool) -> Swept:
 
 def _descend(t: int, level: Level, ways: _Ways, arcs: _Arcs | None) -> tuple[int, Level, int]:
     """Sweep narrow levels from t on; return the time reached, its level and the bases made."""
-    from formulations.dp._level_kernels import descend  # loads the compiler
+    from formulations.dp.level_kernels import descend  # loads the compiler
 
     rule = ways.dominance
     by = (
@@ -285,7 +278,7 @@ def _step(
 
     Or what is too little, of the time or of so many bytes.  Their arcs are added.
     """
-    from formulations.dp import _backward_kernels as kernels  # loads the compiler
+    from formulations.dp import base_kernels as kernels  # loads the compiler
 
     rules, pool, threads = ways.rules, ways.pool, ways.limits.threads
     bases = len(level[1])
