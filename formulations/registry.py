@@ -1,4 +1,4 @@
-"""The formulations, found in ``mip``, ``cp``, ``search`` and ``bounds``: one file each.
+"""The formulations, found in ``mip``, ``cp``, ``dp`` and ``bounds``: one file each.
 
 A file that declares a formulation says so in one object, ``FORMULATION``.  It imports modelling
 libraries and engines where a model is built, never at its top, so that listing loads none.
@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args, get_type_hints
 from formulations.bounds.computed_bound import ComputedBound
 from formulations.cp.constraint_program import ConstraintProgram
 from formulations.mip.integer_program import IntegerProgram
-from formulations.search.exact_search import ExactSearch
+from formulations.dp.exact_search import ExactSearch
 from support.declared import summary_of
 
 _FOLDER = Path(__file__).parent
