@@ -16,8 +16,8 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from formulations.bounds.computed_bound import ComputedBound
 from formulations.cp.constraint_program import ConstraintProgram
-from formulations.mip.integer_program import IntegerProgram
 from formulations.dp.exact_search import ExactSearch
+from formulations.mip.integer_program import IntegerProgram
 from support.declared import summary_of
 
 _FOLDER = Path(__file__).parent

@@ -33,9 +33,7 @@ def _prices(instance: Instance, seconds: float) -> PriceTable:
     assert states is not None
     schedule = run_policy(policies()["svf"], instance)
     until = time.monotonic() + seconds
-    pricing = PatternPricing(
-        instance, states, deadline=math.inf, windows=start_windows(instance, schedule.tel)
-    )
+    pricing = PatternPricing(instance, states, deadline=math.inf)
     return pricing.improve(until).table
 
 

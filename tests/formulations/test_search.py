@@ -21,8 +21,6 @@ from formulations.lagrangian.starts import start_costs
 from formulations.lagrangian.states import PriceTable
 from formulations.valid.states import running_states
 from formulations.valid.windows import start_windows
-from heuristics.registry import policies
-from heuristics.simulator import run_policy
 from instances import Instance, Request
 from instances.families import am1
 from kvopt.engines.job import tel_of
@@ -143,12 +141,10 @@ def test_good_prices_on_patterns_keep_the_optimum(
     # Else when states are compared depends on how many they are.
     monkeypatch.setattr(layers, "GROWN", 0.0)
     instance = am1.generate(seed=seed, n=7, memory=32)
-    known = run_policy(policies()["fcfs"], instance)
     pricing = PatternPricing(
         instance,
         running_states(instance),
         deadline=math.inf,
-        windows=start_windows(instance, known.tel),
         options=BoundOptions(knots=12, points=10),
     )
     patterns = network(instance, pricing.improve(time.monotonic() + 60.0).table)

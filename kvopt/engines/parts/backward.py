@@ -327,7 +327,6 @@ class _Prices:
             job.instance,
             states,
             deadline=deadline,
-            windows=None,
             followed=_among_equals(job, report, best),
             threads=job.threads,
         )
