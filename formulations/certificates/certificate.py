@@ -6,8 +6,8 @@
     parts     the sum of what is proved of disjoint sets of requests          (P8, here)
 
 Whoever found the numbers, evaluating a certificate proves the bound anew.  The evaluation runs in
-exact arithmetic and shares no code with the search for prices, but what is valid whatever the
-prices are (``formulations.valid``), and where 64 bits are exact (``formulations.lagrangian.exact``).
+exact arithmetic and shares no code with the search for prices, but ``formulations.valid``, which
+holds whatever the prices are, and the proof of where 64 bits are exact.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@
     else, without ``strict``: go through what is left once more with how many of each kind completed
 
 It imports nothing of the search that made the certificate, nor does the search anything of it:
-tables, levels, the filter of dominated bases and the counting are written anew.  With ``strict`` the
-multipliers are paid in the sweep itself, and nothing is counted.
+tables, levels, the filter of dominated bases and the counting are written anew.  With ``strict``
+the multipliers are paid in the sweep itself, and nothing is counted.
 
 Proof: docs/proofs/backward.md (P4); with ``strict``: docs/proofs/dominance.md (P5).
 """
@@ -239,7 +239,7 @@ def count(
 ) -> None:
     """Go through the paths left with how many of each kind have completed.
 
-    Whole levels are matrices, compared by sorting their rows; BackwardError if a path is a schedule.
+    Whole levels are matrices, compared by sorting their rows.  Raises BackwardError for a schedule.
     """
     counts = network.kinds.counts
     largest = max(abs(int(each)) for each in multipliers) * (len(steps) + 1) * int(counts.sum())

@@ -219,8 +219,8 @@ def step_back(level, states, pay, worth, able, gain, scale, limits, keep):
     steps, bases and members, and how many may complete.
 
     Returns members, offsets, labels, steps and numbers held (more than allowed where it was given
-    up), and, to ``keep``, the ways (from where, to where, what they add, and where in the last array
-    the kinds begin that complete).
+    up), and, to ``keep``, the ways (from where, to where, what they add, and where in the last
+    array the kinds begin that complete).
     """
     old, offsets, labels = level
     ages, _, kinds = states

@@ -350,10 +350,7 @@ def _worths(instance: Instance, kinds: Kinds, pay: Ints) -> Ints:
 
 
 def worths(
-    order: Sequence[tuple[int, int]],
-    priced: dict[tuple[int, int], Ints],
-    memory: int,
-    times: int,
+    order: Sequence[tuple[int, int]], priced: dict[tuple[int, int], Ints], memory: int, times: int
 ) -> list[int]:
     """Return the most that requests which can run together pay at each of some times.
 

@@ -126,8 +126,8 @@ def least_costs(arrivals, latest, outputs, offsets, of, values, knots, unit):
     """Return the least ``unit``·start + priced states of the starts arrivals_i..latest_i.
 
     ``values`` has the shape (knots, states).  The price of state q at time t between knots
-    a ≤ t < b is ⌊((b − t)·values[a, q] + (t − a)·values[b, q]) / (b − a)⌋, before the first knot and
-    past the last one 0.  The states of request i are of[offsets[i]:offsets[i] + outputs[i]].
+    a ≤ t < b is ⌊((b − t)·values[a, q] + (t − a)·values[b, q]) / (b − a)⌋, outside of them 0.  The
+    states of request i are of[offsets[i]:offsets[i] + outputs[i]].
     """
     last = knots[-1]
     span = np.zeros(last + 1, dtype=np.int64)

@@ -190,10 +190,7 @@ def _length(numerators: NDArray[np.int64 | np.float64], priced: Sequence[PricedR
 
 
 def _fits(
-    instance: Instance,
-    prices: NDArray[np.float64],
-    priced: Sequence[PricedRow],
-    denominator: int,
+    instance: Instance, prices: NDArray[np.float64], priced: Sequence[PricedRow], denominator: int
 ) -> bool:
     """Tell whether prices rounded to this denominator are safe, with room for their rounding."""
     largest = float(np.max([np.max(each.prices) for each in priced], initial=0.0))

@@ -101,10 +101,7 @@ def _last_starts(
 
 
 def _costs(
-    instance: Instance,
-    windows: list[list[tuple[int, int, int]]],
-    sums: PriceSums,
-    lasts: list[int],
+    instance: Instance, windows: list[list[tuple[int, int, int]]], sums: PriceSums, lasts: list[int]
 ) -> Iterator[Ints]:
     """Yield what the starts of each request cost, times the denominator."""
     for request, own, last in zip(instance.requests, windows, lasts, strict=True):

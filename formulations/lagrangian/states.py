@@ -110,10 +110,7 @@ class Priced:
 
 
 def evaluate(
-    instance: Instance,
-    states: States,
-    table: PriceTable,
-    pool: ThreadPoolExecutor | None = None,
+    instance: Instance, states: States, table: PriceTable, pool: ThreadPoolExecutor | None = None
 ) -> Priced:
     """Evaluate the Lagrangian of ``bound-patterns`` exactly, as an integer times 1/denominator.
 
