@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from formulations.certificates import budget as limits
+from formulations.certificates import sweep as backward_levels
 from formulations.certificates import sweep_filter as backward_filter
 from formulations.certificates import sweep_kernels as backward_kernels
-from formulations.certificates import sweep_levels as backward_levels
 from formulations.certificates.budget import Budget, CertificateError, TooLongError
 from formulations.certificates.certificate import evaluate
 from formulations.certificates.certificate_file import (
@@ -22,7 +22,7 @@ from formulations.certificates.certificate_file import (
     read_certificate,
     sweep_certificate,
 )
-from formulations.certificates.priced_states import PricedStates
+from formulations.certificates.sweep_tables import PricedStates
 from formulations.dp import dominance_kernels
 from instances import Instance, Request
 from tests.formulations.relaxed import random_instance

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.bounds.fluid import fluid_prices, likely_horizon
-from formulations.bounds.memory_master import Pricing, request_classes
+from formulations.bounds.pricing import Pricing, request_classes
 from formulations.certificates.certificate import evaluate
 from formulations.certificates.certificate_file import price_certificate, read_certificate
 from formulations.dp import state_kernels

@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.bounds.fluid import fluid_prices
-from formulations.bounds.memory_master import request_classes
+from formulations.bounds.pricing import request_classes
 from formulations.certificates import budget as budget_limits
-from formulations.certificates import sweep_counts as backward_counts
-from formulations.certificates import sweep_levels as backward_levels
+from formulations.certificates import sweep as backward_levels
 from formulations.certificates import sweep_tables as backward_tables
 from formulations.certificates.budget import Budget, CertificateError
 from formulations.certificates.certificate import evaluate
@@ -153,7 +152,7 @@ def test_what_is_counted_is_proved_up_to_the_optimum(word: int, data: st.DataObj
     different = len({(r.arrival, r.prompt, r.output) for r in instance.requests})
     own = data.draw(st.lists(st.integers(-9, 9), min_size=different, max_size=different))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(backward_counts, "WORD", word)
+        patch.setattr(backward_levels, "WORD", word)
         patch.setattr(backward_tables, "DEPTH", data.draw(st.sampled_from((0, 1, 99))))
         for value in (optimum - 1, optimum, optimum + 1, optimum + 2):
             certificate = read_certificate(sweep_certificate(value, prices, own))

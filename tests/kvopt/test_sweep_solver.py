@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from formulations.bounds.fluid import fluid_prices, likely_horizon
-from formulations.bounds.memory_master import request_classes
+from formulations.bounds.pricing import request_classes
 from formulations.certificates.certificate import evaluate
 from formulations.certificates.certificate_file import read_certificate
 from formulations.dp import backward

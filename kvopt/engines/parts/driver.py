@@ -176,7 +176,6 @@ class StatePrices:
             run.job.instance,
             states,
             deadline=deadline,
-            windows=None,
             followed=_prices_among_equals(run),
             threads=run.job.threads,
         )
