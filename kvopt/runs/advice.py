@@ -72,8 +72,13 @@ def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
     if adviser.solver == "bound":
         from formulations.bounds.lp import coarse_starts  # what few runs need
 
-        windows = start_windows(instance, known.tel)
-        starts = coarse_starts(instance, windows, np.array(known.starts), deadline, task.threads)
+        starts = coarse_starts(
+            instance,
+            deadline=deadline,
+            threads=task.threads,
+            windows=start_windows(instance, known.tel),
+            known_starts=np.array(known.starts),
+        )
         if starts is None:
             raise AdviceError("the LP relaxation was not solved: the time limit")
         return starts

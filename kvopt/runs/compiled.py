@@ -18,6 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 from kvopt.places import python_path
+from kvopt.runs.in_seconds import ENGINE
 from kvopt.runs.provenance import usable_cores
 from support.compiling import CLOCK, KEPT, is_writable, kernel_folder, take_temporary_folder
 from support.jsonfile import write_text
@@ -29,10 +30,10 @@ UNITS = {
     "clocked-queues": "heuristics.real_time",
     "prices": "kvopt.engines.bound",
     "look-ahead": "formulations.bounds.dual",
-    "dominance": "formulations.dp._dominance",
+    "dominance": "formulations.dp.dominance",
     "layers": "kvopt.engines.search",
     "sweep": "kvopt.engines.parts.backward",
-    "seconds": "kvopt.engines.in_seconds",
+    "seconds": ENGINE,
 }
 #: Units that one process compiles one after the other, since they share functions.
 CHAINS = (

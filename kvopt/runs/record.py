@@ -76,7 +76,7 @@ class Record:
     A custom method has the name that it gives itself (``own_name``), what it declares to know
     (``told``) and its numeric parameters with all values (``called``).  ``engine_*`` are of an
     engine that others work beside.  ``mean_ttft_ms`` to ``recomputed_tokens`` are the serving
-    metrics (``schedules.real_time.serving.Serving``).  ``output``: the last lines printed.
+    metrics (``serving.metrics.Serving``).  ``output``: the last lines printed.
     """
 
     key: Annotated[Asked[str], APART]

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
-from instances.batch_time import parse_batch_time
 from kvopt.methods.engines import proofs
 from kvopt.methods.knowledge import knowledge_of
 from kvopt.methods.method import Method
 from kvopt.methods.options import format_numbers
+from kvopt.runs.in_seconds import metrics_of
 from kvopt.runs.provenance import provenance
 from kvopt.runs.record import FAILED, Record
 from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Supervised
 from kvopt.runs.task import Finished, Task
 from schedules import Schedule, Status
-from schedules.real_time.serving import beyond, serving
-from schedules.real_time.timeline import timeline
 from support.text import one_line
 
 #: Columns of the instance, and those that task, machine, state and provenance have by their name.
@@ -122,14 +120,10 @@ def _serving(task: Task, state: RunState) -> dict[str, Any]:
     found = state.schedule
     if found is None or found.clock is None or task.instance is None:
         return {}
-    try:
-        found_times = timeline(task.instance, found)
-    except ValueError as error:  # too many rounds, or too long ones
-        state.tell(f"without serving metrics: {error}")
-        return {}
-    if left := beyond(found_times, parse_batch_time(found.clock.batch_time)):
-        state.tell(left)
-    return asdict(serving(found_times))
+    metrics, note = metrics_of(task.instance, found)
+    if note:
+        state.tell(note)
+    return metrics
 
 
 def _schedule(state: RunState, record: Record, origin: dict[str, Any]) -> Schedule | None:

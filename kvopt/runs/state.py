@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from formulations.valid.volumes import volume_bound
 from instances import Instance
 from kvopt.methods.engines import proofs
-from kvopt.runs.batch_time import bounds_kept_tokens
 from kvopt.runs.events import (
     BoundProved,
     Chosen,
@@ -28,6 +27,7 @@ from kvopt.runs.events import (
     ScheduleFound,
     ending_note,
 )
+from kvopt.runs.in_seconds import bounds_kept_tokens
 from kvopt.runs.process import Outcome
 from kvopt.runs.stated_optimum import dispute, evaluated
 from schedules import Schedule, Status, check_schedule, make_schedule

@@ -6,6 +6,7 @@ from typing import Any
 
 from formulations.valid.volumes import volume_bound
 from instances import Instance
+from kvopt.runs.in_seconds import evaluate_certificate
 from schedules import evidence
 from schedules.evidence import Dispute
 
@@ -49,14 +50,10 @@ def evaluated(
     from formulations.certificates.budget import CertificateError
     from formulations.certificates.certificate import evaluate
     from formulations.certificates.certificate_file import read_certificate
-    from formulations.certificates.rates import evaluate_rates, read_rate_certificate
 
     try:
         if batch_time:
-            rates = read_rate_certificate(document)
-            # One about those that run few at a time proves nothing of others.
-            alike = rates.batch_time == batch_time and not rates.running
-            return evaluate_rates(instance, rates) if alike else 0
+            return evaluate_certificate(instance, batch_time, document)
         certificate = read_certificate(document)
         assumed = certificate.upper_bound
         # What assumes a schedule holds only once there is one that good.

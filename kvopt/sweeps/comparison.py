@@ -32,7 +32,7 @@ from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
 from schedules.evidence import bounds_hold
 from schedules.gap import gaps
-from schedules.real_time.serving import METRICS
+from serving.metrics import METRICS
 from support.outputs import written_paths
 
 if TYPE_CHECKING:

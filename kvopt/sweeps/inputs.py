@@ -10,12 +10,12 @@ from pathlib import Path
 from heuristics.registry import policies
 from instances.batch_time import BatchTime
 from instances.named import find_instances, near_names
-from instances.traces import TraceOptions
-from instances.traces.reading import is_instance_file
 from kvopt.methods.engines import named_engines
 from kvopt.methods.method import Method
 from kvopt.places import shown
 from kvopt.suites import Section, Source, file_source, read_suite, suites
+from serving.traces import TraceOptions
+from serving.traces.reading import is_instance_file
 
 #: Most runs (instances, methods and seeds multiplied) of one command; a run takes a tenth of a
 #: second at least, so these take a day.

@@ -10,13 +10,13 @@ from functools import cache, partial
 from pathlib import Path
 
 from instances import Instance
-from instances.traces import TraceReport
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import OF_ANSWER, MethodError, read_methods, refuse_namesakes
 from kvopt.methods.method import Method
-from kvopt.runs.batch_time import batch_time_of, rounds_only
 from kvopt.runs.task import Task
 from kvopt.suites import Loaded, Section, Source, load
+from serving.choice import batch_time_of, rounds_only
+from serving.traces import TraceReport
 from support.text import printable
 
 #: Used for an instance in rounds where neither a suite nor the user names one.

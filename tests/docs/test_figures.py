@@ -10,12 +10,24 @@ from pathlib import Path
 
 import pytest
 
-from formulations.bounds.seconds import SMALL_SHARE, WINDOWS
-from formulations.valid.loads import not_covered
 from heuristics.predictions import PREDICTIONS
 from instances import Instance, Request, read_instance
 from instances.batch_time import parse_batch_time
-from instances.deployments import (
+from instances.ladder import SIZES, ladder
+from instances.named import FOLDER, library_files
+from kvopt.best_known import read_registry
+from kvopt.places import PACKAGES
+from kvopt.runs.compiled import UNITS
+from kvopt.suites import read_suite
+from kvopt.sweeps.plan import plan
+from reports import html, markdown
+from reports.nightly.rows import read_rows
+from reports.pages.report_pages import MOST_LOSING
+from serving import capacity as capacity_sweep
+from serving.bounds.loads import not_covered
+from serving.bounds.seconds import SMALL_SHARE, WINDOWS
+from serving.commands.capacity import main as capacity_command
+from serving.deployments import (
     _CACHE,
     _EFFICIENCY,
     _LAYER_US,
@@ -26,22 +38,10 @@ from instances.deployments import (
     MODELS,
     coefficients,
 )
-from instances.kv_memory import LLAMA2_70B_2XA100
-from instances.ladder import SIZES, ladder
-from instances.named import FOLDER, library_files
-from instances.traces import records, table
-from kvopt.best_known import read_registry
-from kvopt.commands.capacity import main as capacity_command
-from kvopt.places import PACKAGES
-from kvopt.runs.compiled import UNITS
-from kvopt.suites import read_suite
-from kvopt.sweeps import capacity as capacity_sweep
-from kvopt.sweeps.plan import plan
-from kvopt.waiting import HARDLY
-from reports import html, markdown
-from reports.nightly.rows import read_rows
-from reports.pages.report_pages import MOST_LOSING
-from schedules.real_time.steadiness import LEAST, TOLERANCE
+from serving.kv_memory import LLAMA2_70B_2XA100
+from serving.steadiness import LEAST, TOLERANCE
+from serving.traces import records, table
+from serving.waiting import HARDLY
 from tests.docs.pages import PAGES, ROOT, shown
 
 _WORDS = [
@@ -113,10 +113,7 @@ def folders() -> list[str]:
 
 def on_ladder() -> list[str]:
     """The instances that are drawn by name, and their sizes."""
-    return [
-        f"{len(ladder())} more instances",
-        f"sizes from {min(SIZES)} to {max(SIZES):,}",
-    ]
+    return [f"{len(ladder())} more instances", f"sizes from {min(SIZES)} to {max(SIZES):,}"]
 
 
 def units() -> list[str]:
@@ -289,8 +286,6 @@ def intervals() -> list[str]:
 
 #: The functions that return what a page says, with its figures computed.
 COMPUTED: tuple[tuple[str, Callable[[], list[str]]], ...] = (
-    ("CHANGELOG.md", changes),
-    ("CHANGELOG.md", on_ladder),
     ("README.md", systems),
     ("docs/architecture.md", systems),
     ("docs/architecture.md", units),
@@ -378,7 +373,7 @@ def _unknown(text: str, known: Sequence[str]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=shown)
+@pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_a_figure_is_computed_or_says_of_which_commit_it_is(page: Path) -> None:
     """Every part of a page with a figure, but for the limits and defaults that are listed."""
     name = shown(page)

@@ -17,7 +17,7 @@ from kvopt.runs.state import RunState
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, export_rows, read_rows
 from reports.nightly.rows import COLUMNS
-from schedules.real_time.serving import METRICS
+from serving.metrics import METRICS
 from tests.kvopt.best_known.registry import FOUR
 from tests.kvopt.sweep_tools import in_python, task_of
 from tests.kvopt.test_store import RUN
@@ -42,7 +42,7 @@ from kvopt.store import Store
 from kvopt.store.export import export_rows, read_rows
 from reports.nightly.rows import COLUMNS, TIMING
 from reports.rows import prepare
-from schedules.real_time.serving import METRICS
+from serving.metrics import METRICS
 from tests.kvopt.test_store import RUN, named
 
 folder = Path(sys.argv[1])

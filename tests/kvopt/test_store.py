@@ -17,11 +17,12 @@ import reports.build
 from instances import Instance, Request
 from instances.files import instance_document
 from kvopt.best_known import __main__ as best_known
-from kvopt.commands import capacity, evaluate, rates
+from kvopt.commands import evaluate
 from kvopt.runs.task import Finished
 from kvopt.store import Store
 from kvopt.store.location import LocationError
 from schedules.files import parse_schedule
+from serving.commands import capacity, rates
 from support.command import Command
 from tests.commands import run_command
 from tests.reports.synthetic import record
