@@ -73,7 +73,7 @@ class RateSweep(NamedTuple):
     Attributes
     ----------
     table
-        One row a run (docs/serving.md).
+        One row a run (docs/rates.md).
     answers
         Of each rate what vLLM's scheduler leaves (:mod:`serving.answer`), where there is one.
     wrong
