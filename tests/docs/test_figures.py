@@ -226,12 +226,16 @@ def _default(name: str) -> float:
     return found.default
 
 
-def traces() -> list[str]:
-    """Rows of a block, and how much memory two GPUs have."""
+def blocks() -> list[str]:
+    """Rows of a block."""
+    return [f"({table._CHUNK:,} rows of a CSV, {records._CHUNK:,} of JSON)"]
+
+
+def two_gpus() -> list[str]:
+    """The memory of two GPUs."""
     a_token = 2 * 80 * 8 * 128 * 2
     read = parse_batch_time("llama2-70b-2xa100").coefficients[4] / 1e3
     return [
-        f"({table._CHUNK:,} rows of a CSV, {records._CHUNK:,} of JSON)",
         f"20 GB / {8 * a_token:,} bytes = {20 * 10**9 // (8 * a_token):,} tokens, or "
         f"{20 * 2**30 // (8 * a_token):,} with GiB",
         f"it is {LLAMA2_70B_2XA100.memory.tokens:,}",
@@ -306,7 +310,8 @@ COMPUTED: tuple[tuple[str, Callable[[], list[str]]], ...] = (
     ("docs/rates.md", capacity),
     ("docs/serving.md", waiting),
     ("docs/gpus.md", computed),
-    ("docs/traces.md", traces),
+    ("docs/gpus.md", two_gpus),
+    ("docs/traces.md", blocks),
     ("kvopt/suites/README.md", suite_sizes),
 )
 #: Parts with figures that nothing measures: limits, defaults, rules and what others state.
