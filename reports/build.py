@@ -6,10 +6,8 @@ clock, no draw, no path of a machine.
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, takewhile
 from pathlib import Path
@@ -64,19 +62,7 @@ def build_report(results: Results, folder: str | Path, **chosen: Any) -> list[Pa
     Raises OutputError if the folder holds something else than an earlier report, OSError if a file
     cannot be written.
     """
-    with _garbage_collected_rarely():
-        return write_files(Path(folder), whole(make_report(results, **chosen)))
-
-
-@contextmanager
-def _garbage_collected_rarely() -> Iterator[None]:
-    """Let figures and frames make objects by the million: looking for cycles is an eighth of it."""
-    before = gc.get_threshold()
-    gc.set_threshold(50_000, 20, 50)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
+    return write_files(Path(folder), whole(make_report(results, **chosen)))
 
 
 def make_report(
@@ -215,14 +201,13 @@ def _figure(slug: str, title: str, note: str, draw: Callable[[], Drawing | None]
 
 def _summary(results: Results) -> str:
     rows, reference = results.rows, results.reference
-    known_count = int(reference["opt"].notna().sum())
+    replaced = int(rows["superseded"].sum())
     unread = int(reference["sha"].str.startswith("unread ").sum()) if len(reference) else 0
+    instances = counted(len(reference) - unread, "instance")
     parts = [
         counted(len(rows), "stored run"),
-        f"{int(rows['superseded'].sum()):,} of them replaced by later ones"
-        if rows["superseded"].any()
-        else "",
-        f"{counted(len(reference) - unread, 'instance')} ({known_count:,} with known optimum)",
+        f"{replaced:,} of them replaced by later ones" if replaced else "",
+        f"{instances} ({int(reference['opt'].notna().sum()):,} with known optimum)",
         f"{counted(unread, 'instance')} that could not be read" if unread else "",
         counted(results.runs["label"].nunique(), "method"),
     ]
