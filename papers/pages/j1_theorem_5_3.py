@@ -107,9 +107,7 @@ def figure(rows: pd.DataFrame) -> str:
                 ("high", "at most", looks[1]),
             ):
                 axes.plot(means.index, means[key], "o-", ms=3, label=label, color=look["color"])
-            axes.set_title(f"{name}, λ = {rate}", loc="left")
-            axes.set_xlabel("T (rounds)")
-            axes.set_ylim(bottom=0)
+            axes.set(title=f"{name}, λ = {rate}", xlabel="T (rounds)", ylim=(0, None))
             axes.legend()
         panels[0].set_ylabel("mean regret (rounds)")
     return made.svg

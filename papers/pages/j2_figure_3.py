@@ -231,9 +231,11 @@ def figure(rows: pd.DataFrame) -> str:
                     markersize=3,
                     label=LABELS[method],
                 )
-            axes.set_title(f"{RATES[demand]} a second, {how.replace('-', ' ')}", loc="left")
-            axes.set_xlabel("requests")
-            axes.set_ylim(bottom=0)
+            axes.set(
+                title=f"{RATES[demand]} a second, {how.replace('-', ' ')}",
+                xlabel="requests",
+                ylim=(0, None),
+            )
         panels[0].set_ylabel("mean latency (s)")
         handles, labels = panels[0].get_legend_handles_labels()
         made.figure.legend(handles, labels, loc="outside right upper")

@@ -58,13 +58,14 @@ def bounds_figure(runs: pd.DataFrame, upper: Any, lower: Any) -> Drawing | None:
         known_values = [float(value) for value in (upper, lower) if pd.notna(value)]
         low, high = min([*seen, *known_values]), max([*seen, *known_values])
         room = 0.06 * (high - low) or 1
-        axes.set_ylim(low - room, high + room)
-        axes.set_xscale("log")
-        axes.set_xlim(max(float(points["seconds"].min()), _LEAST_SECONDS) / 1.3, end * 1.05)
+        axes.set(
+            xscale="log",
+            ylim=(low - room, high + room),
+            xlim=(max(float(points["seconds"].min()), _LEAST_SECONDS) / 1.3, end * 1.05),
+        )
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-        axes.set_xlabel("seconds of a run")
-        axes.set_ylabel(f"TEL ({unit.name})")
+        axes.set(xlabel="seconds of a run", ylabel=f"TEL ({unit.name})")
         handles, labels = axes.get_legend_handles_labels()
         made.figure.legend(handles, labels, loc="outside right upper")
     return made

@@ -32,8 +32,7 @@ def profile_figure(common: Common, quantity: str, least_range: float = 1.5) -> s
         axes = made.figure.subplots()
         curves = {name: (taus, values[name].to_numpy()) for name in order}
         style.draw_curves(axes, curves, shown, steps=True)
-        axes.set_xscale("log")
-        axes.set_xlim(1.0, end)
+        axes.set(xscale="log", xlim=(1.0, end))
         ticks: list[float] = []
         for tick in (each for each in _TICKS if each <= end):
             if not ticks or np.log(tick / ticks[-1]) > _LEAST_APART * np.log(end):

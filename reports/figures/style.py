@@ -76,6 +76,7 @@ _STYLE: dict[str, Any] = {
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.titlesize": 11,
+    "axes.titlelocation": "left",
     "axes.labelsize": 10,
     "xtick.labelsize": 9,
     "ytick.labelsize": 9,
@@ -219,9 +220,7 @@ def share_axes(axes: Any, title: str, across: str, up: str) -> None:
     axes.minorticks_off()
     axes.set_ylim(-0.02, 1.02)
     percent_axis(axes.yaxis)
-    axes.set_title(title, loc="left")
-    axes.set_xlabel(across)
-    axes.set_ylabel(up)
+    axes.set(title=title, xlabel=across, ylabel=up)
 
 
 def add_legend(figure: Any, panels: Sequence[Any], others: int) -> None:

@@ -44,12 +44,10 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> style.Draw
         for axes, shown in ((left, "ael_s"), (right, column)):
             curves = {str(name): (each["rate"], each[shown]) for name, each in of_method.items()}
             style.draw_curves(axes, curves, shown_names, spread_of(shown))
-            axes.set_xlabel("rate (requests/s)")
-            axes.set_xlim(left=0)
+            axes.set(xlabel="rate (requests/s)", xlim=(0, None))
         style.log_axis(left)
-        left.set_title("mean end-to-end latency (s)", loc="left")
-        right.set_title(told, loc="left")
-        right.set_ylim(0, 1.04 * right.get_ylim()[1])
+        left.set(title="mean end-to-end latency (s)")
+        right.set(title=told, ylim=(0, 1.04 * right.get_ylim()[1]))
         style.add_legend(made.figure, panels, len(order) - len(shown_names))
     return made
 
@@ -116,8 +114,6 @@ def pareto_figure(runs: pd.DataFrame, title: str) -> style.Drawing:
             }
             style.draw_curves(axes, curves, shown)
             style.log_axis(axes)
-            axes.set_title(told, loc="left")
-            axes.set_xlabel("output tokens a second")
-            axes.set_xlim(left=0)
+            axes.set(title=told, xlabel="output tokens a second", xlim=(0, None))
         style.add_legend(made.figure, panels[:1], len(names) - len(shown))
     return made
