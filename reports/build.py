@@ -22,7 +22,6 @@ from kvopt.store.export import ExportError, documents, read_rows
 from kvopt.store.location import store_files
 from reports import html, markdown
 from reports.exports import exports
-from reports.figures.ecdf import ecdf_figure
 from reports.figures.heat import HEAT_NOTE, heat_figure
 from reports.figures.over_time import over_time_figure
 from reports.figures.parameter import parameter_figure
@@ -154,7 +153,6 @@ def _made(unit: Unit) -> Iterator[Table | Figure | None]:
     yield statuses.failures(unit.rows[~unit.rows["superseded"]])
     yield gaps.gaps_to_optimum(scheduled)
     yield gaps.gaps_to_bounds(scheduled)
-    yield _figure("gap-ecdf", "Distribution of the gaps", _ECDF, lambda: ecdf_figure(scheduled))
     title = "Gap against a parameter"
     yield _figure("parameters", title, _SWEPT, lambda: parameter_figure(scheduled))
     yield ratios.competitive_ratios(averaged)
@@ -177,11 +175,6 @@ def _made(unit: Unit) -> Iterator[Table | Figure | None]:
     yield profiles.time_profile(seconds)
 
 
-_ECDF = (
-    "Share of a policy's runs with at most that gap; runs without a schedule never count, so a "
-    "curve may end below 100 %. One panel per reference, with three instances at least; in it are "
-    "the policies that were run on half of its instances or more."
-)
 _SWEPT = (
     "Mean gap to the best known schedule of a policy that was run with three values of a parameter "
     "or more, over the instances that all of them were run on; a run without a schedule counts as "

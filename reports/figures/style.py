@@ -215,14 +215,6 @@ def with_base(names: Sequence[str]) -> list[str]:
     return sorted(names, key=lambda name: name != BASE)[:MOST_CURVES]
 
 
-def share_axes(axes: Any, title: str, across: str, up: str) -> None:
-    """Name axes over which a share runs from 0 to 100 %."""
-    axes.minorticks_off()
-    axes.set_ylim(-0.02, 1.02)
-    percent_axis(axes.yaxis)
-    axes.set(title=title, xlabel=across, ylabel=up)
-
-
 def add_legend(figure: Any, panels: Sequence[Any], others: int) -> None:
     """Put the legend of all panels beside them, with the number of grey curves as its last line."""
     handles: dict[str, Any] = {}
