@@ -11,13 +11,7 @@ from typing import Any, Literal, Self, get_args
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Verdict = Literal[
-    "confirmed",
-    "refuted",
-    "not reproduced",
-    "not comparable",
-    "not run",
-    "open",
-    "nothing to test",
+    "confirmed", "refuted", "not reproduced", "not comparable", "not run", "open", "nothing to test"
 ]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 FOLDER = Path(__file__).parent

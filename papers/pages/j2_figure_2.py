@@ -219,13 +219,7 @@ def page(
         parts=(
             Part("Both arrival models", kind, about, sections, (_ORDER,), (table,)),
             *(
-                Part(
-                    title,
-                    kind,
-                    "",
-                    sections,
-                    (_mean(model), _worst(model), _optimal(model)),
-                )
+                Part(title, kind, "", sections, (_mean(model), _worst(model), _optimal(model)))
                 for model, title in TITLES.items()
             ),
         ),

@@ -23,12 +23,7 @@ LABELS = {
     _SWAP: "Sorted-F (swap)",
     "svf": "smallest volume first",
 }
-ADVISED = {
-    _SF: "MC-SF",
-    _SWAP: "Sorted-F (swap)",
-    "sorted-lp": "Sorted-LP",
-    "lp-swap": "LP-Swap",
-}
+ADVISED = {_SF: "MC-SF", _SWAP: "Sorted-F (swap)", "sorted-lp": "Sorted-LP", "lp-swap": "LP-Swap"}
 _NO_NUMBER = "curves only"
 _TICKS = (20, 50, 100, 200, 500, 1_000)
 #: What "nearly identical" and "significant" are taken for.
