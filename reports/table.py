@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -102,6 +102,15 @@ class Table:
     def of_solvers(self) -> Table:
         """Return the table by the name that it has where its lines are solvers."""
         return replace(self, slug=f"{self.slug}-solvers", title=f"{self.title}, solvers")
+
+    def linked(self, addresses: Mapping[str, Sequence[str]]) -> Table:
+        """Return the table with an address for each cell of some columns, empty for none."""
+        frame = self.frame.assign(**{f"{key}_address": each for key, each in addresses.items()})
+        shown = tuple(
+            replace(each, address=f"{each.key}_address") if each.key in addresses else each
+            for each in self.columns
+        )
+        return replace(self, columns=shown, frame=frame)
 
     def missing(self, most: int) -> int:
         """Return how many lines are not shown if at most so many are."""
