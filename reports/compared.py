@@ -1,6 +1,6 @@
 """Methods on the instances that one policy was run on: a short ranking, and on one the answer.
 
-One was run in production, or knows least (:func:`kvopt.answer.is_base`): the others are compared
+One was run in production, or knows least (``serving.answer.is_base``): the others are compared
 with it. Over several instances the mean gaps stand alone: a sum of latencies would be a second,
 other number.
 """
@@ -13,14 +13,14 @@ from functools import partial
 import pandas as pd
 
 from instances.time_unit import TimeUnit, unit_of
-from kvopt.answer import Answer, MethodTotal, answer, is_base, percent, relative
 from kvopt.methods.knowledge import CLASSES, Knowledge, knowledge
-from kvopt.waiting import no_request_waits
 from reports.boards import mean_over, ranked
 from reports.interval import share_text
 from reports.per_instance import family_mean
 from reports.spread import spread_note, spreads
 from reports.table import Column, Table, time_column
+from serving.answer import Answer, MethodTotal, answer, is_base, percent, relative
+from serving.waiting import no_request_waits
 from support.text import counted
 
 #: Lines of a ranking; of more methods the number is told.

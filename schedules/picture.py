@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from instances.model import Instance
 from instances.time_unit import NANOSECONDS, ROUNDS
+from schedules.clock.timeline import Ints, Timeline, timeline
 from schedules.counts import running_and_waiting
 from schedules.gap import gap
 from schedules.metrics import Holding, MemoryProfile, holdings, memory_profile
 from schedules.model import Schedule
-from schedules.real_time.timeline import Ints, Timeline, timeline
 from support.drawing import image, own_style
 from support.jsonfile import write_bytes
 from support.outputs import PICTURES

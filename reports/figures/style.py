@@ -14,8 +14,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatterMathtext, LogLocator, MaxNLocator, NullFormatter
 
-from kvopt.answer import BASE
 from schedules.picture import THEME
+from serving.answer import BASE
 from support.drawing import image, own_style
 from support.outputs import fault
 from support.text import cut_middle
