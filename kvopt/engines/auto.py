@@ -73,7 +73,7 @@ _SWEEPS = ("search:sweep", "search:sweep(multipliers=yes)")
 
 
 def solve(job: Job, report: Report) -> None:
-    """Solve an instance with what suits its size (:func:`chosen_method`) until bound and schedule meet.
+    """Solve an instance with what suits its size until bound and schedule meet.
 
     The search over counts solves a tiny one here and now, and the bidirectional search one of up to
     24 requests.  Otherwise a bound and local search are a process each.  The order of a relaxation
