@@ -151,22 +151,10 @@ class PatternPricing:
     over the root of the mean of its square, as Adam does (Kingma and Ba 2015).  Nothing here has to
     be right for a bound to be: any prices ≥ 0 certify one.
 
-    Parameters
-    ----------
-    deadline
-        When no further first point is tried; one always is.
-    followed
-        Good prices on tokens at times 0, 1, ..., where knots are fitted to them; None for those of
-        the fluid limit.
-    tried
-        Such prices that the first point may be; knots are not fitted to them.
-
-    Attributes
-    ----------
-    evaluating
-        Seconds that the last exact evaluation took.
-    expected_starts
-        Means of the cheapest starts over past steps, shape (n,), rounds; None before the first one.
+    Knots are fitted to ``followed``, good prices on tokens at times 0, 1, ..., or to those of the
+    fluid limit; after the ``deadline`` no further first point is tried, one always is.
+    ``evaluating`` are the seconds of the last exact evaluation, ``expected_starts`` the means of
+    the cheapest starts over past steps, shape (n,), rounds; None before the first one.
     """
 
     def __init__(
@@ -176,7 +164,6 @@ class PatternPricing:
         *,
         deadline: float,
         followed: Floats | None = None,
-        tried: Floats | None = None,
         threads: int = 1,
         options: Options | None = None,
     ) -> None:
@@ -196,7 +183,7 @@ class PatternPricing:
         self._take_grid()
         self._begin(np.zeros_like(self._unit))
         self._priced, self._evaluated = self._evaluate(self._best), self._best
-        firsts = [each for each in (followed, tried) if each is not None]
+        firsts = [] if followed is None else [followed]
         firsts += [factor * self._fluid for factor in SPREAD]
         for place, prices in enumerate(firsts):
             if place and time.monotonic() >= deadline:
