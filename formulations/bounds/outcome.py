@@ -37,7 +37,7 @@ class Bound:
     """The best certified bound on the TEL (rounds), and its certificate.
 
     ``prices`` are multipliers on tokens, ``table`` those on states, and ``rates`` the certificate
-    of a bound in seconds (``formulations.certificates.rates``), whose value is in nanoseconds.
+    of a bound in seconds (``serving.bounds.certificate``), in nanoseconds.
     ``expected_starts`` is Σ t·x of each request in the last master LP, shape (n,), and
     ``objective`` that of the LP (rounds), where it was solved.
     """

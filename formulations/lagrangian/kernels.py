@@ -15,7 +15,7 @@ def start_cost(unit, start, prompt, low, high, sums, moments):
     """Return ``unit``·start plus what the tokens held at the times low..high − 1 pay.
 
     The formula of ``costs.PriceSums``, with its sums.  It becomes part of the kernels that use it,
-    those of ``formulations.dp._kernels`` too: numba finds them stale by their own file only.
+    those of ``formulations.dp.state_kernels`` too: numba finds them stale by their own file only.
     """
     return (
         unit * start + (prompt - start) * (sums[high] - sums[low]) + (moments[high] - moments[low])

@@ -52,8 +52,8 @@ def start_windows(instance: Instance, upper_bound: int | None = None) -> Windows
     leaving i out keeps the schedule feasible.  So p_i + o_i − a_i ≤ U − L_i.
 
     Cutting the horizon at the makespan of a good schedule is *not* valid: an optimal schedule may
-    end later (docs/leads.md, traps).  With ``upper_bound``, U, the windows keep every optimal
-    schedule that completes by the horizon, also when the known schedule is itself optimal.
+    end later (notes/experiments.md, traps).  With ``upper_bound``, U, the windows keep every
+    optimal schedule that completes by the horizon, also when the known one is itself optimal.
     """
     requests = instance.requests
     arrivals = [int(request.arrival) for request in requests]

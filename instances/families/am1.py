@@ -26,17 +26,8 @@ def generate(
     What is given is drawn all the same and then replaced, so the first requests of
     ``generate(seed, n=8)`` are those of ``generate(seed)``.
 
-    Parameters
-    ----------
-    n : int, optional
-        Number of requests; by default drawn from 40..60.
-    memory : int, optional
-        M, tokens, 2 or more; by default drawn from 30..50.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
+    ``n``: number of requests; by default drawn from 40..60.  ``memory``: M, tokens, 2 or more; by
+    default drawn from 30..50.
     """
     draws = Draws(seed)
     drawn_memory, drawn_n = draws.integer(30, 50), draws.integer(40, 60)

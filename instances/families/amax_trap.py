@@ -23,17 +23,8 @@ def generate(
 ) -> Instance:
     """Build the trap; only the order of the requests is drawn.
 
-    Parameters
-    ----------
-    lower, upper : int
-        ℓ and u, tokens; M = ℓu.
-    short_batches : int
-        a: the short requests fill the memory a times.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
+    ``lower``, ``upper``: ℓ and u, tokens; M = ℓu.  ``short_batches``: a: the short requests fill
+    the memory a times.
     """
     at_least(lower, upper=upper)
     long_batches = isqrt(short_batches**2 * upper // lower)

@@ -86,12 +86,8 @@ def service(
 ) -> Callable[..., Instance]:
     """Return the generator of a family of requests to a service.
 
-    Parameters
-    ----------
-    rows
-        Draws n requests at round 0.
-    longest
-        Longest prompt and longest output together (tokens).
+    ``rows``: draws n requests at round 0.  ``longest``: longest prompt and longest output together
+    (tokens).
     """
 
     @ranged
@@ -105,12 +101,8 @@ def service(
     ) -> Instance:
         """Draw an instance of the family, by default all at round 0.
 
-        Parameters
-        ----------
-        seed, n, rate, cv, seconds
-            As in ``uniform``, with the same errors.
-        memory : int
-            M, tokens, at least the longest prompt and the longest output together.
+        Others are as in ``uniform``.
+        ``memory``: M, tokens, at least the longest prompt and the longest output together.
         """
         at_least(longest, memory=memory)
         draws = Draws(seed)

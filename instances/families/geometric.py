@@ -43,18 +43,10 @@ def decaying(
     ) -> Instance:
         """Draw an instance of the family, by default all at round 0.
 
-        Parameters
-        ----------
-        seed, n, rate, cv, seconds
-            As in ``uniform``, with the same errors.
-        memory : int
-            M, tokens, at least prompt + upper.
-        p : float
-            Parameter of the distribution, above 0 and at most 1.
-        upper : int
-            u, the longest output and the upper end of the prediction (tokens).
-        prompt : int
-            s, tokens, the same for all.
+        Others are as in ``uniform``.
+        ``memory``: M, tokens, at least prompt + upper.  ``p``: parameter of the distribution, above
+        0 and at most 1.  ``upper``: u, the longest output and the upper end of the prediction
+        (tokens).  ``prompt``: s, tokens, the same for all.
         """
         at_least(prompt + upper, memory=memory)
         draws, lengths = Draws(seed), Weighted(weights(p, upper))

@@ -39,20 +39,12 @@ def generate(
 ) -> Instance:
     """Return the answer to a policy that starts the long request at round 0.
 
-    Parameters
-    ----------
-    seed : int
-        Seed of the release in ``theorem-6.4``, 0 or more; without effect in the others.
-    memory : int
-        M, tokens, 4 or more.
-    variant : {"theorem-4.1", "theorem-6.2", "theorem-6.4"}
-        The construction.
-    prompt : int, optional
-        Tokens of every prompt, and the number of short requests, in ``theorem-6.2`` and
-        ``theorem-6.4`` (εM, at most M/2); by default M/8, at least 1.
-    patience : int
-        c in ``theorem-6.4``: the burst comes (1 - 2ε)M to (c + 1 - 2ε)M rounds after the long
-        request.  A ValueError names a parameter that is out of range or not of the variant.
+    ``seed``: seed of the release in ``theorem-6.4``, 0 or more; without effect in the others.
+    ``memory``: M, tokens, 4 or more.  ``variant``: the construction.  ``prompt``: tokens of every
+    prompt, and the number of short requests, in ``theorem-6.2`` and ``theorem-6.4`` (εM, at most
+    M/2); by default M/8, at least 1.  ``patience``: c in ``theorem-6.4``: the burst comes (1 - 2ε)M
+    to (c + 1 - 2ε)M rounds after the long request.  A ValueError names a parameter that is out of
+    range or not of the variant.
     """
     if variant != "theorem-6.4":
         return respond(lambda _: 0, memory, variant, prompt)
@@ -74,13 +66,9 @@ def respond(
     it starts the long request of the returned instance at the same round (if it starts it before
     the burst arrives).
 
-    Parameters
-    ----------
-    start_of : callable
-        Maps the instance with only the long request (arrival 0) to the round at which the policy
-        starts it.
-    memory, variant, prompt
-        As in :func:`generate`; a ValueError names what is wrong, a negative start too.
+    ``start_of``: maps the instance with only the long request (arrival 0) to the round at which the
+    policy starts it.  ``memory``, ``variant``, ``prompt``: as in :func:`generate`; a ValueError
+    names what is wrong, a negative start too.
     """
     prompt = _checked_prompt(memory, variant, prompt)
     long = (0, prompt, memory - prompt)

@@ -18,15 +18,7 @@ from instances.model import MAX_TOKENS, Instance
 def generate(seed: Seed = 0, memory: Annotated[int, Range(4, MAX_TOKENS)] = 256) -> Instance:
     """Build the trap for one memory; nothing is drawn.
 
-    Parameters
-    ----------
-    memory : int
-        M, tokens, 4 or more.  There are M + M^1.25 requests: 48 for 16, 1,280 for 256.
-
-    Raises
-    ------
-    ValueError
-        If the memory is too small.
+    ``memory``: M, tokens, 4 or more.  There are M + M^1.25 requests: 48 for 16, 1,280 for 256.
     """
     del seed
     root = isqrt(memory)

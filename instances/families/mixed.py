@@ -31,14 +31,9 @@ def generate(
 ) -> Instance:
     """Draw an instance of the mixed workload, by default all at round 0.
 
-    Parameters
-    ----------
-    seed, n, rate, cv, seconds
-        As in ``uniform``, with the same errors.
-    memory : int
-        M, tokens, at least 100: prompts and outputs reach 50 each.
-    long_share : float
-        Probability of a prompt from the lognormal part.
+    Others are as in ``uniform``.
+    ``memory``: M, tokens, at least 100: prompts and outputs reach 50 each.  ``long_share``:
+    probability of a prompt from the lognormal part.
     """
     longest_fits(_LONGEST, memory)
     draws = Draws(seed)

@@ -27,12 +27,8 @@ def generate(
 ) -> Instance:
     """Draw an instance with normal lengths, by default all at round 0.
 
-    Parameters
-    ----------
-    seed, n, memory, longest, rate, cv, seconds
-        As in ``uniform``, with the same errors.
-    mean, deviation : float
-        Of prompts and of outputs before rounding and clipping (tokens), above 0.
+    ``mean``, ``deviation``: of prompts and of outputs before rounding and clipping (tokens), above
+    0.  Others are as in ``uniform``.
     """
 
     def length(draws: Draws) -> int:

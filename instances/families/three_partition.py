@@ -40,20 +40,11 @@ def generate(
 ) -> Instance:
     """Draw a yes- or a no-instance in random order; its optimum is known either way.
 
-    Parameters
-    ----------
-    m : int
-        Number of triples (n = 3m); a no-instance needs 2 or more.
-    solvable : bool
-        Whether a partition exists.
-    target : int
-        T, the sum of each triple (tokens), 12 or more; M = T + 3.
+    ``m``: number of triples (n = 3m); a no-instance needs 2 or more.  ``solvable``: whether a
+    partition exists.  ``target``: T, the sum of each triple (tokens), 12 or more; M = T + 3.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range, or a no-instance does not exist in this form: T is too
-        small for m, or m is odd and both m and T are multiples of three.
+    Raises ValueError if a parameter is out of range, or a no-instance does not exist in this form:
+    T is too small for m, or m is odd and both m and T are multiples of three.
     """
     step, residue, _ = _sums(m, solvable, target)
     rows = _drawn(seed, m, solvable, target)

@@ -27,17 +27,8 @@ def generate(
 ) -> Instance:
     """Build the trap for one memory; nothing is drawn.
 
-    Parameters
-    ----------
-    memory : int
-        M, tokens, 4 or more.  There are M + M^1.5 requests: 80 for 16, 4,352 for 256.
-    growth : float
-        Exponent of the number of requests with one output token, from 1 to 1.5.
-
-    Raises
-    ------
-    ValueError
-        If the memory is too small or the exponent out of range.
+    ``memory``: M, tokens, 4 or more.  There are M + M^1.5 requests: 80 for 16, 4,352 for 256.
+    ``growth``: exponent of the number of requests with one output token, from 1 to 1.5.
     """
     del seed
     root = isqrt(memory)

@@ -37,14 +37,9 @@ def generate(
 ) -> Instance:
     """Draw an instance with two output lengths, by default all at round 0.
 
-    Parameters
-    ----------
-    seed, n, memory, prompt, rate, cv, seconds
-        As in ``geometric``, with the same errors.
-    lower, upper : int
-        ℓ and u, tokens.
-    long_share : float
-        Probability of u, independent for each request.
+    ``seed``, ``n``, ``memory``, ``prompt``, ``rate``, ``cv``, ``seconds``: as in ``geometric``,
+    with the same errors.  ``lower``, ``upper``: ℓ and u, tokens.  ``long_share``: probability of u,
+    independent for each request.
     """
     at_least(lower, upper=upper)
     at_least(prompt + upper, memory=memory)

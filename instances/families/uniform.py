@@ -26,19 +26,9 @@ def generate(
 ) -> Instance:
     """Draw an instance with uniform lengths, by default all at round 0.
 
-    Parameters
-    ----------
-    memory : int
-        M, tokens, at least twice ``longest``.
-    longest : int
-        Longest prompt and longest output (tokens).
-    rate, cv, seconds
-        When they arrive; see :func:`instances.arrivals.arriving`.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
+    ``memory``: M, tokens, at least twice ``longest``.  ``longest``: longest prompt and longest
+    output (tokens).  ``rate``, ``cv``, ``seconds``: when they arrive; see
+    :func:`instances.arrivals.arriving`.
     """
 
     def length(draws: Draws) -> int:

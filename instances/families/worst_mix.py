@@ -39,16 +39,9 @@ def generate(
 ) -> Instance:
     """Count off the mix, by default all at round 0; only the order is drawn.
 
-    Parameters
-    ----------
-    n : int
-        Number of requests; of few the long outputs of the mix are missing.
-    memory : int
-        M, tokens, at least ``upper``; the ratio is that of large M and n.
-    upper : int
-        u, the longest output and the upper end of the prediction (tokens).
-    rate, cv, seconds
-        As in ``uniform``, with the same errors.
+    ``n``: number of requests; of few the long outputs of the mix are missing.  ``memory``: M,
+    tokens, at least ``upper``; the ratio is that of large M and n.  ``upper``: u, the longest
+    output and the upper end of the prediction (tokens).  Others are as in ``uniform``.
     """
     at_least(upper, memory=memory)
     draws = Draws(seed)
@@ -70,15 +63,9 @@ def generate(
 def worst_mix(upper: int) -> tuple[NDArray[np.float64], float]:
     """Return the shares of the outputs 1..u that are worst, and the ratio that they tend to.
 
-    Returns
-    -------
-    (array, float)
-        Shares, shape (u,), and the largest eigenvalue of B⁻¹A.
+    Returns shares, shape (u,), and the largest eigenvalue of B⁻¹A.
 
-    Raises
-    ------
-    ArithmeticError
-        If the eigenvector has a negative entry, and is no mix.
+    Raises ArithmeticError if the eigenvector has a negative entry, and is no mix.
     """
     from scipy.linalg import eigh  # only where a mix is asked for
 

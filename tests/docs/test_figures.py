@@ -10,12 +10,24 @@ from pathlib import Path
 
 import pytest
 
-from formulations.bounds.seconds import SMALL_SHARE, WINDOWS
-from formulations.valid.loads import not_covered
 from heuristics.predictions import PREDICTIONS
 from instances import Instance, Request, read_instance
 from instances.batch_time import parse_batch_time
-from instances.deployments import (
+from instances.ladder import SIZES, ladder
+from instances.named import FOLDER, library_files
+from kvopt.best_known import read_registry
+from kvopt.places import PACKAGES
+from kvopt.runs.compiled import UNITS
+from kvopt.suites import read_suite
+from kvopt.sweeps.plan import plan
+from reports import html, markdown
+from reports.nightly.rows import read_rows
+from reports.pages.report_pages import MOST_LOSING
+from serving import capacity as capacity_sweep
+from serving.bounds.loads import not_covered
+from serving.bounds.seconds import SMALL_SHARE, WINDOWS
+from serving.commands.capacity import main as capacity_command
+from serving.deployments import (
     _CACHE,
     _EFFICIENCY,
     _LAYER_US,
@@ -26,23 +38,10 @@ from instances.deployments import (
     MODELS,
     coefficients,
 )
-from instances.kv_memory import LLAMA2_70B_2XA100
-from instances.ladder import SIZES, ladder
-from instances.named import FOLDER, library_files
-from instances.traces import records, table
-from instances.worst_cases import read_rows as worst_case_rows
-from kvopt.best_known import read_registry
-from kvopt.commands.capacity import main as capacity_command
-from kvopt.places import PACKAGES
-from kvopt.runs.compiled import UNITS
-from kvopt.suites import read_suite
-from kvopt.sweeps import capacity as capacity_sweep
-from kvopt.sweeps.plan import plan
-from kvopt.waiting import HARDLY
-from reports import html, markdown
-from reports.nightly.rows import read_rows
-from reports.pages.report_pages import MOST_LOSING
-from schedules.real_time.steadiness import LEAST, TOLERANCE
+from serving.kv_memory import LLAMA2_70B_2XA100
+from serving.steadiness import LEAST, TOLERANCE
+from serving.traces import records, table
+from serving.waiting import HARDLY
 from tests.docs.pages import PAGES, ROOT, shown
 
 _WORDS = [
@@ -114,10 +113,7 @@ def folders() -> list[str]:
 
 def on_ladder() -> list[str]:
     """The instances that are drawn by name, and their sizes."""
-    return [
-        f"{len(ladder())} more instances",
-        f"sizes from {min(SIZES)} to {max(SIZES):,}",
-    ]
+    return [f"{len(ladder())} more instances", f"sizes from {min(SIZES)} to {max(SIZES):,}"]
 
 
 def units() -> list[str]:
@@ -260,15 +256,8 @@ def changes() -> list[str]:
     """What the changelog counts."""
     errata = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
     items = len(re.findall(r"^## E\d+\.", errata, re.MULTILINE))
-    worst = worst_case_rows()
     (versions,) = systems()
-    return [
-        f"memory and batch time of {len(MODELS)} open models on {_WORDS[len(GPUS)]} GPUs",
-        f"for {_WORDS[len({row.policy for row in worst})]} policies the largest ratio to the "
-        f"optimum over all instances of up to {_WORDS[max(row.n for row in worst)]} requests",
-        f"The errata, E1 to E{items}",
-        f"Continuous integration on {versions}",
-    ]
+    return [f"The errata, E1 to E{items}", f"Continuous integration on {versions}"]
 
 
 def test_the_version_is_one() -> None:
@@ -297,8 +286,6 @@ def intervals() -> list[str]:
 
 #: The functions that return what a page says, with its figures computed.
 COMPUTED: tuple[tuple[str, Callable[[], list[str]]], ...] = (
-    ("CHANGELOG.md", changes),
-    ("CHANGELOG.md", on_ladder),
     ("README.md", systems),
     ("docs/architecture.md", systems),
     ("docs/architecture.md", units),
@@ -319,15 +306,6 @@ COMPUTED: tuple[tuple[str, Callable[[], list[str]]], ...] = (
 )
 #: Parts with figures that nothing measures: limits, defaults, rules and what others state.
 STATED = {
-    "CHANGELOG.md": (
-        "at which 99 % of the requests keep an objective",
-        "say from two seconds on how far they are",
-        "5 in place of 9,216",
-        # On a page of papers/.
-        "a mean ratio of 1.029 and, with arrivals, 1.057",
-        # Numbers of theorems.
-        "Theorems 4.7 (3 in place of 4) and 4.13",
-    ),
     "docs/certificates.md": ("integers of at most 63 bits", "steps at most, some minutes"),
     "docs/policies.md": ("as on a GPU of 80 GB",),
     "docs/proofs/area.md": ("Prop. 3.1 of Kong",),
@@ -395,7 +373,7 @@ def _unknown(text: str, known: Sequence[str]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=shown)
+@pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_a_figure_is_computed_or_says_of_which_commit_it_is(page: Path) -> None:
     """Every part of a page with a figure, but for the limits and defaults that are listed."""
     name = shown(page)

@@ -83,7 +83,7 @@ def test_references_are_those_of_the_papers_page() -> None:
     """Same keys, titles, first authors and numbers."""
     works = re.findall(r"^@\w+\{(\w+),(.*?)^\}", _read("references.bib"), re.MULTILINE | re.DOTALL)
     assert len(works) >= 6
-    page = _read("docs/papers.md") + _read("docs/leads.md")
+    page = _read("docs/papers.md") + _read("notes/experiments.md")
     for key, entry in works:
         assert f"`{key}`" in page, key
         number = re.search(r"eprint\s*= \{([\d.]+)\}", entry)

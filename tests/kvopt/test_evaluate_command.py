@@ -405,10 +405,7 @@ def test_the_executor_by_its_name(
 
 
 def test_dask_is_an_extra(
-    evaluate: Run,
-    small: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    evaluate: Run, small: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Without its packages one line names it, and nothing has been run."""
     monkeypatch.delitem(sys.modules, "kvopt.executors.dask")

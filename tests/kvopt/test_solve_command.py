@@ -303,10 +303,7 @@ def test_what_reads_the_input_ends_with_the_command(tmp_path: Path, number: sign
 
 
 def test_memory_limit_of_a_policy(hard: Path, solve_afresh: Command) -> None:
-    """It holds for policies too: no Python fits into a megabyte.
-
-    A policy that is done before memory is looked at is not stopped, so this one takes a second.
-    """
+    """It holds for policies too: no Python fits into a megabyte."""
     policy = "local-search(moves=300000)"
     result = solve_afresh(hard, "--policy", policy, "--memory-limit", "0.001")
     rows = summary_of(result.stdout)
@@ -439,10 +436,7 @@ def test_a_model_beyond_solvers_tolerances_says_so(
 def test_glpk_reads_the_model(
     suffix: str, reading: str, formulation: str, small: Path, solve: Command, tmp_path: Path
 ) -> None:
-    """GLPK, which knows no section that says minimise, reads both formats and finds 12.
-
-    Pyomo knows the formats in lower case only; the file keeps its name.
-    """
+    """GLPK, which knows no section that says minimise, reads both formats and finds 12."""
     if shutil.which("glpsol") is None:
         pytest.skip("glpsol is not installed")
     path, answer = tmp_path / f"model.{suffix}", tmp_path / "answer.txt"
