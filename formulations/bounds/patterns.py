@@ -37,12 +37,8 @@ SPREAD = (1.0, 0.9, 1.1, 0.8, 1.2, 0.7, 0.6)
 #: Grids, one after the other: of how many knots and points asked for they have one, and the length
 #: of the first and of the last steps, as a share of what prices are in the fluid limit.
 LEVELS = ((2, 4, 0.03, 0.022), (2, 2, 0.02, 0.01), (1, 1, 0.01, 0.0002))
-#: Steps without a better value after which the next ones are shorter, and by what.
-PATIENCE, SHORTER = 30, 0.7
 #: Shares of the past in the means of slopes and of their squares, and in those of starts.
 MOMENTUM, SECOND_MOMENT, PAST_STARTS = 0.95, 0.99, 0.98
-#: Prices move by a share of those of the fluid limit, at least of this share of its highest one.
-LEAST_SCALE = 0.4
 #: Seconds between two bounds that are reported, and share of the time that evaluating them takes.
 REPORT_EVERY, REPORT_SHARE = 1.0, 0.1
 #: Distinct requests, and steps of all searches for best patterns, beyond which memory alone is
@@ -65,6 +61,11 @@ class Options:
     points: Annotated[
         int, "points of tokens held, and of rounds left, between which multipliers are linear"
     ] = 20
+    patience: Annotated[int, "steps without gain after which the next ones are shorter"] = 30
+    shorter: Annotated[float, "by what they are shorter"] = 0.7
+    least_scale: Annotated[
+        float, "share of the highest multiplier of the fluid limit that a step moves at least by"
+    ] = 0.4
 
 
 def compute_bound(
@@ -231,7 +232,7 @@ class PatternPricing:
         self._shares.eliminate_zeros()
         self._times = np.arange(grids.knots[-1] + 1.0)
         self._weights = _summed_hats(grids.knots)
-        least = max(LEAST_SCALE * self._fluid.max(), 0.1 / states.memory)
+        least = max(self._options.least_scale * self._fluid.max(), 0.1 / states.memory)
         scale = np.maximum(self._fluid[grids.knots], least)
         heavy = np.repeat(grids.tokens, len(grids.left)) + states.memory // 10 + 1
         self._unit: Floats = scale[:, None] * heavy
@@ -286,8 +287,12 @@ class PatternPricing:
     def _step(self) -> None:
         self._waited += 1
         slope = self._try(self._point)
-        if self._waited > PATIENCE:
-            self._length, self._waited, self._point = SHORTER * self._length, 0, self._best
+        if self._waited > self._options.patience:
+            self._length, self._waited, self._point = (
+                self._options.shorter * self._length,
+                0,
+                self._best,
+            )
             if self._length < LEVELS[self._level][3]:
                 self._refine()
                 return
