@@ -146,12 +146,7 @@ def evaluate(
 def rounded_table(instance: Instance, states: States, grids: Grids, prices: Floats) -> PriceTable:
     """Return prices in the grids' shape as fractions of a denominator safe for 64 bits.
 
-    Raises
-    ------
-    ValueError
-        If a price is not finite.
-    OverflowError
-        If the prices are too large for exact 64-bit arithmetic.
+    Raises OverflowError if the prices are too large for exact 64-bit arithmetic.
     """
     floats = np.maximum(prices, 0.0)
     if not np.all(np.isfinite(floats)):
