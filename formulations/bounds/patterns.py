@@ -27,7 +27,7 @@ from formulations.bounds.highs import Floats
 from formulations.bounds.outcome import Bound, Reporter, SilentReporter
 from formulations.bounds.pricing import Classes, request_classes
 from formulations.lagrangian.prices import PriceBound
-from formulations.lagrangian.states import Grids, Priced, evaluate, hats, rounded_table, spans
+from formulations.lagrangian.states import Grids, Priced, evaluate, rounded_table, spans
 from formulations.valid.states import Ints, States, searchable_states
 from formulations.valid.windows import Windows
 from instances import Instance
@@ -255,7 +255,7 @@ class PatternPricing:
         for axis, (before, now) in enumerate(
             ((old.knots, new.knots), (old.tokens, new.tokens), (old.left, new.left))
         ):
-            prices = np.moveaxis(np.tensordot(hats(before, now), prices, (1, axis)), 0, axis)
+            prices = np.moveaxis(np.tensordot(_hats(before, now), prices, (1, axis)), 0, axis)
         self._begin(np.ascontiguousarray(prices.reshape(len(new.knots), -1)))
 
     def _of_tokens(self, prices: Floats) -> Floats:
@@ -341,6 +341,14 @@ def _sparse_hats(grid: Ints, values: Ints) -> list[tuple[Ints, Floats]]:
     below, above, width = spans(grid, values)
     share = (values - grid[below]) / width
     return [(below, 1 - share), (above, share)]
+
+
+def _hats(grid: Ints, values: Ints) -> Floats:
+    """Return the weight of each grid point in linear interpolation, shape (values, points)."""
+    weights = np.zeros((len(values), len(grid)))
+    for points, shares in _sparse_hats(grid, values):
+        weights[np.arange(len(values)), points] += shares
+    return weights
 
 
 def _summed_hats(knots: Ints) -> Floats:

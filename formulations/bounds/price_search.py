@@ -88,11 +88,9 @@ class PriceSearch:
         self._rows: Rows | None = None
         self._certified_value = self._certified_at = -np.inf
         self._certified_in = 0.0
-        self.try_prices(fluid_prices(instance, self.classes, self.horizon), certify=True)
+        self.try_prices(fluid_prices(instance, self.classes, self.horizon))
 
-    def try_prices(
-        self, prices: Floats, payments: Floats | None = None, *, certify: bool = False
-    ) -> Ints:
+    def try_prices(self, prices: Floats, payments: Floats | None = None) -> Ints:
         """Evaluate prices, keep them if they are the best so far; return the cheapest starts."""
         value, starts, costs = self.pricing(prices, self._rows, payments)
         if value > self.value:
@@ -100,7 +98,7 @@ class PriceSearch:
             rows = len(self._rows) if self._rows else 0
             self._payments = np.zeros(rows) if payments is None else payments
         pause = max(CERTIFY_EVERY, self._certified_in / CERTIFY_SHARE)
-        if certify or time.monotonic() - self._certified_at > pause:
+        if time.monotonic() - self._certified_at > pause:
             self.certify()
         return starts
 

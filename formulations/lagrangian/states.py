@@ -80,17 +80,6 @@ def over_time(knots: Ints, values: Ints) -> Ints:
     return found
 
 
-def hats(grid: Ints, values: Ints) -> NDArray[np.float64]:
-    """Return the weight of each grid point in linear interpolation, shape (values, points)."""
-    below, above, width = spans(grid, values)
-    share = (values - grid[below]) / width
-    weights = np.zeros((len(values), len(grid)))
-    rows = np.arange(len(values))
-    weights[rows, below] = 1 - share
-    weights[rows, above] += share
-    return weights
-
-
 @dataclass(frozen=True)
 class Priced:
     """What prices come to: ``total`` / their denominator is the Lagrangian value (rounds)."""
