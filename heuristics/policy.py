@@ -158,6 +158,7 @@ class State(Protocol):
 class Rules(Protocol):
     """The decisions of a round-by-round policy; requests are named by position.
 
+    Rules that inherit from it write ``arrive`` and ``admit``, and what else differs from here.
     In every round the simulator calls, in this order: ``finish`` for each request that has just
     completed, ``arrive`` for each that has become visible, ``evict`` if the active requests would
     hold more than M tokens at the next time, and ``admit``.  Rules that evict at other times too
@@ -169,21 +170,26 @@ class Rules(Protocol):
 
     def finish(self, request: int, output: int) -> None:
         """Take note that a request has completed, which reveals its output (tokens)."""
+        del request, output
 
     def evict(self, state: State) -> list[int]:
         """Return the active requests to cancel now; called again while memory is exceeded."""
+        del state
+        raise AssertionError("rules without evictions never exceed the memory")
 
     def admit(self, state: State) -> list[int]:
         """Return the waiting requests to start now, in order; the simulator starts them."""
 
     def quiet(self) -> bool:
         """Return whether ``admit`` returns nothing until a completion, arrival or eviction."""
+        return False
 
     def fingerprint(self) -> object:
         """Return all that later decisions depend on, or None if random or if they cannot loop.
 
         A state that repeats after the last arrival proves an endless loop.
         """
+        return None
 
 
 @dataclass(frozen=True)

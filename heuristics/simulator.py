@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heuristics.admission import Requests, starts_in_order
-from heuristics.believed import BelievedEnds
+from heuristics.planned import PlannedRules
 from heuristics.policy import (
     UNIT_ROUND,
     AdvisedPolicy,
@@ -22,7 +22,6 @@ from heuristics.policy import (
     RankError,
     RoundPolicy,
     Rules,
-    State,
     Values,
 )
 from heuristics.predictions import Prediction, predict
@@ -118,7 +117,7 @@ def _run_on_clock(policy: Policy, instance: Instance, setting: Setting, method: 
         rules = policy.rules(known)
     else:
         assert isinstance(policy, PlanPolicy)
-        rules = _PlanRules(known, policy)
+        rules = _plan_rules(known, policy)
     late = isinstance(rules, BlockMemory) and rules.engine_accounting
     trace = drive(
         policy.name,
@@ -260,69 +259,9 @@ def _prefills(segments: list[list[Segment]]) -> tuple[tuple[tuple[int, ...], ...
     return tuple(tuple(each.chunks for each in of_request) for of_request in segments)
 
 
-class _PlanRules:
-    """Look-ahead admission in an order that is planned anew when requests arrive."""
+def _plan_rules(known: Known, policy: PlanPolicy) -> Rules:
+    def plan(waiting: Ints) -> Iterator[Ints]:
+        some = known.take(waiting)
+        return policy.pieces(some) if policy.pieces else iter([policy.plan(some)])
 
-    def __init__(self, known: Known, policy: PlanPolicy) -> None:
-        self._known, self._policy = known, policy
-        self._outputs = known.outputs.tolist()
-        self._waits = np.zeros(len(known), dtype=np.bool_)
-        self._stale = False
-        #: What comes first of the plan, the next last, and where the rest comes from.
-        self._line: list[int] = []
-        self._rest: Iterator[Ints] = iter(())
-        self._ends = BelievedEnds()
-        self._quiet = False
-
-    def arrive(self, request: int) -> None:
-        self._waits[request] = True
-        self._stale = True
-
-    def finish(self, request: int, output: int) -> None:
-        del output
-        self._ends.remove(request)
-
-    def evict(self, state: State) -> list[int]:
-        del state
-        raise AssertionError("look-ahead admission never exceeds the memory")
-
-    def admit(self, state: State) -> list[int]:
-        if self._stale:
-            self._plan()
-        admitted: list[int] = []
-        tokens_next = state.tokens_next
-        self._quiet = False
-        while self._line or self._take_more():
-            request = self._line[-1]
-            prompt, output = state.prompts[request], self._outputs[request]
-            if not self._ends.allows(state, tokens_next, prompt, output):
-                # The tokens of the active requests only grow until something ends.
-                self._quiet = tokens_next + prompt + 1 > state.memory
-                break
-            self._ends.add(request, prompt, output, state.now)
-            tokens_next += prompt + 1
-            self._waits[request] = False
-            admitted.append(self._line.pop())
-        return admitted
-
-    def quiet(self) -> bool:
-        return self._quiet
-
-    def fingerprint(self) -> object:
-        return None
-
-    def _plan(self) -> None:
-        waiting = np.flatnonzero(self._waits)
-        known = self._known.take(waiting)
-        pieces = self._policy.pieces
-        plan = pieces(known) if pieces is not None else iter([self._policy.plan(known)])
-        self._rest = (waiting[piece] for piece in plan)
-        self._line = []
-        self._stale = False
-
-    def _take_more(self) -> bool:
-        """Return whether there is more of the plan."""
-        for piece in self._rest:
-            self._line = piece[::-1].tolist()
-            return True
-        return False
+    return PlannedRules(known.outputs.tolist(), plan)
