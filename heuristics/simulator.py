@@ -41,28 +41,19 @@ class AdviceError(Exception):
 
 @dataclass(frozen=True)
 class Setting:
-    """Everything besides policy and instance that a run depends on.
-
-    Attributes
-    ----------
-    values
-        The policy's parameters; defaults where left out.
-    prediction, prediction_values
-        The prediction model, None for the instance's own intervals (exact where it has none).
-    seed
-        Seed of the policy's and the prediction's draws.
-    advice
-        For an ``AdvisedPolicy``: expected start of each request, shape (n,), rounds.
-    batch_time
-        How long a round takes, for instances in seconds; None for instances in rounds.
-    """
+    """Everything besides policy and instance that a run depends on."""
 
     values: Values | None = None
+    """The policy's parameters; defaults where left out."""
     prediction: Prediction | None = None
     prediction_values: Values | None = None
+    """The prediction model, None for the instance's own intervals (exact where it has none)."""
     seed: int = 0
+    """Seed of the policy's and the prediction's draws."""
     advice: NDArray[np.float64] | None = None
+    """For an ``AdvisedPolicy``: expected start of each request, shape (n,), rounds."""
     batch_time: BatchTime | None = None
+    """How long a round takes, for instances in seconds; None for instances in rounds."""
 
 
 DEFAULT_SETTING = Setting()
