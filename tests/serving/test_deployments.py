@@ -21,8 +21,14 @@ PUBLISHED = {
     **dict.fromkeys(("llama3-8b", "llama3.1-8b"), 8.03),
     **dict.fromkeys(("llama3-70b", "llama3.1-70b", "llama3.3-70b"), 70.55),
     **dict.fromkeys(("qwen2.5-14b", "qwen3-14b"), 14.77),
-    **{"llama2-7b": 6.74, "llama2-13b": 13.02, "llama2-70b": 68.98, "codellama-34b": 33.74},
-    **{"mistral-nemo-12b": 12.25, "qwen2.5-7b": 7.62, "qwen2.5-32b": 32.76, "qwen2.5-72b": 72.71},
+    "llama2-7b": 6.74,
+    "llama2-13b": 13.02,
+    "llama2-70b": 68.98,
+    "codellama-34b": 33.74,
+    "mistral-nemo-12b": 12.25,
+    "qwen2.5-7b": 7.62,
+    "qwen2.5-32b": 32.76,
+    "qwen2.5-72b": 72.71,
 }
 
 
