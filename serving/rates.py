@@ -35,7 +35,7 @@ from serving.choice import refuse_rounds_only
 from serving.metrics import METRICS, goodput
 from serving.slo import Slo
 from serving.steadiness import steadiness
-from serving.waiting import no_request_waits, none_waits_long, what_binds
+from serving.waiting import few_at_a_time, no_request_waits, none_waits_long, what_binds
 from support.usage import UsageError
 
 #: What bounds the latency from below at every rate.
@@ -184,6 +184,7 @@ def _answers(
             outcomes,
             None if bound is None else bound.value,
             covers_kept=covers and not here["apart"].any(),
+            few=few_at_a_time(here["detail"]),
         )
         if told is not None:
             found[rate] = told
