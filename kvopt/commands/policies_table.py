@@ -203,10 +203,7 @@ def _answered(
 def _optimum(instance: Instance, *, believed: bool) -> tuple[str, int] | None:
     """Return what is said of the optimum (rounds) and the optimum, None where it is not known.
 
-    Parameters
-    ----------
-    believed
-        Whether what the instance's file states counts.
+    What the instance's file states counts if it is ``believed``.
     """
     known = registered(instance)
     if known is not None and known.upper == known.lower:
