@@ -68,10 +68,7 @@ def find_instance(name_or_path: str | Path) -> Path:
 
 
 def near_names(path: Path, further: Iterable[str] = ()) -> str:
-    """Return the end of a complaint that proposes files of that folder, or else names there are.
-
-    These are those of the library and the ladder, and ``further`` ones.
-    """
+    """Return the end of a complaint that proposes files of that folder, or else known names."""
     files: list[str] = []
     with contextlib.suppress(OSError, ValueError):
         files += (each.name for each in islice(path.parent.iterdir(), _MOST_FILES))
@@ -142,10 +139,7 @@ def may_be_instance(file: Path) -> bool:
 
 
 def hides(name_or_path: str | Path) -> str:
-    """Return which instance of the library a file of the same name hides; empty if it does none.
-
-    A path with a folder in it is no name.
-    """
+    """Return which instance of the library a file of the same bare name hides, else nothing."""
     path = Path(name_or_path)
     file = _library().get(path.as_posix().removesuffix(".json"))
     if len(path.parts) > 1 or file is None or not path.is_file() or path.samefile(file):
@@ -156,10 +150,7 @@ def hides(name_or_path: str | Path) -> str:
 
 @cache
 def _library() -> dict[str, Path]:
-    """Return the files of the library by every name that they have.
-
-    The name of the file alone is one where no two files share it.
-    """
+    """Return the files of the library by every name; the bare name where no two share it."""
     files = library_files()
     below = {file.relative_to(FOLDER).with_suffix("").as_posix(): file for file in files.values()}
     stems = Counter(file.stem for file in files.values())

@@ -28,16 +28,9 @@ if TYPE_CHECKING:
 class Result(TimedRun):
     """The best schedule and the best bound that a run has found; ``print`` shows the summary.
 
-    Attributes
-    ----------
-    elapsed
-        Wall clock of the whole call (seconds).
-    measured
-        Latencies that were measured where the trace was recorded.
-    beside
-        Bounds that were computed beside the run.
-    others, unrun
-        Policies that ran beside it, and those for which the time was too short.
+    ``elapsed``: wall clock of the whole call (seconds).  ``measured``: latencies that were measured
+    where the trace was recorded.  ``beside``: bounds that were computed beside the run.
+    ``others``, ``unrun``: policies that ran beside it, and those for which the time was too short.
 
     Examples
     --------

@@ -26,7 +26,7 @@ class InSecondsError(UsageError, ValueError):
 
 
 def read_wish(text: str | None) -> BatchTime | None:
-    """Return the batch time that a user names, or None; an InSecondsError if it is none."""
+    """Return the batch time that a user names, which may be fitted to a file; None for none."""
     try:
         return None if text is None else read_batch_time(text)
     except BatchTimeError as error:
@@ -36,10 +36,7 @@ def read_wish(text: str | None) -> BatchTime | None:
 def batch_time_of(
     instance: Instance, wished: BatchTime | None, report: TraceReport | None = None
 ) -> str:
-    """Return the text of the batch time that an instance is run with; empty for rounds.
-
-    An :class:`InSecondsError` is raised if one is named for an instance in rounds.
-    """
+    """Return the text of the batch time that an instance is run with; empty for rounds."""
     if instance.time_unit == "second":
         return with_limits(wished, report).name
     if wished is not None:
@@ -59,10 +56,7 @@ def told_limits(model: BatchTime) -> str:
 
 
 def with_limits(wished: BatchTime | None, report: TraceReport | None) -> BatchTime:
-    """Return a batch time, or the default, with the limits of the engine that a trace states.
-
-    One that names a GPU or limits has its own.
-    """
+    """Return a batch time, or the default, with the trace's limits unless it has its own."""
     model = wished or read_batch_time(DEFAULT)
     if report is None or model.gpu or model.running or model.budget:
         return model
@@ -81,7 +75,7 @@ def whose(model: BatchTime, default: bool) -> str:
 def refuse_silent_default(report: TraceReport | None, wished: BatchTime | None) -> str:
     """Refuse to run what was measured with one model on the default batch time of another.
 
-    Where the user names a batch time of another model the line that is returned says so.
+    Where the user names another model's batch time, the line that is returned says so.
     """
     served = (read_batch_time(DEFAULT) if wished is None else wished).served
     model = report.settings.model if report else ""
@@ -98,7 +92,7 @@ def refuse_silent_default(report: TraceReport | None, wished: BatchTime | None) 
 
 
 def refuse_rounds_only(instance: Instance, method: Method) -> None:
-    """Raise an :class:`InSecondsError` for a method that has rounds only, and says what to do."""
+    """Raise an InSecondsError for a method in rounds only and an instance in seconds."""
     if reason := rounds_only(instance, method):
         raise InSecondsError(f"{method.text} {reason}")
 

@@ -1,4 +1,4 @@
-"""A run whose schedule is on a clock: latencies and serving metrics (docs/serving.md)."""
+"""A run whose schedule is on a clock: latencies and serving metrics (docs/metrics.md)."""
 
 from __future__ import annotations
 

@@ -25,10 +25,7 @@ def charts() -> list[list[str]]:
 
 
 def exists(name: str) -> bool:
-    """Tell whether a dotted name is a script, a module, or what a module defines or re-exports.
-
-    Read, not imported: no two engines can be loaded by one process.
-    """
+    """Tell whether a dotted name is a script, a module, or what a module defines or re-exports."""
     if name.endswith(".py"):
         return (ROOT / name).is_file()
     parts = name.split(".")

@@ -1,7 +1,4 @@
-"""What the shell proposes where a command takes names: those of the library, of methods, of suites.
-
-Files are listed, not imported: a shell waits for the answer.
-"""
+"""Names that the shell proposes; files are listed, not imported, as a shell waits."""
 
 from __future__ import annotations
 

@@ -182,10 +182,7 @@ def _planned(options: Options) -> list[Task]:
 
 
 def _check_places(options: Options) -> None:
-    """Find out before the runs, not after them, what cannot be written or must not be.
-
-    All that is read has been read.
-    """
+    """Find out before the runs what cannot be written or must not be."""
     kept = check_beside_store(options, "export")
     if options.report:
         rows = [Path(options.export)] if options.export else []

@@ -26,13 +26,7 @@ _MEANING = (
 
 
 def listing() -> str:
-    """Return one line for everything that can be named, and one for each of its parameters.
-
-    Raises
-    ------
-    SuiteError
-        If a committed suite cannot be read.
-    """
+    """Return one line for everything that can be named, and one for each of its parameters."""
     named = [*named_engines(), *formulations(), *policies(), *PREDICTIONS, *batch_times()]
     named += [*suites(), *installed_methods()]
     width = max(map(len, named))

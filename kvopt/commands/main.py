@@ -128,15 +128,7 @@ COMMANDS = _Group(
 
 
 def main(arguments: Sequence[str] | None = None, program: str = "kvopt", caller: Any = None) -> int:
-    """Run a subcommand and return its exit code; 2 with one line where there is no such one.
-
-    Parameters
-    ----------
-    program
-        The name by which the user called it.
-    caller
-        What is handed on to the subcommand.
-    """
+    """Run a subcommand by the name the user called; return its exit code, or 2 if there is none."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given and given[0] in _SUBCOMMANDS:
         return subcommand(given[0])(given[1:], f"{program} {given[0]}", caller)

@@ -14,7 +14,7 @@ from kvopt.runs.record import Record
 from kvopt.runs.task import Finished
 from schedules import Schedule
 from schedules.clock.timeline import timeline
-from schedules.metrics import measure
+from schedules.metrics import makespan, mean_memory
 from serving.best_bound import left, percent_left
 from serving.metrics import goodput
 from serving.slo import Slo
@@ -100,14 +100,14 @@ def _in_seconds(
 
 
 def _in_rounds(line: Line, schedule: Schedule, against: Against) -> Iterator[tuple[str, object]]:
-    measured, record = measure(line.instance, schedule), line.record
+    record, memory = line.record, mean_memory(line.instance, schedule) / line.instance.memory
     ratio = f"{schedule.tel / against.value:.4f}" if against.value else None
     yield "TEL", schedule.tel
     yield "TEL/OPT" if against.optimum else "TEL/LB", ratio
     if (known := registered(line.instance)) is not None:
         yield "to best", None if line.keeps_tokens else f"{known.gap(schedule.tel):.2f} %"
-    yield "makespan", measured.makespan
-    yield "memory %", f"{100 * measured.mean_memory_share:.1f}"
+    yield "makespan", makespan(line.instance, schedule)
+    yield "memory %", f"{100 * memory:.1f}"
     yield "evicted", sum(map(len, schedule.attempts or ()))
     yield "ms", f"{1000 * (record.solver_seconds or record.seconds):.1f}"
 

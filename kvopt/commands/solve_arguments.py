@@ -30,13 +30,7 @@ _SUFFIXES = {
 
 
 def judge_options(options: Options) -> None:
-    """Judge the options as far as they can be without the instance, and find its file.
-
-    Raises
-    ------
-    UsageError, OutputError, MethodError, InstanceFileError
-        With one line.
-    """
+    """Judge the options as far as possible without the instance, and find its file."""
     _refuse_loose_parts(options)
     if options.instance is None:
         raise UsageError("expected INSTANCE, found none (see --help)")
@@ -54,15 +48,7 @@ def judge_options(options: Options) -> None:
 
 
 def named_method(options: Options) -> Method:
-    """Return the method that the options name; the formulation is left to the size by default.
-
-    Options that name it in parts are put together and read as one text.
-
-    Raises
-    ------
-    UsageError, MethodError
-        If there is no such method, on this machine, or its parts do not go together.
-    """
+    """Return the method that the options name, whole or in parts, or raise a one-line error."""
     if options.method is not None:
         return read_method(options.method)
     if options.policy is not None:

@@ -79,17 +79,9 @@ UNREAD = "unread-"
 
 
 def fingerprint(method: Method, outputs: Collection[str] = ()) -> str:
-    """Return the digest of the sources that decide a method's result.
+    """Return the digest of the sources that decide a method's result, or raise OSError of one.
 
-    Parameters
-    ----------
-    outputs
-        Absolute paths of what the command writes, which is no source of a custom file.
-
-    Raises
-    ------
-    OSError
-        If a file of the method cannot be read.
+    ``outputs`` are absolute paths of what the command writes, which is no source of a custom file.
     """
     if method.path is None:
         return _digest(map(room_digest, rooms_of(method)))
@@ -111,10 +103,9 @@ def unread_neighbours(methods: Iterable[Method], outputs: Collection[str] = ()) 
 
 
 def proof_fingerprint(method: Method) -> str:
-    """Return the digest of what a proof by an engine rests on.
+    """Return the digest of what a proof rests on: model, engine with tolerances, and libraries.
 
-    That is its model and the engine, which holds the tolerances, and the versions of the libraries
-    of the engine.  Policies, whose schedules are checked, leave a proof as it is.
+    Policies, whose schedules are checked, leave a proof as it is.
     """
     rooms = [room for room in rooms_of(method) if room not in ("judging", "policies", "team")]
     libraries = {name for room in rooms for name in _LIBRARIES.get(room, ())}
@@ -125,8 +116,7 @@ def proof_fingerprint(method: Method) -> str:
 def versions(method: Method, outputs: Collection[str] = ()) -> dict[str, str]:
     """Return the versions of Python and of the libraries that decide a method's result.
 
-    Nothing is imported for it.  A library that is not installed is left out: then the method has
-    none of its results either.
+    Nothing is imported; a library that is not installed is left out.
     """
     found = {"python": platform.python_version()}
     if method.path is None:

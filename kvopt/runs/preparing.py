@@ -62,7 +62,7 @@ def prepare(task: Task, report: Report) -> Run:
         importlib.import_module(library)
     if method.path is not None:
         # What the file compiles, or waits for, is its own time.
-        CLOCK.stop()
+        CLOCK.stopped = True
         report.send(OwnFile())
         own = load_own(method.path) if is_python(method.path) else load_program(method.path)
         if not isinstance(own, Policy):

@@ -33,12 +33,7 @@ def read_within(
 ) -> tuple[Instance, TraceReport | None]:
     """Read an instance file, or a trace with its report (``serving.traces.reading.read_input``).
 
-    Parameters
-    ----------
-    until
-        When the process that reads is killed, on the clock of ``time.monotonic``.
-    memory_limit
-        Gigabytes of its memory; None for no limit.
+    The process that reads is killed at ``until`` (``time.monotonic``), or beyond the memory limit.
 
     Raises
     ------

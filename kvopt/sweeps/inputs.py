@@ -40,16 +40,9 @@ class Wishes:
 
 
 def read_inputs(
-    names: Sequence[str],
-    wishes: Wishes,
-    trace: TraceOptions | None = None,
+    names: Sequence[str], wishes: Wishes, trace: TraceOptions | None = None
 ) -> list[Section]:
-    """Return the sections of suites, and one of all inputs that are named by themselves.
-
-    An InputError is raised if a name is no suite, no file, no folder with instances and no glob
-    that matches any, or there are more than ``MAX_RUNS`` runs; a SuiteError if a suite cannot be
-    read.
-    """
+    """Return the sections of suites, and one of all inputs that are named by themselves."""
     sections: list[Section] = []
     sources: dict[str, Source] = {}
     for name in names:

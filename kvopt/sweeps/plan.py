@@ -31,12 +31,9 @@ Listener = Callable[[Section, Instance, TraceReport], object]
 def plan(sections: Iterable[Section], listen: Listener = lambda *_: None) -> list[Task]:
     """Return the tasks of sections, every key once, in the order of the sections.
 
-    Within a section all methods run on an instance before the next one; where none is named those
-    of the answer on an instance in seconds, ``auto`` on another.  A method that draws
-    nothing runs with seed 0 only.  Instances of one name in several files are told apart by the
-    files.  An instance that cannot be read, or has a request that never
-    fits, gives one task a method that says so.  One of ``policies`` or ``solvers`` that there is in
-    rounds only is left out where an instance is in seconds.
+    Within a section all methods run on an instance before the next one; one that draws nothing runs
+    with seed 0 only.  Instances of one name in several files are told apart by the files.  An
+    instance that cannot be run gives one task a method that says so.
 
     Raises
     ------

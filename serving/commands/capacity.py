@@ -137,7 +137,7 @@ def _none_kept(lowest: Mapping[Hashable, Any], options: Options) -> str:
 
 def _stable(stability: StabilityRate, n: int, exception: str) -> str:
     known = f"known to {100 * stability.error:.0f} % from {counted(n, 'request')}"
-    ceiling = "" if exception else "; no scheduler sustains more (docs/serving.md)"
+    ceiling = "" if exception else "; no scheduler sustains more (docs/rates.md)"
     return f"stability rate {stability}, {known}{ceiling}"
 
 

@@ -26,7 +26,7 @@ BATCH_TIME_OPTION = option(
 #: Lets a command take a model and its GPUs.
 DEPLOYMENT_OPTIONS = together(
     option("--gpu", "NAME", "memory and batch time of these GPUs, as h100-80"),
-    option("--model", "NAME", "the model on them, as llama3.1-8b (docs/serving.md)"),
+    option("--model", "NAME", "the model on them, as llama3.1-8b (docs/gpus.md)"),
     option("--tp", "N", "GPUs that share the model (default: 1)", read_count),
 )
 #: Lets a command take ``--slo``.

@@ -15,7 +15,6 @@ from instances import Instance, Request, read_instance
 from instances.batch_time import parse_batch_time
 from instances.ladder import SIZES, ladder
 from instances.named import FOLDER, library_files
-from instances.worst_cases import read_rows as worst_case_rows
 from kvopt.best_known import read_registry
 from kvopt.places import PACKAGES
 from kvopt.runs.compiled import UNITS
@@ -114,10 +113,7 @@ def folders() -> list[str]:
 
 def on_ladder() -> list[str]:
     """The instances that are drawn by name, and their sizes."""
-    return [
-        f"{len(ladder())} more instances",
-        f"sizes from {min(SIZES)} to {max(SIZES):,}",
-    ]
+    return [f"{len(ladder())} more instances", f"sizes from {min(SIZES)} to {max(SIZES):,}"]
 
 
 def units() -> list[str]:
@@ -175,7 +171,7 @@ def measured() -> list[str]:
 
 def computed() -> list[str]:
     """Rounds of models and GPUs that are computed, beside those that others measured."""
-    text = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "gpus.md").read_text(encoding="utf-8")
     for name in [*GPUS, *(name for name in MODELS if name.split("-")[0] in text)]:
         assert f"`{name}`" in text or f"`-{name.rpartition('-')[2]}`" in text, name
     rows = [("llama2-70b", "a100-80", 2), ("qwen3-14b", "h100-80", 1), ("qwen2.5-7b", "h100-80", 1)]
@@ -208,15 +204,19 @@ def capacity() -> list[str]:
     share, precision = (_default(name) for name in ("--share", "--precision"))
     tolerance = f"{100 * TOLERANCE:.0f} %"
     return [
-        f"or several, {capacity_sweep._FEWEST} requests at least",
-        f"a half lasts {LEAST} times the mean time",
-        f"behind the arrivals there by {tolerance} at most",
-        f"by {tolerance} of the arrivals of a half",
-        f"when a half lasts {capacity_sweep._LONG} times",
-        f"all together less than {100 * HARDLY:g} % of the time",
-        f"at which {100 * share:.0f} % of the requests (`--share`) keep the objective",
-        f"at most {100 * precision:.0f} % above (`--precision`)",
+        f"{capacity_sweep._FEWEST} requests",
+        f"{LEAST} times the mean time",
+        f"behind the arrivals there by {tolerance}",
+        f"{tolerance} of the arrivals of a half",
+        f"{capacity_sweep._LONG} times as long",
+        f"{100 * share:.0f} % of the requests (`--share`)",
+        f"{100 * precision:.0f} % above (`--precision`)",
     ]
+
+
+def waiting() -> list[str]:
+    """The share of the time below which requests do not count as waiting."""
+    return [f"{100 * HARDLY:g} % of the time"]
 
 
 def _default(name: str) -> float:
@@ -226,12 +226,16 @@ def _default(name: str) -> float:
     return found.default
 
 
-def traces() -> list[str]:
-    """Rows of a block, and how much memory two GPUs have."""
+def blocks() -> list[str]:
+    """Rows of a block."""
+    return [f"({table._CHUNK:,} rows of a CSV, {records._CHUNK:,} of JSON)"]
+
+
+def two_gpus() -> list[str]:
+    """The memory of two GPUs."""
     a_token = 2 * 80 * 8 * 128 * 2
     read = parse_batch_time("llama2-70b-2xa100").coefficients[4] / 1e3
     return [
-        f"({table._CHUNK:,} rows of a CSV, {records._CHUNK:,} of JSON)",
         f"20 GB / {8 * a_token:,} bytes = {20 * 10**9 // (8 * a_token):,} tokens, or "
         f"{20 * 2**30 // (8 * a_token):,} with GiB",
         f"it is {LLAMA2_70B_2XA100.memory.tokens:,}",
@@ -260,15 +264,8 @@ def changes() -> list[str]:
     """What the changelog counts."""
     errata = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
     items = len(re.findall(r"^## E\d+\.", errata, re.MULTILINE))
-    worst = worst_case_rows()
     (versions,) = systems()
-    return [
-        f"memory and batch time of {len(MODELS)} open models on {_WORDS[len(GPUS)]} GPUs",
-        f"for {_WORDS[len({row.policy for row in worst})]} policies the largest ratio to the "
-        f"optimum over all instances of up to {_WORDS[max(row.n for row in worst)]} requests",
-        f"The errata, E1 to E{items}",
-        f"Continuous integration on {versions}",
-    ]
+    return [f"The errata, E1 to E{items}", f"Continuous integration on {versions}"]
 
 
 def test_the_version_is_one() -> None:
@@ -297,8 +294,6 @@ def intervals() -> list[str]:
 
 #: The functions that return what a page says, with its figures computed.
 COMPUTED: tuple[tuple[str, Callable[[], list[str]]], ...] = (
-    ("CHANGELOG.md", changes),
-    ("CHANGELOG.md", on_ladder),
     ("README.md", systems),
     ("docs/architecture.md", systems),
     ("docs/architecture.md", units),
@@ -312,22 +307,15 @@ COMPUTED: tuple[tuple[str, Callable[[], list[str]]], ...] = (
     ("docs/pages.md", losing),
     ("docs/pages.md", night),
     ("docs/real_time.md", measured),
-    ("docs/serving.md", capacity),
-    ("docs/serving.md", computed),
-    ("docs/traces.md", traces),
+    ("docs/rates.md", capacity),
+    ("docs/serving.md", waiting),
+    ("docs/gpus.md", computed),
+    ("docs/gpus.md", two_gpus),
+    ("docs/traces.md", blocks),
     ("kvopt/suites/README.md", suite_sizes),
 )
 #: Parts with figures that nothing measures: limits, defaults, rules and what others state.
 STATED = {
-    "CHANGELOG.md": (
-        "at which 99 % of the requests keep an objective",
-        "say from two seconds on how far they are",
-        "5 in place of 9,216",
-        # On a page of papers/.
-        "a mean ratio of 1.029 and, with arrivals, 1.057",
-        # Numbers of theorems.
-        "Theorems 4.7 (3 in place of 4) and 4.13",
-    ),
     "docs/certificates.md": ("integers of at most 63 bits", "steps at most, some minutes"),
     "docs/policies.md": ("as on a GPU of 80 GB",),
     "docs/proofs/area.md": ("Prop. 3.1 of Kong",),
@@ -395,7 +383,7 @@ def _unknown(text: str, known: Sequence[str]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=shown)
+@pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_a_figure_is_computed_or_says_of_which_commit_it_is(page: Path) -> None:
     """Every part of a page with a figure, but for the limits and defaults that are listed."""
     name = shown(page)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.dp._dominance_kernels import below
+from formulations.dp.dominance_kernels import below
 from formulations.lagrangian.array_kernels import ordered
 from formulations.lagrangian.kernels import start_cost
 from support.compiling import filling_part, njit, part
@@ -34,23 +34,6 @@ def _bound(t, mask, starts, data, tables):
             # The latency is counted, so a round costs nothing more.
             total += start_cost(0, start, prompt[i], low, high, sums, moments)
     return total
-
-
-@filling_part()
-def _pattern_bound(t, mask, starts, data, tables):
-    """Return the bound of :func:`_bound` from prices on patterns, in the same units."""
-    arrival, _, output = data
-    later, paid, tail, unit, shift = tables
-    length = len(tail) - 1
-    total = -tail[min(t, length)]
-    for i in range(len(arrival)):
-        if not (mask >> np.uint64(i)) & _ONE:
-            total += later[i, t]
-            continue
-        start = starts[i]
-        total += unit * (start + output[i] - arrival[i])
-        total += paid[i, start, min(t - start, output[i])]
-    return total << shift if shift >= 0 else total >> -shift
 
 
 @filling_part()
@@ -244,10 +227,10 @@ def measure(t, layer, low, high, chains, bits, own, sums, vectors):
 
 
 @part()
-def _twins(arrival, prompt, output, equal):
-    """Return for each request the earlier ones equal to it, as bits; none without ``equal``."""
+def _twins(arrival, prompt, output):
+    """Return for each request the earlier ones equal to it, as bits: they start first."""
     twins = np.zeros(len(arrival), np.uint64)
-    for i in range(len(arrival) if equal else 0):
+    for i in range(len(arrival)):
         for j in range(i):
             if arrival[j] == arrival[i] and prompt[j] == prompt[i] and output[j] == output[i]:
                 twins[i] |= _ONE << np.uint64(j)
@@ -264,8 +247,7 @@ def _fits(profile, depth, prompt, output, memory):
 
 
 @part(inline="always")
-def _branch(t, state, made, now, following, table, data, tables, of_patterns, completion, rules,
-            known, work):  # fmt: skip
+def _branch(t, state, made, now, following, table, data, tables, completion, rules, known, work):
     """Add every choice of starts at round t from one state to the following layer.
 
     Part of its caller, since so many arrays cost each call a fifth.  ``known`` are the last three
@@ -288,8 +270,6 @@ def _branch(t, state, made, now, following, table, data, tables, of_patterns, co
                 limit = (best[0] - 1) * tables[4]
         elif fresh:
             value = max(bound, _bound(t + 1, mask, starts, data, tables))
-            if value <= limit and rules.patterns:
-                value = max(value, _pattern_bound(t + 1, mask, starts, data, of_patterns))
             if value <= limit and rules.completion:
                 least = completion_bound(t + 1, mask, starts, data, completion, best[0] - 1, spare)
                 value = max(value, tables[4] * least)
@@ -322,28 +302,15 @@ def _branch(t, state, made, now, following, table, data, tables, of_patterns, co
 
 @njit()
 def advance(
-    t, now, count, begin, following, made, pause, table, data, tables, of_patterns, completion,
-    rules, best, best_starts, lost,
+    t, now, count, begin, following, made, pause, table, data, tables, completion, rules,
+    best, best_starts, lost,
 ):  # fmt: skip
     """Decide the starts at round t for the states of a layer and fill the following layer.
 
-    Parameters
-    ----------
-    count, begin
-        States of the layer, and the first one of these that is looked at.
-    made, pause
-        States of the following layer before, and of how many on it stops after some state.
-    rules : Rules
-        What does not change during a pass (``formulations.dp.layers``).
-    best : array of int, shape (1,)
-        TEL of the best schedule (written), with its starts in ``best_starts``.
-    lost : array of int, shape (1,)
-        Least bound of a state that was dropped (written).
-
-    Returns
-    -------
-    tuple of int
-        The number of states of the following layer, and the first state not looked at.
+    Of its ``count`` states those from ``begin`` on are looked at, until the following layer, which
+    has ``made`` states before, has ``pause``.  Returned are how many it has, and the first state
+    not looked at.  ``best``, shape (1,), with ``best_starts`` and ``lost``, the least bound of a
+    state dropped, shape (1,), are written.
     """
     n, reach = len(best_starts), now[4].shape[1]
     known = best, best_starts, lost
@@ -351,7 +318,7 @@ def advance(
         np.zeros((n + 1, reach), np.int64),
         np.zeros(reach, now[4].dtype),
         np.zeros(n + 1, np.int64),
-        _twins(data[0], data[1], data[2], rules.equal),
+        _twins(data[0], data[1], data[2]),
         np.zeros((1, n), best_starts.dtype),
         (np.zeros((1, completion[1].shape[1]), np.uint64), np.zeros(64, np.int64)),
     )
@@ -359,8 +326,7 @@ def advance(
     while state < count and (state == begin or made < pause):
         if now[2][state] <= (best[0] - 1) * tables[4]:
             made = _branch(
-                t, state, made, now, following, table, data, tables, of_patterns, completion, rules,
-                known, work,
-            )  # fmt: skip
+                t, state, made, now, following, table, data, tables, completion, rules, known, work
+            )
         state += 1
     return made, state

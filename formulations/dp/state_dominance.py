@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.dp._backward_tables import Ints
-from formulations.dp._dominance import dropped, in_parts, sorted_places
+from formulations.dp.dominance import dropped, in_parts, sorted_places
+from formulations.dp.network import Ints
 from instances import Instance
 
 #: Bits of a lane, by what it may hold at most.
@@ -23,13 +23,7 @@ Layer = tuple[NDArray[Any], ...]
 
 
 class StateDominance:
-    """What states are compared by: the requests that they have left, and tokens at later times.
-
-    Parameters
-    ----------
-    reach
-        Times after the present one that a state knows the tokens of.
-    """
+    """What states are compared by: the requests left, and tokens at ``reach`` later times."""
 
     def __init__(self, instance: Instance, reach: int) -> None:
         prompts, outputs = instance.prompts, instance.outputs
@@ -60,13 +54,13 @@ class StateDominance:
 
         Of two that dominate each other one stays; some others that are dominated may.
         """
-        from formulations.dp import _kernels  # loads the compiler
+        from formulations.dp import state_kernels  # loads the compiler
 
         own, sums = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
         vectors = np.empty((count, self._words), dtype=np.uint64)
 
         def fill(low: int, end: int) -> None:
-            _kernels.measure(t, layer, low, end, self._chains, self._bits, own, sums, vectors)
+            state_kernels.measure(t, layer, low, end, self._chains, self._bits, own, sums, vectors)
 
         in_parts(fill, 0, count, pool)
         order: Ints = sorted_places(own, sums)

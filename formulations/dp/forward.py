@@ -1,14 +1,20 @@
 """Forward search over sets of started requests: dominance, multipliers, growing width.
 
 A state before round t is the set S of requests started before t, their starts, and the tokens
-that they hold from t on.  A pass decides which requests start at t for all states, for
-t = 0, 1, ...  Where a layer has more states than the width, those of largest bound are lost; the
-least of these bounds is the bound of the pass, and with nothing lost its schedule is optimal.
+that they hold from t on.  One pass of a width:
 
-*Prices* are the caller's: they make ``costs``.  Only the prices are taken from there, at a scale at
-which every bound is exact in 64 bits (``_tables.scaled_prices``).
+    layer ← {nothing started}
+    for t = 0, 1, ..., last start:
+        following ← every state of the layer with every choice of requests that start at t and fit
+        drop what is equal and no better, what the bound keeps above the best TEL known,
+            what another state dominates
+        keep the states of least bound, as many as the width; lost ← least bound of the others
+        layer ← following
+    bound of the pass ← min(best TEL, lost), so with nothing lost the schedule is optimal
 
-Proof: docs/proofs/forward.md (P6).
+Bounds are those of multipliers on memory, which the caller chooses, at a scale at which all is
+exact in 64 bits (``state_bounds.scaled_prices``), and of completion bounds (P15) where there are
+some.  Proof: docs/proofs/forward.md (P6).
 """
 
 from __future__ import annotations
@@ -17,23 +23,21 @@ import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.dp._backward_tables import Ints, Network
-from formulations.dp._state_dominance import StateDominance
-from formulations.dp._tables import (
+from formulations.dp.exact_search import ExactSearch
+from formulations.dp.network import Ints
+from formulations.dp.state_bounds import (
     NONE,
     CompletionBounds,
     no_bounds,
-    no_patterns,
-    pattern_tables,
     price_tables,
     scaled_prices,
 )
-from formulations.dp.exact_search import ExactSearch
+from formulations.dp.state_dominance import StateDominance
 from formulations.lagrangian.starts import StartCosts
 from formulations.valid.windows import Windows
 from instances import Instance
@@ -51,26 +55,15 @@ FULL, AT_ONCE = 1.5, 500_000
 #: A table entry goes with the one of a matrix, of the LP that is solved for prices.
 ENTRY_BYTES = 400
 
-
-@dataclass(frozen=True)
-class Options:
-    """Which of the rules and prices are used."""
-
-    dominance: Annotated[
-        bool,
-        "drop a state that another with no more left beats in its starts and in tokens held later",
-    ] = True
-    equal: Annotated[bool, "equal requests start in the instance's order"] = True
-    prices: Annotated[bool, "bound states by the LP's multipliers, else by latencies alone"] = True
+#: Masks, costs, bounds, starts and tokens of states, one row a state.
+Layer = tuple[NDArray[Any], ...]
 
 
 class Rules(NamedTuple):
-    """What the kernels go by in one pass: M (tokens), states kept, and the rules that are on."""
+    """What the kernels go by in one pass: M (tokens), states kept, whether completions bound."""
 
     memory: int
     width: int
-    equal: bool
-    patterns: bool
     completion: bool
 
 
@@ -98,8 +91,6 @@ def search(
     incumbent: tuple[int, list[int]],
     width: int,
     out_of_time: Callable[[], bool] = lambda: False,
-    options: Options | None = None,
-    patterns: Network | None = None,
     completion: CompletionBounds | None = None,
     memory_bytes: float = 2e9,
     threads: int = 1,
@@ -109,9 +100,8 @@ def search(
     """Search in one pass of a width; None if time runs out, or memory has no room for a state.
 
     ``known`` returns TEL and starts of a schedule found elsewhere.  A pass ends once it can prove
-    no more than ``proved`` (rounds).  ``patterns`` are prices on patterns, ``completion`` bounds of
-    every schedule below the known TEL (P15).  Starts are at most the last of ``windows``; layers
-    take ``memory_bytes`` at most.
+    no more than ``proved`` (rounds).  ``completion`` bounds every schedule below the known TEL
+    (P15).  Starts are at most the last of ``windows``; layers take ``memory_bytes`` at most.
 
     Raises
     ------
@@ -126,41 +116,25 @@ def search(
         raise ValueError(f"expected a width of at least 1, found {width}")
     tel, starts = incumbent
     data = instance.arrivals, instance.prompts, instance.outputs
-    priced, of_patterns = _price_tables(instance, windows, costs, tel, patterns)
-    tables = data, priced, of_patterns or no_patterns(), tuple(completion or no_bounds())
-    best = np.array([tel], dtype=np.int64)
+    prices = scaled_prices(instance, costs, max(windows.latest), tel)
+    priced = price_tables(instance, prices, windows.latest, tel)
+    tables = data, priced, tuple(completion or no_bounds())
     # Half the memory where the numbers are small enough.
     largest = max(instance.memory, windows.horizon, *starts)
     word = next(kind for kind in (np.int16, np.int32, np.int64) if largest <= np.iinfo(kind).max)
-    best_starts = np.array(starts, dtype=word)
-    reach = max(request.output for request in instance.requests)
-    options = options or Options()
-    compared = StateDominance(instance, reach) if options.dominance else None
+    best = np.array([tel], dtype=np.int64), np.array(starts, dtype=word)
+    reach = int(instance.outputs.max())
+    compared = StateDominance(instance, reach)
     # Beside the layers, the tokens of one state after each start.
-    row_bytes = np.dtype(word).itemsize * (n + reach)
     memory_bytes -= 8 * (n + 1) * reach
-    state_bytes = 2 * (64 + 24 + 2 * row_bytes)
-    state_bytes += compared.row_bytes if compared else 0
-    width = min(width, int(memory_bytes / state_bytes))
+    row_bytes = np.dtype(word).itemsize * (n + reach)
+    width = min(width, int(memory_bytes / (2 * (64 + 24 + 2 * row_bytes) + compared.row_bytes)))
     if width < 1:
         return None
-    own = of_patterns is not None, completion is not None
-    rules = Rules(instance.memory, width, options.equal, *own)
+    rules = Rules(instance.memory, width, completion is not None)
     with ThreadPoolExecutor(threads) as pool:
-        shared = pool if threads > 1 else None
-        run = _Pass(tables, rules, (best, best_starts), reach, compared, shared)
+        run = _Pass(tables, rules, best, reach, compared, pool if threads > 1 else None)
         return run.to(max(windows.latest), out_of_time, known, proved)
-
-
-def _price_tables(
-    instance: Instance, windows: Windows, costs: StartCosts, tel: int, patterns: Network | None
-) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
-    """Return the tables of prices on memory, and of those on patterns where there are any."""
-    prices = scaled_prices(instance, costs, max(windows.latest), tel)
-    priced = price_tables(instance, prices, windows.latest, tel)
-    if patterns is None:
-        return priced, None
-    return priced, pattern_tables(patterns, prices, windows.latest, tel)
 
 
 class _Pass:
@@ -172,7 +146,7 @@ class _Pass:
         rules: Rules,
         incumbent: tuple[Ints, NDArray[Any]],
         reach: int,
-        compared: StateDominance | None,
+        compared: StateDominance,
         pool: ThreadPoolExecutor | None,
     ) -> None:
         self._tables, self._rules, self._compared, self._pool = tables, rules, compared, pool
@@ -221,17 +195,17 @@ class _Pass:
 
     def _advance(self, t: int, count: int, out_of_time: Callable[[], bool]) -> int | None:
         """Fill the layer after round t; return its states, at most the width of the pass."""
-        from formulations.dp import _kernels  # loads the compiler
+        from formulations.dp import state_kernels  # loads the compiler
 
         now, following = self._layers
         full = math.ceil(FULL * self._rules.width)
-        self._table[-1] += _kernels.NEXT_LAYER
+        self._table[-1] += state_kernels.NEXT_LAYER
         made = state = 0
         self._dropped = 1.0
         while state < count:
             if out_of_time():
                 return None
-            made, state = _kernels.advance(
+            made, state = state_kernels.advance(
                 t, now, count, state, following, made, min(made + AT_ONCE, full), self._table,
                 *self._tables, self._rules, self._best, self._best_starts, self._lost,
             )  # fmt: skip
@@ -242,23 +216,22 @@ class _Pass:
 
     def _thinned(self, t: int, made: int, out_of_time: Callable[[], bool]) -> int:
         """Drop states of the following layer that others dominate, or that are too many."""
-        from formulations.dp import _kernels  # loads the compiler
+        from formulations.dp import state_kernels  # loads the compiler
 
         following = self._layers[1]
         self._made += made
         full = made > self._rules.width and self._dropped > DROPPED
-        grown = made > GROWN * self._left or self._made > MADE * made
-        if self._compared is not None and (full or grown):
+        if full or made > GROWN * self._left or self._made > MADE * made:
             alive = self._compared.undominated(t, following, made, self._pool, out_of_time)
-            self._left = _kernels.keep(following, made, self._table, alive)
+            self._left = state_kernels.keep(following, made, self._table, alive)
             self._dropped = 1 - self._left / max(made, 1)
             made, self._made = self._left, 0
         if made > self._rules.width:
-            made = _kernels.shrink(following, made, self._table, self._rules.width, self._lost)
+            made = state_kernels.shrink(following, made, self._table, self._rules.width, self._lost)
         return made
 
 
-def _layer(states: int, n: int, reach: int, word: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
+def _layer(states: int, n: int, reach: int, word: np.dtype[Any]) -> Layer:
     return (
         np.empty(states, np.uint64),
         np.empty(states, np.int64),
@@ -276,5 +249,4 @@ FORMULATION = ExactSearch(
     widths=WIDTHS,
     requests_up_to=REQUESTS_UP_TO,
     argument=Argument.FORWARD_SETS,
-    options=Options,
 )

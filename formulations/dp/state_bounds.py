@@ -1,4 +1,4 @@
-"""What ``layers`` knows of prices before it starts: least costs to come, worths of the rest."""
+"""Bounds of the forward search's states: least costs to come under prices, completion bounds."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.dp._backward_tables import Ints, Network
+from formulations.dp.network import Ints
 from formulations.lagrangian.costs import price_sums
 from formulations.lagrangian.exact import exact_sum, run_cost
 from formulations.lagrangian.starts import StartCosts
 from instances import Instance
 
-#: Table entries up to which prices on patterns are used.
-PATTERN_ENTRIES_UP_TO = 40_000_000
 #: Above all bounds of states, so the least bound lost while nothing is.
 NONE = 1 << 62
 
@@ -25,20 +23,10 @@ class Bases(NamedTuple):
     """The bases kept at times 0, 1, ..., those of each as a tree of twice as many nodes as leaves.
 
     Node 1 is the root, k has the children 2k and 2k + 1, and the leaves share the bases in order.
-
-    Attributes
-    ----------
-    begin
-        The bases of level u are those from ``begin[u]`` up to ``begin[u + 1]``, shape (top + 2,).
-    sigma, vectors
-        Of each base its label less what its members still pay, and the tokens that they hold at
-        each time before, in lanes; shapes (bases,) and (bases, words).
-    nodes
-        Where those of a level begin, shape (top + 2,).
-    corners, least
-        Of each node the least tokens in each lane, and the least sigma, of its bases.
-    high
-        The highest bit of each lane.
+    Bases and nodes of level u begin at ``begin[u]`` and ``nodes[u]``.  Of each base ``sigma`` is
+    its label less what its members still pay, ``vectors`` the tokens that they hold at each time
+    before, in lanes with the highest bit ``high``; ``corners`` and ``least`` are the least tokens
+    in each lane and the least sigma below each node.
     """
 
     begin: Ints
@@ -51,20 +39,11 @@ class Bases(NamedTuple):
 
 
 class CompletionBounds(NamedTuple):
-    """What schedules cost at least from a time on; for the kernels.
+    """What schedules cost at least from a time on (P15), in 1 / ``unit`` rounds; for the kernels.
 
-    Attributes
-    ----------
-    bases
-        By which it is looked up.
-    profiles
-        The lanes of a request in each state, shape (states, words).
-    first, extra
-        Of each request its first state, and its multiplier less its least cost; shape (n,).
-    worth
-        What is known at time u whoever has completed; shape (times,).
-    unit
-        The denominator of all of them.
+    ``profiles`` are the lanes of a request in each state, shape (states, words); ``first`` and
+    ``extra`` of each request its first state, and its multiplier less its least cost, shape (n,);
+    ``worth`` is what is known at time u whoever has completed.
     """
 
     bases: Bases
@@ -145,50 +124,6 @@ def no_bounds() -> CompletionBounds:
     none, words = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.uint64)
     bases = Bases(none, none, words, none, words, none, np.uint64(0))
     return CompletionBounds(bases, words, none, none, none, 1)
-
-
-def no_patterns() -> tuple[Any, ...]:
-    """Return empty tables of the form of :func:`pattern_tables`."""
-    nothing = np.zeros((0, 0), dtype=np.int64)
-    return nothing, np.zeros((0, 0, 0), dtype=np.int64), nothing.ravel(), 0, 0
-
-
-def pattern_tables(
-    under: Network, prices: Prices, latest: Sequence[int], tel: int
-) -> tuple[Any, ...] | None:
-    """Return least costs, what runs still pay, tails of the worths, the unit, and the shift.
-
-    ``later[i, t]`` is the least cost of request i over starts from max(t, a_i) to latest_i, where
-    none is left more than any schedule better than ``tel`` can cost; ``paid[i, p, k]`` is what
-    request i, started at p, pays after its k-th token.  All are numerators of the patterns' own
-    denominator, the unit, a power of two; shifted to the left (to the right if negative) they are
-    ones of ``prices``.  None without prices that bound anything, if the tables would be too large,
-    or numbers too large for 64 bits.
-    """
-    instance, unit, worth = under.instance, under.unit, under.worth
-    rounds, longest = max(latest) + 1, int(instance.outputs.max())
-    never = unit * tel + exact_sum(worth)
-    entries = len(instance) * rounds * (longest + 1)
-    if under.bound <= 0 or entries > PATTERN_ENTRIES_UP_TO or len(instance) * never >= NONE:
-        return None
-    paid = np.zeros((len(instance), rounds, longest + 1), dtype=np.int64)
-    later = np.empty((len(instance), rounds + 1), dtype=np.int64)
-    dearest = never
-    for i, request in enumerate(instance.requests):
-        arrival, output, ages = int(request.arrival), request.output, np.arange(request.output)
-        times = np.arange(1, rounds + 1)[:, None] + ages
-        states = under.kinds.first[under.kinds.of[i]] + ages
-        tokens = under.pay[np.minimum(times, len(under.pay) - 1), states]
-        paid[i, :, :output] = np.cumsum(tokens[:, ::-1], axis=1)[:, ::-1]
-        costs = (np.arange(rounds) + output - arrival) * unit + paid[i, :, 0]
-        dearest = max(dearest, int(costs.max()))
-        later[i] = _least_from(costs[: latest[i] + 1], arrival, rounds + 1, never)
-    tail = np.append(worth[::-1].cumsum()[::-1] - worth, 0)
-    largest = exact_sum(worth) + len(instance) * dearest
-    if max(largest, largest * prices.denominator // unit) >= NONE:
-        return None
-    shift = prices.denominator.bit_length() - unit.bit_length()
-    return later, paid, tail, unit, shift
 
 
 def _least_from(costs: Ints, arrival: int, length: int, never: int) -> Ints:

@@ -116,21 +116,11 @@ def _table_of(reached, made):
 def split_stage(states, arcs, begins, entered, step, most, behind, limit, too_many):
     """Follow the arcs of one stage from nodes with counts to nodes with counts.
 
-    Parameters
-    ----------
-    states
-        Node, counts and distance of each state of the stage.
-    begins
-        The arcs of node k: ``begins[k]``..``begins[k + 1]`` − 1 of ``arcs`` (to, cost with prices,
-        begin, number).
-    step, most
-        By what one request of a kind raises the counts, 0 where it is not counted, and its limit.
-    behind, limit
-        Distances of the nodes to the end; longer paths are dropped.
-
-    Returns
-    -------
-    Node, counts and distance of the states reached; and of every way: origin, arc, place reached.
+    ``states`` are node, counts and distance of each; node k has the arcs ``begins[k]`` up to
+    ``begins[k + 1]`` of ``arcs`` (to, cost with prices, begin, number).  A request of kind g raises
+    the counts by ``step[g]``, 0 where it is not counted, ``most[g]`` times at most.  Paths longer
+    than ``limit`` with the distances ``behind`` to the end are dropped.  Returned are the states
+    reached, and of every way its origin, its arc and the place reached.
     """
     nodes, codes, distances = states
     to, cost, begin, number = arcs

@@ -1,13 +1,11 @@
 """Dominance between the bases of a level: what is dropped, and the vectors that tell it.
 
-Proof: docs/proofs/dominance.md (P5).  Of strict kinds ages are compared
-as well, not only whether a base holds them: then a path beside the dominated base is one beside the
-other, so the least path is the same whichever pairs are compared.
+Proof: docs/proofs/dominance.md (P5), without strict kinds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.dp._backward_tables import Ints, Rules
+from formulations.dp.network import Ints, Rules
 
 #: Bits of a lane, by what it may hold at most.
 LANES = ((8, 127), (16, 32_767))
@@ -35,14 +33,8 @@ Words = NDArray[np.uint64]
 class Dominance:
     """What bases are compared by.
 
-    Attributes
-    ----------
-    owed
-        What a request in each state pays at a time and before, shape (times, states).
-    profiles, totals
-        Its lanes, shape (states, words), and the sum of the tokens that it has held so far.
-    bits
-        Of a lane.
+    Of a request in each state: what it pays at a time and before, shape (times, states), its lanes
+    of so many ``bits``, shape (states, words), and the sum of the tokens that it has held so far.
     """
 
     owed: Ints
@@ -59,7 +51,7 @@ class Dominance:
         self, t: int, level: tuple[Any, Any, Ints], pool: ThreadPoolExecutor | None = None
     ) -> tuple[Ints, Ints, Words]:
         """Return label less what is owed, tokens held in all, and lanes of each base at t."""
-        from formulations.dp import _dominance_kernels as kernels  # loads the compiler
+        from formulations.dp import dominance_kernels as kernels  # loads the compiler
 
         size, words = len(level[1]), self.profiles.shape[1]
         own, sums = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
@@ -73,27 +65,20 @@ class Dominance:
         return own, sums, vectors
 
 
-def dominance(rules: Rules, strict: Sequence[int]) -> Dominance | None:
-    """Return what bases are compared by; None where the memory is too large for lanes.
-
-    ``strict`` are the kinds that are not held twice at once, with as many requests as one.
-    """
+def dominance(rules: Rules) -> Dominance | None:
+    """Return what bases are compared by; None where the memory is too large for lanes."""
     longest = int(rules.outputs.max())
-    largest = max([rules.memory, *(int(rules.outputs[g]) for g in strict)])
-    bits = next((bits for bits, most in LANES if largest <= most), None)
+    bits = next((bits for bits, most in LANES if rules.memory <= most), None)
     if bits is None:
         return None
     times = [e for e in FIRST_TIMES if e < longest]
     times += [e for e in range(longest) if e not in times]
-    lanes = np.zeros((len(rules.tokens), len(times) + len(strict)), dtype=np.uint64)
+    lanes = np.zeros((len(rules.tokens), longest), dtype=np.uint64)
     ages = np.arange(len(rules.tokens)) - rules.first[rules.kind] + 1
     for lane, e in enumerate(times):
         held = np.flatnonzero(ages > e)
         lanes[held, lane] = rules.tokens[held - e]
-    for lane, g in enumerate(strict, len(times)):
-        own = np.flatnonzero(rules.kind == g)
-        lanes[own, lane] = ages[own]
-    totals = lanes[:, : len(times)].sum(axis=1).astype(np.int64)
+    totals = lanes.sum(axis=1).astype(np.int64)
     return Dominance(_owed(rules, ages), _packed(lanes, bits), totals, bits)
 
 
@@ -157,7 +142,7 @@ def dropped(
 
     Of those that are left when time is over, none.
     """
-    from formulations.dp import _dominance_kernels as kernels  # loads the compiler
+    from formulations.dp import dominance_kernels as kernels  # loads the compiler
 
     size, high = len(vectors), highest(bits)
     if size >= ORDERED_FROM:

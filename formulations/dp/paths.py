@@ -9,17 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.dp._backward_tables import SAFE, Ints, Kinds
+from formulations.dp.network import SAFE, Ints, Kinds
 
-#: Evaluations without a better value after which the step is halved, and halvings after which
-#: the multipliers are left as they are.
-PATIENCE, HALVINGS = 6, 7
-#: Evaluations after which they are left in any case.
-EVALUATIONS = 300
-#: Share of the last direction that is kept.
-MOMENTUM = 0.5
-#: Evaluations between which arcs are fixed.
-FIX_EVERY = 10
+#: Evaluations without a better value after which the step is halved; halvings and evaluations
+#: after which the multipliers are left as they are.
+PATIENCE, HALVINGS, EVALUATIONS = 6, 7, 300
+#: Share of the last direction that is kept, and evaluations between which arcs are fixed.
+MOMENTUM, FIX_EVERY = 0.5, 10
 
 
 @dataclass(frozen=True)
@@ -27,17 +23,8 @@ class Paths:
     """A network without cycles whose paths from its first node to its last are to be counted.
 
     Nodes are numbered so that arcs lead to higher ones; arcs are in the order of their origins.
-
-    Attributes
-    ----------
-    origin, to, cost
-        Of each arc, the cost without multipliers.
-    begin, number
-        The kinds of the requests that the arc lets complete: ``entered[begin:begin + number]``.
-    entered
-        Kinds.
-    time
-        Of each node (rounds): an arc's requests complete at the time of its origin.
+    An arc costs ``cost``, without multipliers, and lets requests of the kinds
+    ``entered[begin:begin + number]`` complete at the ``time`` of its origin (rounds).
     """
 
     origin: NDArray[np.int32]
@@ -65,10 +52,9 @@ class Paths:
 
 @dataclass
 class Priced:
-    """What multipliers come to on a network: lengths with them, distances, and the best path.
+    """Lengths under multipliers, distances to the end, and the best path.
 
-    ``value`` is the length of the best path less what each request once would pay; None where
-    there is no path.
+    Its length less what each request once would pay is ``value``; None where there is no path.
     """
 
     cost: Ints
@@ -79,7 +65,7 @@ class Priced:
 
 def priced(paths: Paths, multipliers: Ints, counts: Ints) -> Priced:
     """Evaluate multipliers, in units of the costs."""
-    from formulations.dp import _path_kernels as kernels  # loads the compiler
+    from formulations.dp import path_kernels as kernels  # loads the compiler
 
     cost = np.empty(len(paths), dtype=np.int64)
     kernels.extras(paths.begin, paths.number, paths.entered, multipliers, cost)
@@ -96,7 +82,7 @@ def priced(paths: Paths, multipliers: Ints, counts: Ints) -> Priced:
 
 def fixed(paths: Paths, found: Priced, limit: int) -> Paths:
     """Return the network of the paths no longer than a limit, with multipliers."""
-    from formulations.dp import _path_kernels as kernels  # loads the compiler
+    from formulations.dp import path_kernels as kernels  # loads the compiler
 
     ahead = np.empty(len(paths.time), dtype=np.int64)
     kernels.from_the_first(paths.origin, paths.to, found.cost, ahead)
@@ -110,7 +96,7 @@ def shortened(paths: Paths, tolls: Ints, limit: int) -> Paths:
 
     Those of the network returned are without.
     """
-    from formulations.dp import _path_kernels as kernels  # loads the compiler
+    from formulations.dp import path_kernels as kernels  # loads the compiler
 
     own = np.empty(len(paths), dtype=np.int64)
     kernels.extras(paths.begin, paths.number, paths.entered, tolls, own)
@@ -121,11 +107,10 @@ def shortened(paths: Paths, tolls: Ints, limit: int) -> Paths:
 
 def entries(paths: Paths, path: Ints, kinds: int) -> Ints:
     """Return how many requests of each kind the arcs of a path let complete, shape (kinds,)."""
-    counts = np.zeros(kinds, dtype=np.int64)
-    for x in path.tolist():
-        first = paths.begin[x]
-        np.add.at(counts, paths.entered[first : first + paths.number[x]], 1)
-    return counts
+    number = paths.number[path].astype(np.int64)
+    shift = paths.begin[path] - (np.cumsum(number) - number)
+    entered = paths.entered[np.repeat(shift, number) + np.arange(number.sum())]
+    return np.bincount(entered, minlength=kinds)
 
 
 def starts_of(kinds: Kinds, paths: Paths, path: Ints) -> list[int]:
@@ -153,10 +138,8 @@ def improved(
 ) -> tuple[Paths, Ints, int | None]:
     """Raise the value by steps along the surplus of the best path, and fix on the way.
 
-    Returns
-    -------
-    The network left, the best multipliers, and their value; None where no path is left, so that
-    no schedule lies in the window.  Any multipliers do; the steps aim at a value just above it.
+    Returned are the network left, the best multipliers, and their value; None where no path is
+    left, so that no schedule lies in the window.  Any multipliers do; the steps aim just above it.
     """
     found = priced(paths, multipliers, counts)
     best, trial = multipliers, multipliers
@@ -226,7 +209,7 @@ def split(
     Of each kind counted there are exactly as many as there should be on every path.  None where
     that takes more arcs or time than allowed.
     """
-    from formulations.dp import _path_kernels as kernels  # loads the compiler
+    from formulations.dp import path_kernels as kernels  # loads the compiler
 
     step, full = _digits(counts, counted)
     found = priced(paths, multipliers, counts)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.dp._backward_kernels import expand, merge
-from formulations.dp._backward_tables import ENOUGH, NARROW
-from formulations.dp._dominance_kernels import among, measure
+from formulations.dp.base_kernels import expand, merge
+from formulations.dp.dominance_kernels import among, measure
 from formulations.lagrangian.array_kernels import in_order, longer, nowhere, ordered
 from support.compiling import njit, part
+
+#: Bases made of a level, and of all levels that are swept at a time, where they are few.
+NARROW, ENOUGH = 8_000, 60_000
 
 
 @njit()

@@ -1,4 +1,4 @@
-"""What ``sweep`` knows before it starts: kinds of requests, prices, slacks, 64-bit ranges."""
+"""Kinds of requests under prices, and their rules in a window: slacks, look-ahead, 64 bits."""
 
 from __future__ import annotations
 
@@ -25,8 +25,6 @@ PATTERN_WORK_UP_TO, ALL_WORK_UP_TO = 40_000_000, 2_000_000_000
 TOO_MANY_PATTERNS = "too many configurations for backward dynamic programming"
 #: Times before the present one that are looked at, at most.
 DEPTH = 48
-#: Bases made of a level, and of all levels that are swept at a time, where they are few.
-NARROW, ENOUGH = 8_000, 60_000
 
 
 class TooLargeError(ValueError):
@@ -36,43 +34,29 @@ class TooLargeError(ValueError):
 class Rules(NamedTuple):
     """What the kernels go by within one window, in units of 1 / denominator.
 
-    State ``first[g]`` + j − 1 is that of a request of kind g at its j-th token.
-
-    Attributes
-    ----------
-    memory, window
-        M (tokens), and the slack that no schedule looked for exceeds.
-    limits
-        What no label at times 0, 1, ... exceeds; the last one is that of all later times.
-    outputs, counts, first, last, tolls
-        Of each kind: tokens, requests that a base may have of it, its first and last state, and
-        what each completion costs more; shape (kinds,).
-    tokens, kind, keys
-        Of each state: tokens held, its kind, and a random number; shape (states,).
-    pay, worth
-        Prices of the states and the most that a pattern pays at times 0, 1, ...; the last row is
-        that of all later times, 0.
-    dear
-        Slack of a start p of each kind, shape (starts, kinds).
-    behind
-        Most that requests which end within some rounds pay within so many tokens, shape (times,
-        rounds, M + 1); (0, 1, 1) where it would be too large.
+    State ``first[g]`` + j − 1 is that of a request of kind g at its j-th token.  In ``limits``,
+    ``pay`` and ``worth`` the last row is that of all later times.
     """
 
-    memory: int
-    window: int
-    limits: Ints
+    memory: int  # tokens
+    window: int  # slack that no schedule looked for exceeds
+    limits: Ints  # what no label at times 0, 1, ... exceeds
+    # Of each kind: tokens, requests that a base may have of it, its first and last state, and what
+    # each completion costs more.
     outputs: Ints
     counts: Ints
     first: Ints
     last: Ints
     tolls: Ints
+    # Of each state: tokens held, its kind, and a random number.
     tokens: Ints
     kind: Ints
     keys: NDArray[np.uint64]
-    pay: Ints
-    worth: Ints
-    dear: Ints
+    pay: Ints  # prices of the states at times 0, 1, ..., shape (times, states)
+    worth: Ints  # the most that a pattern pays at times 0, 1, ...
+    dear: Ints  # slack of a start p of each kind, shape (starts, kinds)
+    # Most that requests which end within some rounds pay within so many tokens, shape (times,
+    # rounds, M + 1); (0, 1, 1) where it would be too large.
     behind: Ints
 
 
@@ -132,10 +116,7 @@ class Network:
 def network(instance: Instance, prices: PriceTable | tuple[Ints, int]) -> Network:
     """Return an instance under prices on states, or on memory: numerators of λ, denominator.
 
-    Raises
-    ------
-    TooLargeError
-        If there are too many rounds or states, or numbers too large for 64 bits.
+    Raises :class:`TooLargeError`.
     """
     kinds = kinds_of(instance)
     if int(kinds.outputs.sum()) > np.iinfo(np.uint16).max:
@@ -159,21 +140,13 @@ def network(instance: Instance, prices: PriceTable | tuple[Ints, int]) -> Networ
     places = [states.of[offsets[i] : offsets[i] + instance.outputs[i]] for i in one]
     pay = np.ascontiguousarray(values[:, np.concatenate(places)])
     least = _start_slack(kinds, pay, unit, 0)[1]
-    total = sum(
-        int(count) * int(each) for count, each in zip(kinds.counts, least, strict=True)
-    ) - exact_sum(worth)
-    return Network(instance, kinds, unit, pay, worth, least, total)
+    cost = sum(int(n) * int(each) for n, each in zip(kinds.counts, least, strict=True))
+    return Network(instance, kinds, unit, pay, worth, least, cost - exact_sum(worth))
 
 
 def rules(network: Network, window: int) -> Rules:
-    """Return what the kernels go by in a window.
-
-    Raises
-    ------
-    TooLargeError
-        If there are too many rounds, or numbers too large for 64 bits.
-    """
-    from formulations.dp import _backward_kernels  # loads the compiler
+    """Return what the kernels go by in a window; raise :class:`TooLargeError`."""
+    from formulations.dp import base_kernels  # loads the compiler
 
     kinds, memory = network.kinds, network.instance.memory
     dear, _ = _start_slack(kinds, network.pay, network.unit, window)
@@ -209,7 +182,7 @@ def rules(network: Network, window: int) -> Rules:
     if depth < 1:
         return found
     behind = np.zeros((rows, depth + 1, memory + 1), dtype=np.int64)
-    _backward_kernels.behind_table(found, 0, rows, behind)
+    base_kernels.behind_table(found, 0, rows, behind)
     return found._replace(behind=behind)
 
 
@@ -219,7 +192,7 @@ def _start_slack(kinds: Kinds, pay: Ints, unit: int, window: int) -> tuple[Ints,
     A start p costs its latency at least, so one that costs no more than the first by more than the
     window is at p ≤ a − o + (cost of the first + window) / unit.
     """
-    from formulations.dp import _backward_kernels  # loads the compiler
+    from formulations.dp import base_kernels  # loads the compiler
 
     longest, dearest = int(kinds.outputs.max()), int(pay.max(initial=0))
     _safe(unit * (len(pay) + 2 * longest + int(kinds.arrivals.max())) + longest * dearest + window)
@@ -232,7 +205,7 @@ def _start_slack(kinds: Kinds, pay: Ints, unit: int, window: int) -> tuple[Ints,
     _refuse(starts * len(kinds.counts), "starts")
     _safe(unit * (starts + longest) + longest * dearest + window)
     slack = np.empty((starts, len(kinds.counts)), dtype=np.int64)
-    least = _backward_kernels.start_slack(
+    least = base_kernels.start_slack(
         kinds.outputs, kinds.arrivals, kinds.first, pay, unit, starts, slack
     )
     kept = np.flatnonzero((slack <= window).any(axis=1))

@@ -204,22 +204,6 @@ def _next_kind(x, able, dear, own, peak, gain, counts, count, memory, room, spar
     return x
 
 
-@filling_part()
-def _complete(depth, g, own_held, own_paid, held, paid):
-    """Fill what all hold and pay with one more of a kind that completes at t, a depth further."""
-    for e in range(held.shape[1]):
-        held[depth + 1, e] = held[depth, e] + own_held[g, e]
-        paid[depth + 1, e] = paid[depth, e] + own_paid[g, e]
-
-
-@filling_part()
-def _list(chosen, depth, entered, listed):
-    """Write what a node lets complete; return where it ends."""
-    for y in range(depth):
-        entered[listed + y] = chosen[y]
-    return listed + depth
-
-
 @njit()
 def expand(t, level, low, high, rules, sizes, most):
     """Return the bases at t − 1 that nodes at t of the bases ``low``..``high`` − 1 leave.
@@ -295,7 +279,9 @@ def _fill(
                 rows[made, 0], code[made] = _next_base(
                     members, size, base, chosen, depth, first, last, kind, keys, left, made
                 )
-                listed = _list(chosen, depth, entered, listed)
+                for y in range(depth):
+                    entered[listed + y] = chosen[y]
+                listed += depth
                 rows[made, 1], rows[made, 2], rows[made, 3] = limit - room, base, listed
                 made += 1
             free, spare = memory - held[depth, 0], most_spent - spent[depth]
@@ -303,7 +289,9 @@ def _fill(
             fresh = x < len(able)
             if fresh:
                 g = able[x]
-                _complete(depth, g, own_held, own_paid, held, paid)
+                for e in range(held.shape[1]):
+                    held[depth + 1, e] = held[depth, e] + own_held[g, e]
+                    paid[depth + 1, e] = paid[depth, e] + own_paid[g, e]
                 spent[depth + 1] = spent[depth] + dear[g]
                 oldest[depth + 1] = max(oldest[depth], last[g] - first[g])
                 count[g], chosen[depth], places[depth] = count[g] + 1, g, x
@@ -328,20 +316,10 @@ def _equal(members, a, b, number):
 
 @njit()
 def merge(bases, part, parts, places):
-    """Find the different bases among those whose key falls to one part.
+    """Return the position of one of each different base of a part, by its key, and the least slack.
 
-    Bases of equal keys are compared member by member.
-
-    Parameters
-    ----------
-    bases
-        Members, number, slack and key of each.
-    places : array of int32
-        Filled for the bases of this part: which of the different ones it is.
-
-    Returns
-    -------
-    Position of one of each, and the least slack of those equal to it.
+    ``bases`` are members, number, slack and key of each; bases of equal keys are compared member by
+    member.  ``places`` is filled for those of this part: which of the different ones each is.
     """
     members, number, slack, keys = bases
     mine = 0
