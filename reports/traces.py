@@ -29,7 +29,8 @@ def long_trace(runs: pd.DataFrame, column: str) -> pd.DataFrame:
         points += [(run, *pair) for pair in pairs]
     made = pd.DataFrame(points, columns=["run", "seconds", "value"])
     made = made.astype({"seconds": float, "value": float})
-    return made[np.isfinite(made["seconds"]) & made["value"].gt(0)]
+    known: pd.DataFrame = made[np.isfinite(made["seconds"]) & made["value"].gt(0)]
+    return known
 
 
 def _pairs(trace: Any) -> list[tuple[float, float]]:
