@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import glob
+import os
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
@@ -13,7 +14,6 @@ from pathlib import Path
 
 from instances.files import InstanceFileError
 from instances.ladder import ladder, rung_file
-from instances.traces.stream import trace_file
 from support.progress import telling
 from support.text import did_you_mean, printable
 
@@ -28,6 +28,14 @@ LADDER = "ladder"
 _MOST_FILES = 10_000
 #: How alike they are at least: many share their suffix.
 _ALIKE = 0.75
+#: A folder with this file is a trace.
+IN_FOLDER = "requests.jsonl"
+
+
+def trace_file(path: str | Path) -> Path:
+    """Return the file of a trace: of a folder the one with the requests, if there is one."""
+    inside = Path(path, IN_FOLDER)
+    return inside if os.path.isfile(inside) else Path(path)
 
 
 def find_instance(name_or_path: str | Path) -> Path:

@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from instances import Instance
 from instances.named import find_instance
-from instances.traces import TraceOptions, TraceReport
-from instances.traces.options import TraceKeywords
-from instances.traces.reading import read_input
-from instances.traces.reading import read_trace as read_trace_file
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.method import Kind, Method
 from kvopt.progress import Calls, Progress, listener
 from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
 from kvopt.result import Result
-from kvopt.runs.batch_time import batch_time_of, read_wish, refuse_rounds_only
 from kvopt.runs.execute import InterruptedRunError, execute
 from kvopt.runs.provenance import usable_cores
 from kvopt.runs.task import Task
 from schedules import Schedule, Verdict, check_schedule, make_schedule, read_schedule
+from serving.choice import batch_time_of, read_wish, refuse_rounds_only
+from serving.traces import TraceOptions, TraceReport
+from serving.traces.options import TraceKeywords
+from serving.traces.reading import read_input
+from serving.traces.reading import read_trace as read_trace_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +58,7 @@ _READERS: dict[str, Callable[[str], float]] = {
 def read(name_or_path: str | Path, **options: Unpack[TraceKeywords]) -> Instance:
     """Read an instance of the library by its name, or an instance file or a trace by its path.
 
-    The options are those of a trace (:class:`instances.traces.TraceOptions`), which needs at least
+    The options are those of a trace (:class:`serving.traces.TraceOptions`), which needs at least
     ``memory`` (tokens).  Raises InstanceFileError if nothing has that name or the file is neither a
     valid ``kvopt.instance/1`` nor a trace; TraceOptionError if options are missing, out of range,
     or given with an instance; both are a ValueError whose message is one line.  Raises

@@ -10,7 +10,8 @@ from support.checkout import CHECKOUT, ROOT
 
 #: The packages that are installed.
 PACKAGES = (
-    "formulations", "heuristics", "instances", "kvopt", "reports", "schedules", "support",
+    "formulations", "heuristics", "instances", "kvopt", "reports", "schedules", "serving",
+    "support",
 )  # fmt: skip
 #: The list of a report's files, in its folder.
 REPORT_MARKER = ".kvopt-report"

@@ -138,7 +138,7 @@ def counts(statuses: Counter[str]) -> str:
 
 
 class Display:
-    """Counts finished runs of a sweep and names those under way, on a terminal from two seconds."""
+    """Counts the runs of a sweep and names those under way, on a terminal from two seconds on."""
 
     def __init__(self, stream: IO[str], total: int, quiet: bool) -> None:
         self._stream, self._total = stream, total
@@ -210,8 +210,7 @@ class Display:
 class Progress:
     """What is known of a run so far: seconds since the call, TEL and bound (rounds), and the gap.
 
-    The gap is (TEL − bound) / TEL; None stands for what is missing.  ``kernels`` says how many are
-    compiled, of how many that the run needs; the first time on a machine only.
+    ``kernels`` says how many are compiled, of how many; the first time on a machine only.
     """
 
     seconds: float
@@ -222,7 +221,11 @@ class Progress:
 
 
 def listener(progress: bool | Callable[[Progress], object], stop: threading.Event) -> Listener:
-    """Return what ``execute`` calls: progress lines, the user's function, or compiling alone."""
+    """Return what ``execute`` is to call.
+
+    It prints the lines of ``solve.py``, or calls a function (:class:`Calls`, which sets ``stop``);
+    with False it shows compiling alone, on standard error.
+    """
     if callable(progress):
         return Calls(progress, stop)
     if progress:
@@ -234,7 +237,7 @@ def listener(progress: bool | Callable[[Progress], object], stop: threading.Even
 class Calls:
     """Calls a function at every improvement of schedule or bound, and for every kernel.
 
-    ``error`` is what it raised, which must not count as a fault of the process that watches.
+    What it raises is kept as ``error``: amid the watching it would count as a fault of kvopt's.
     """
 
     function: Callable[[Progress], object]

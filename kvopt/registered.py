@@ -1,7 +1,4 @@
-"""Look into the registry of best-known values for one instance, unchecked.
-
-``kvopt.best_known`` checks it and takes a second to load.
-"""
+"""A glance at the registry of best-known values, unchecked: ``kvopt.best_known`` checks it."""
 
 from __future__ import annotations
 
@@ -23,8 +20,7 @@ from support.jsonfile import read_bytes
 class Registered:
     """The best schedule and the best bound of an instance (TEL, rounds).
 
-    ``reason`` says by what an optimum is known, or why it is not; ``certified`` is the best bound
-    that a certificate proves, where what exceeds it is solver-reported, else None.
+    ``certified`` is the best certified bound where a solver reports more.
     """
 
     upper: int
@@ -57,8 +53,8 @@ class Registered:
 
 
 def registered(instance: Instance, folder: Path = FOLDER) -> Registered | None:
-    """Return what the registry says of an instance in rounds by its hash, None if nothing."""
-    if instance.unit is not ROUNDS:
+    """Return what the registry of a folder says of an instance by its hash, None if nothing."""
+    if instance.unit is not ROUNDS:  # the registry knows rounds alone
         return None
     try:
         path = folder / "best_known.json"

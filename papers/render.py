@@ -151,7 +151,7 @@ def _part_text(part: Part, planned: int, rows: pd.DataFrame, judged: Sequence[Ju
     ]
     for make in part.tables if len(own) else ():
         table = make(own)
-        lines.append(f"### {table.title}\n\n{table_text(table, '')}")
+        lines.append(f"### {table.title}\n\n{table_text(table)}")
     return "\n".join(lines)
 
 

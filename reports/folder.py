@@ -1,8 +1,7 @@
 """The files of a report in their folder: written, and those of an earlier report removed.
 
-A list beside them, ``.kvopt-report``, says which files are the report's: a line on what they are,
-then a path a line.  What it does not name is
-someone's own: it is neither written over nor removed.
+A list in it, ``.kvopt-report``, says which files are the report's: a title, then a path a line.
+What it does not name is the user's: it is neither written over nor removed.
 """
 
 from __future__ import annotations
@@ -24,17 +23,7 @@ _LONGEST = 10**7
 
 @dataclass(frozen=True)
 class Kind:
-    """What a command writes into a folder.
-
-    Attributes
-    ----------
-    name
-        What the command makes, as in "report".
-    files
-        Names at the top of the folder.
-    folders
-        Names of folders below, with what the files in them end in.
-    """
+    """What a command writes into a folder: files at its top, and folders with their endings."""
 
     name: str
     files: tuple[str, ...]
@@ -67,10 +56,7 @@ def check_place(
 ) -> None:
     """Find out before a run that a folder can hold a report: it is empty, or holds an earlier one.
 
-    Raises
-    ------
-    OutputError
-        If it holds anything else, or as :func:`support.outputs.check_folder` says.
+    Raises OutputError if it holds anything else, or as :func:`support.outputs.check_folder` says.
     """
     sources = list(inputs)
     _refuse_foreign(option, Path(folder), kind, sources)
@@ -78,22 +64,10 @@ def check_place(
 
 
 def write_files(root: Path, files: Mapping[str, str | bytes], kind: Kind = REPORT) -> list[Path]:
-    """Write the files of a report; those of an earlier one that it lacks are removed.
+    """Write the files of a report, by path; those of an earlier one that it lacks are removed.
 
-    Parameters
-    ----------
-    root
-        The report's folder, made if it is not there.
-    files
-        Text or bytes by path below the folder.
-
-    Raises
-    ------
-    OutputError
-        If the folder holds something else than a report, or one of the files is someone's own;
-        nothing is written then.
-    OSError
-        If a file cannot be written or removed.
+    Raises OutputError if the folder holds something else, or one of the files is the user's;
+    nothing is written then. Raises OSError if a file cannot be written or removed.
     """
     _refuse_foreign("the report's folder", root, kind, ())
     listed = _listed(root, kind)

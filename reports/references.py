@@ -36,18 +36,9 @@ class Contradiction:
 class Case:
     """What rows and registry say of one instance.
 
-    Attributes
-    ----------
-    upper, upper_key
-        The best schedule of the rows, and the key of its run.
-    lower
-        The best bound of the rows that is believed; ``lowers`` are all of these.
-    certified
-        The best bound that integers prove: that of a certificate, or what the sizes prove.
-    stated
-        What the files state as the optimum (rounds), the least first.
-    told
-        The registry's entry, empty without one.
+    ``lower`` is the best of ``lowers``, the bounds of the rows that are believed, and ``certified``
+    the best that integers prove. ``stated`` are the optima of the files (rounds), the least first;
+    ``told`` is the registry's entry.
     """
 
     upper: Statement | None = None
@@ -74,17 +65,11 @@ LOWER_KINDS = (CERTIFIED, CONSTRUCTION, REPORTED)
 def references(rows: pd.DataFrame, told: Mapping[str, Case]) -> pd.DataFrame:
     """Return one line an instance, indexed by ``id``; ``told`` is from :func:`cases`.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns sha, instance, family, n, memory, batch_time, instance_sha256, upper, upper_by,
-        upper_key, found_key (of the run with the best schedule of the rows, empty without one),
-        lower, lower_by, lower_kind (of :data:`LOWER_KINDS`, empty without one), certified and
-        certified_by (the best bound that integers prove), known (what the file states), opt
-        (rounds, missing where open),
-        standing (a key of ``STANDINGS``), reason (by what it is known, or why not) and shared
-        (what proofs share that do not count as two).  Of
-        instances in seconds all values are nanoseconds.
+    Columns sha, instance, family, n, memory, batch_time, instance_sha256, upper, upper_by,
+    upper_key, found_key (of the rows' best schedule), lower, lower_by, lower_kind (of
+    :data:`LOWER_KINDS`), certified, certified_by, known (what the file states), opt (missing where
+    open), standing (a key of ``STANDINGS``), reason, and shared (what proofs share that do not
+    count as two). Values are rounds, of instances in seconds nanoseconds.
     """
     made = [_line(case) for case in told.values()]
     # Of no case, too, there are columns; in a frame of dictionaries integers would be floats.
@@ -193,11 +178,7 @@ def cases(
     best_known: Mapping[str, Any] | None = None,
     beside: pd.DataFrame | None = None,
 ) -> dict[str, Case]:
-    """Return what rows and registry say of each instance, by ``sha``.
-
-    The parameters are those of :class:`reports.results.Results`, its rows as
-    :func:`reports.rows.prepare` returns them.
-    """
+    """Return what prepared rows, those ``beside`` them and the registry say, by ``sha``."""
     told = {} if best_known is None else best_known
     found_of = {sha: Case(told=told.get(sha, {})) for sha in rows["sha"].unique()}
     found = rows[rows["tel"].notna() & ~rows["preempts"]]

@@ -29,14 +29,10 @@ LONGEST_LINE = 28
 
 @dataclass(frozen=True)
 class Column:
-    """One column: where it is in the frame, its title, its kind, and what it sorts by.
+    """One column: its key in the frame, title and kind.
 
-    Attributes
-    ----------
-    address
-        Column of the frame with what each cell links, empty for nothing, as seen from the page.
-    spread
-        Column with what stands behind a mean after ±, missing where there is nothing.
+    It sorts by the column ``sort``. ``address`` is the column of links as seen from the page,
+    ``spread`` the one of what stands behind a mean after ±.
     """
 
     key: str
@@ -52,16 +48,18 @@ class Column:
         return self.kind not in ("name", "text")
 
 
+def columns(kind: Kind, **titles: str) -> tuple[Column, ...]:
+    """Return columns of one kind, by their keys."""
+    return tuple(Column(key, title, kind) for key, title in titles.items())
+
+
 def time_column(key: str, title: str, unit: TimeUnit) -> Column:
     """Return a column of times, whose title says their unit unless they are rounds."""
     return Column(key, f"{title}{unit.symbol and ','}{unit.symbol}", KINDS[unit])
 
 
 class Cell(NamedTuple):
-    """One cell: its text, its kind, what it sorts by (a number or None for text), and its links.
-
-    ``link`` is the page of an instance, ``address`` any other.
-    """
+    """One cell; ``sort`` is None for text, ``link`` an instance's page, ``address`` any other."""
 
     text: str
     kind: Kind
@@ -89,14 +87,8 @@ class Cell(NamedTuple):
 class Table:
     """A titled table; ``slug`` names its file and its place in the page.
 
-    Attributes
-    ----------
-    note
-        What the reader must know to read it, plain text of ours; it stands below.
-    links
-        For the column ``instance``: the page of each instance by ``id``, empty for none.
-    left_out
-        Lines that are in the data but not here.
+    The ``note``, which stands below, is plain text of ours. ``links`` has the page of each instance
+    by ``id``, for the column ``instance``; ``left_out`` counts lines of the data that are not here.
     """
 
     slug: str

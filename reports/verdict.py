@@ -66,7 +66,7 @@ def verdict(found: Sequence[Unit]) -> tuple[Sentence, ...]:
 
 
 def answers(unit: Unit) -> tuple[Sentence, ...]:
-    """Return the answer (:mod:`kvopt.answer`), empty where there is none."""
+    """Return the answer (:mod:`serving.answer`), empty where there is none."""
     if unit.compared is None or unit.compared.answer is None:
         return ()
     pieces = unit.compared.answer.pieces()

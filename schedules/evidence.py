@@ -170,7 +170,7 @@ def bounds_hold(detail: str, kept: bool) -> bool:
     """Tell whether bounds are about the schedule of a run, which may have ``kept`` tokens.
 
     In seconds, where prefilling tokens anew is no shortcut
-    (``formulations.valid.loads.not_covered``), its detail says so first.
+    (``serving.bounds.loads.not_covered``), its detail says so first.
     """
     return not kept or detail.startswith(KEEPS_TOKENS_COVERED)
 

@@ -12,8 +12,8 @@ from operator import ge
 from typing import NamedTuple
 
 from instances.model import Instance
+from schedules.clock.runs import runs_of
 from schedules.model import Schedule
-from schedules.real_time.runs import runs_of
 
 
 class Holding(NamedTuple):

@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from instances.model import Instance
 from instances.time_unit import NANOSECONDS, ROUNDS
+from schedules.clock.timeline import Ints, Timeline, timeline
 from schedules.counts import running_and_waiting
 from schedules.gap import gap
 from schedules.metrics import Holding, MemoryProfile, holdings, memory_profile
 from schedules.model import Schedule
-from schedules.real_time.timeline import Ints, Timeline, timeline
 from support.drawing import image, own_style
 from support.jsonfile import write_bytes
 from support.outputs import PICTURES
@@ -162,7 +162,7 @@ def save_picture(figure: Figure, path: str | Path) -> None:
     suffix = Path(path).suffix.lower()
     if suffix not in PICTURES:
         raise ValueError(f"picture {str(path)!r}: expected a name with {' or '.join(PICTURES)}")
-    write_bytes(path, _image(figure, suffix.removeprefix(".")))
+    write_bytes(path, picture_image(figure, suffix.removeprefix(".")))
 
 
 def show_picture(figure: Figure) -> None:
@@ -171,10 +171,11 @@ def show_picture(figure: Figure) -> None:
     display = sys.modules.get("IPython.display")
     if "ipykernel" not in sys.modules or display is None:
         return
-    display.display(display.Image(_image(figure, "png", _SHOWN_DPI)))
+    display.display(display.Image(picture_image(figure, "png", _SHOWN_DPI)))
 
 
-def _image(figure: Figure, kind: str, dpi: int = _DPI) -> bytes:
+def picture_image(figure: Figure, kind: str, dpi: int = _DPI) -> bytes:
+    """Return a figure of :func:`picture_of` as ``svg``, ``png`` or ``pdf``."""
     with picture_style():
         made = image(figure, kind, dpi)
     if kind != "svg":

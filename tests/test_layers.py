@@ -76,7 +76,7 @@ WRONG = [
     ("instances/files.py", "import formulations.registry", "The checker shares no code"),
     ("formulations/valid/windows.py", "import formulations.lagrangian.prices", "in layers"),
     ("kvopt/sweeps/plan.py", "import highspy", "Engines are imported by formulations"),
-    ("kvopt/store/tables.py", "import kvopt.sweeps.plan", "Inside kvopt"),
+    ("kvopt/store/database.py", "import kvopt.sweeps.plan", "Inside kvopt"),
     ("kvopt/methods/method.py", "import kvopt.runs.task", "Inside kvopt"),
     ("support/text.py", "import instances.model", "Arrows run one way"),
     ("reports/table.py", "import papers.page", "Arrows run one way"),
@@ -86,7 +86,11 @@ WRONG = [
         "def f():\n    import formulations.lagrangian.exact",
         "the certificate of a sweep and all",
     ),
-    ("formulations/dp/_tables.py", "import formulations.cp.cpsat", "searches and models"),
+    ("formulations/dp/state_bounds.py", "import formulations.cp.cpsat", "searches and models"),
+    ("heuristics/rounds.py", "import serving.metrics", "Arrows run one way"),
+    ("kvopt/runs/state.py", "import serving.choice", "one file knows what is in seconds"),
+    ("serving/bounds/loads.py", "import kvopt.runs.task", "knows nothing of runs"),
+    ("serving/deployments.py", "import serving.bounds.loads", "The checker shares no code"),
 ]
 
 

@@ -26,7 +26,7 @@ class StartRounds(Protocol):
 
 @dataclass(frozen=True)
 class PlainWindows:
-    """First and last start round of each request, shape (n,), and the last completion."""
+    """Start windows as a CP model reads them."""
 
     earliest: tuple[int, ...]
     latest: tuple[int, ...]
@@ -38,12 +38,7 @@ def start_windows(instance: Instance, upper_bound: int | None = None) -> PlainWi
 
     Apart on purpose from ``formulations.valid.windows``, which is tighter: an optimum counts as
     proved by two engines only if their models share no code, and that file serves the integer
-    programs.
-
-    Parameters
-    ----------
-    upper_bound
-        TEL (rounds) of a schedule known to be feasible.
+    programs.  ``upper_bound`` is the TEL (rounds) of a schedule known to be feasible.
 
     Proof.  Let U be the smaller of that and the TEL of running the requests one after the other
     in the order of their arrivals, which is feasible.  Every latency is at least the request's

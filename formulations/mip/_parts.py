@@ -1,4 +1,4 @@
-"""What integer programs share: sums as Pyomo builds them fastest."""
+"""Sums of integer programs, as Pyomo builds them fastest."""
 
 from __future__ import annotations
 

@@ -83,8 +83,5 @@ def model_size(instance: Instance, windows: Windows) -> int:
 
 
 FORMULATION = IntegerProgram(
-    name="ilp-sparse",
-    build=build_model,
-    size=model_size,
-    set_starts=set_starts,
+    name="ilp-sparse", build=build_model, size=model_size, set_starts=set_starts
 )

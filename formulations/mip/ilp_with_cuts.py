@@ -66,8 +66,5 @@ def _largest_rows(windows: Windows, group: WindowGroup) -> Iterator[list[tuple[i
 
 
 FORMULATION = replace(
-    ilp.FORMULATION,
-    build=build_model,
-    options=Options,
-    strengthens=ilp.FORMULATION,
+    ilp.FORMULATION, build=build_model, options=Options, strengthens=ilp.FORMULATION
 )

@@ -81,9 +81,5 @@ def model_size(instance: Instance, windows: Windows) -> int:
 
 
 FORMULATION = IntegerProgram(
-    name="ilp-xy",
-    source="J1 App. B.1",
-    build=build_model,
-    size=model_size,
-    set_starts=set_starts,
+    name="ilp-xy", source="J1 App. B.1", build=build_model, size=model_size, set_starts=set_starts
 )

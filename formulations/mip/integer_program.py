@@ -1,4 +1,4 @@
-"""What an integer program declares of itself, once for every engine that takes one."""
+"""The declaration of an integer program, for every engine that takes one."""
 
 from __future__ import annotations
 

@@ -16,14 +16,9 @@ class LookAheadRow:
         max(0, w + y·ℓ − κ·(ℓ − r)⁺),    y = 1 in the core, else min(1, c·w/M),
         κ = c + Σ_{i in the core} (1 − min(1, c·(s_i + 1)/M)).
 
-    Proof: docs/proofs/look_ahead_rows.md (P14).
+    ``share`` is c and ``rounds`` is ℓ, both at least 0; ``core`` lists positions of requests.
 
-    Attributes
-    ----------
-    share, rounds
-        c and ℓ, both at least 0.
-    core
-        Positions of requests.
+    Proof: docs/proofs/look_ahead_rows.md (P14).
     """
 
     share: int

@@ -35,9 +35,9 @@ from heuristics.policy import (
     State,
 )
 from heuristics.queues import exact
-from instances.deployments import engine_limits
+from instances.batch_time import EngineLimits
 
-_A100 = engine_limits("")
+_A100 = EngineLimits()
 _BUDGET = (
     f"tokens that one round may process (0: the engine's on the GPU of the batch time; on an A100 "
     f"{_A100.server} with chunks, {_A100.offline} without)"
@@ -47,12 +47,14 @@ _ALL = 1 << 60
 _RUNNING = f"most requests that run at a time (0: the engine's there; on an A100 {_A100.running})"
 
 
-class _EngineRules:
+class EngineRules:
     """The plan of each step.
 
     A request that decodes begins one block of B tokens in every B rounds.  So the blocks in use
     follow from how many requests begin one in the rounds 0..B − 1 modulo B.
     """
+
+    name = "vllm-v1"
 
     def __init__(self, known: Known) -> None:
         values, limits = known.values, known.batch_time.engine_limits
@@ -140,7 +142,7 @@ class _EngineRules:
         for request, before, tokens, whole in self._prefills(state) if state.prefilling else ():
             self._used += self._grown(request, before, tokens, whole)
             if before + tokens == whole:
-                self._decode(request, whole)
+                self._count_decoding(whole + self._ahead[request], 1)
             self._chunks.append((request, tokens))
             budget -= tokens
         if self._caches:
@@ -175,14 +177,18 @@ class _EngineRules:
         self._round = state.now
         if self._caches:
             self._overwrite()
+        self._note_ended(state)
+        if not self._asynchronous:
+            self._let_go()
+
+    def _note_ended(self, state: State) -> None:
+        if self._caches:
             self._ended.sort(key=lambda each: list(self._running).index(each[0]))
         for request, output in self._ended:
             held = state.prompts[request] + output - 1 + self._ahead[request]
-            self._begins[(state.now - held) % self._block] -= 1
+            self._count_decoding(held, -1)
             self._still_held[request] = held
         self._ended.clear()
-        if not self._asynchronous:
-            self._let_go()
 
     def _let_go(self) -> None:
         """Free what has ended, and let what has arrived wait."""
@@ -246,7 +252,7 @@ class _EngineRules:
             return
         if (held := self._still_held.pop(request, 0)) == 0:
             held = self._held(state, request)
-            self._begins[(state.now - held) % self._block] -= 1
+            self._count_decoding(held, -1)
         computed = held - self._ahead[request]
         # What the token in flight fills counts as full once it is there; a prompt does at once.
         in_flight = self._asynchronous and computed > state.prompts[request] + state.kept(request)
@@ -296,7 +302,7 @@ class _EngineRules:
             if found + tokens < whole:
                 needed = self._ceil(found + tokens)
             else:
-                self._decode(request, whole)
+                self._count_decoding(whole + self._ahead[request], 1)
             self._used += needed
             if found:
                 self.cached[request] = found
@@ -310,9 +316,9 @@ class _EngineRules:
             admitted.append(self._queue.popleft())
         return admitted
 
-    def _decode(self, request: int, whole: int) -> None:
-        """Note when a request begins blocks, whose prompt is computed at the end of this round."""
-        self._begins[(self._round - whole - self._ahead[request]) % self._block] += 1
+    def _count_decoding(self, held: int, change: int) -> None:
+        """Count a decoding request, which holds so many tokens when round ``_round`` begins."""
+        self._begins[(self._round - held) % self._block] += change
 
     def _grown(self, request: int, before: int, tokens: int, whole: int) -> int:
         """Return the blocks that a request begins with tokens of its prompt."""
@@ -328,38 +334,43 @@ class _EngineRules:
         null = " (one more is the null block)" if self.engine_accounting else ""
         blocks = f"more than the {self._blocks} blocks of {self._block} tokens{null}"
         raise NotApplicableError(
-            f"vllm-v1: the request at position {request} "
+            f"{self.name}: the request at position {request} "
             f"{needs or f'alone needs {blocks}; use a smaller block'}"
         )
 
 
-class _ChunkRules(_EngineRules):
+class ChunkRules(EngineRules):
+    """The rules with prompts in chunks, which the simulator asks for."""
+
     def chunks(self, state: State) -> list[tuple[int, int]]:
         del state
         return self._chunks
 
 
-def rules(known: Known) -> Rules:
-    """Return the rules of one run."""
-    cut = known.ticks > 1 or known.values["chunk"] == "yes" or known.values["long_prefill"]
-    return (_ChunkRules if cut else _EngineRules)(known)
+def rules(
+    known: Known, kinds: tuple[type[EngineRules], type[EngineRules]] = (EngineRules, ChunkRules)
+) -> Rules:
+    """Return the rules of one run, the second kind where prompts may be cut."""
+    cut = known.ticks > 1 or known.values["chunk"] == "yes" or known.values["long_prefill"] > 0
+    return kinds[cut](known)
 
 
+PARAMETERS = (
+    Parameter("block", 0, 0, 4096, "tokens of a block (0: the engine's 16, 1 in tokens)", True),
+    Parameter("budget", 0, 0, 1e9, _BUDGET, True),
+    Parameter("running", 0, 0, 1e9, _RUNNING, True),
+    Parameter("watermark", 0.0, 0.0, 0.9, "share of blocks kept free at admission"),
+    Parameter("long_prefill", 0, 0, 1e9, "most tokens of a prompt a round (0: all)", True),
+    Choice("chunk", ("auto", "yes", "no"), "prompts are cut at the budget (auto: in seconds)"),
+    Choice("accounting", ("auto", "engine", "tokens"), "of memory (auto: engine in seconds)"),
+    Choice("asynchronous", ("auto", "yes", "no"), "plans a step ahead (auto: in seconds)"),
+    Choice("resume", ("recomputed", "cached"), "prefix caching of a preempted request"),
+)
 POLICY = RoundPolicy(
     "vllm-v1",
     clairvoyant=False,
     blind=True,
     keeps_tokens=True,
-    parameters=(
-        Parameter("block", 0, 0, 4096, "tokens of a block (0: the engine's 16, 1 in tokens)", True),
-        Parameter("budget", 0, 0, 1e9, _BUDGET, True),
-        Parameter("running", 0, 0, 1e9, _RUNNING, True),
-        Parameter("watermark", 0.0, 0.0, 0.9, "share of blocks kept free at admission"),
-        Parameter("long_prefill", 0, 0, 1e9, "most tokens of a prompt a round (0: all)", True),
-        Choice("chunk", ("auto", "yes", "no"), "prompts are cut at the budget (auto: in seconds)"),
-        Choice("accounting", ("auto", "engine", "tokens"), "of memory (auto: engine in seconds)"),
-        Choice("asynchronous", ("auto", "yes", "no"), "plans a step ahead (auto: in seconds)"),
-        Choice("resume", ("recomputed", "cached"), "prefix caching of a preempted request"),
-    ),
+    parameters=PARAMETERS,
     rules=rules,
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
+from typing import Any
 
 from heuristics.reference import UnservableError
 from heuristics.reference.worker import Job, Worker
@@ -22,6 +23,22 @@ def vllm_v1(
     engine = accounting == "engine"
     worker = _Blocks(instance, block, budget, running, watermark, engine)
     return replace(worker.serve("vllm-v1"), engine_accounting=engine)
+
+
+def vllm_v1_priority(
+    instance: Instance,
+    upper: list[int],
+    block: int,
+    budget: int,
+    running: int,
+    watermark: float,
+    accounting: str,
+) -> Schedule:
+    """Serve by (upper end, arrival, position as a text), and preempt the largest of these."""
+    engine = accounting == "engine"
+    worker = _ByPriority(instance, block, budget, running, watermark, engine)
+    worker.upper = upper
+    return replace(worker.serve("vllm-v1-priority"), engine_accounting=engine)
 
 
 class _Blocks(Worker):
@@ -94,3 +111,53 @@ class _Blocks(Worker):
                 break
             self.start(job)
             budget -= prefill
+
+
+class _ByPriority(_Blocks):
+    upper: list[int]
+
+    def __init__(self, *limits: Any) -> None:
+        super().__init__(*limits)
+        #: In order of admission, with those that make no token in this round.
+        self.seats: list[Job] = []
+
+    def evict(self) -> None:
+        self.seats = [job for job in self.seats if job.made < job.output]
+        served = self.serve_seats()
+        while self.evicted_now and not served:
+            served = self.serve_seats()
+        for job in [job for job in self.running if job not in served]:
+            self._end_run(job)
+        for job in [job for job in served if job not in self.running]:
+            job.begin, job.kept = self.now, job.made
+            self.running.append(job)
+
+    def serve_seats(self) -> list[Job]:
+        """Return the requests that make a token in this round."""
+        self.evicted_now = False
+        served: list[Job] = []
+        for job in list(self.seats):
+            if job not in self.seats:
+                continue
+            while self.blocks_with([*served, job]) > self.blocks:
+                worst = max(self.seats, key=lambda each: (self.upper[each.position], each.arrival))
+                if self.seats == [worst]:
+                    raise UnservableError
+                self.seats.remove(worst)
+                self.queue.append(worst)
+                self.evicted_now = True
+                served = [each for each in served if each is not worst]
+                if worst is job:
+                    return served
+            served.append(job)
+        return served
+
+    def blocks_with(self, served: list[Job]) -> int:
+        """Blocks of all seats if these make a token."""
+        return sum(self.blocks_of(self.tokens_next(x) - (x not in served)) for x in self.seats)
+
+    def admit(self) -> None:
+        self.queue.sort(key=lambda x: (self.upper[x.position], x.arrival, str(x.position)))
+        before = list(self.running)
+        super().admit()
+        self.seats += [job for job in self.running if job not in before]

@@ -120,12 +120,7 @@ def _merged(
 ) -> tuple[list[Known], bool]:
     """Return what is known of every instance, in the library's order, and whether that is all.
 
-    After Ctrl-C the instances that are left stay as they were.
-
-    Raises
-    ------
-    ContradictionError
-        If any two statements exclude each other; all instances are named.
+    After Ctrl-C the others stay as they were; a ContradictionError names all that exclude others.
     """
     runs = runs_by_instance(store)
     merged, contradictions = [], []

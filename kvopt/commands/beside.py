@@ -11,17 +11,17 @@ from dataclasses import dataclass, replace
 from typing import Generic, Self, TypeVar
 
 from instances import Instance
-from kvopt.best_bound import KnownBound, best_bound, of_run
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import OF_ANSWER, read_method, read_methods
 from kvopt.methods.method import Method
 from kvopt.places import DEFAULT_STORE
-from kvopt.runs.batch_time import rounds_only
 from kvopt.runs.execute import InterruptedRunError, execute
 from kvopt.runs.series import Series
 from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Listener, Snapshot
 from kvopt.runs.task import Finished, Task
+from serving.best_bound import KnownBound, best_bound, of_run
+from serving.choice import rounds_only
 from support.machine import MachineError
 
 T = TypeVar("T")

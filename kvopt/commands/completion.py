@@ -9,10 +9,10 @@ from itertools import chain
 import heuristics.policies
 from formulations.registry import formulations
 from heuristics.predictions import PREDICTIONS
-from instances.batch_time import batch_times
 from instances.ladder import ladder
 from instances.named import library_files
 from kvopt.methods.engines import named_engines
+from serving.batch_time import batch_times
 from support.command import Names
 
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 from instances import Instance
 from instances.time_unit import ROUNDS
-from kvopt.best_bound import left, percent_left
 from kvopt.commands.plain_table import plain_table
 from kvopt.methods.knowledge import MARK, knowledge, policy_name, token_keeping_policies
 from kvopt.registered import registered
 from kvopt.runs.record import Record
 from kvopt.runs.task import Finished
 from schedules import Schedule
+from schedules.clock.timeline import timeline
 from schedules.metrics import makespan, mean_memory
-from schedules.real_time.serving import goodput
-from schedules.real_time.slo import Slo
-from schedules.real_time.timeline import timeline
+from serving.best_bound import left, percent_left
+from serving.metrics import goodput
+from serving.slo import Slo
 
 
 @dataclass(frozen=True)

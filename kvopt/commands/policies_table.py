@@ -10,20 +10,21 @@ from formulations.valid.volumes import volume_bound
 from heuristics.policy import AdvisedPolicy, ListPolicy, PlanPolicy
 from heuristics.registry import policies
 from instances import Instance
-from kvopt.answer import answer_on, missing, totals
-from kvopt.best_bound import KnownBound, best_bound, coverage, of_run, told_bound
 from kvopt.commands.beside import BoundBeside, Limits
 from kvopt.commands.policies_columns import Against, Line, table_text
 from kvopt.methods.grammar import ANSWER, every_policy, read_prediction
 from kvopt.methods.knowledge import MARK, OF_CLASSES, policy_name
 from kvopt.progress import Display
 from kvopt.registered import registered
-from kvopt.runs.batch_time import bounds_kept_tokens, rounds_only
+from kvopt.runs.in_seconds import bounds_kept_tokens
 from kvopt.runs.series import Series
 from kvopt.runs.stated_optimum import dispute
 from kvopt.runs.task import Finished, Task
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
-from schedules.real_time.slo import Slo
+from serving.answer import answer_on, missing, totals
+from serving.best_bound import KnownBound, best_bound, coverage, of_run, told_bound
+from serving.choice import rounds_only
+from serving.slo import Slo
 from support.text import counted, wrapped
 
 

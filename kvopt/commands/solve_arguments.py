@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from instances.named import find_instance, hides
-from instances.traces.arguments import TRACE_OPTIONS
 from kvopt.commands import completion
-from kvopt.commands.in_seconds import SERVING_OPTIONS
 from kvopt.methods.engines import default_engine, named_engines
 from kvopt.methods.grammar import every_policy, read_method, with_prediction
 from kvopt.methods.method import Method
 from kvopt.methods.options import read_formulation
 from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
+from serving.commands.deployment import SERVING_OPTIONS
+from serving.traces.arguments import TRACE_OPTIONS
 from support.command import Options, argument, option, refuse_both, refuse_suffixes, together
 from support.outputs import PICTURES, check_outputs
 from support.usage import UsageError, complain

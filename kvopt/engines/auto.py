@@ -9,8 +9,8 @@ import time
 from dataclasses import replace
 
 from formulations.bounds.fluid import likely_horizon
-from formulations.dp import backward, layers
-from formulations.dp._backward_tables import too_many_patterns
+from formulations.dp import backward, forward
+from formulations.dp.network import too_many_patterns
 from formulations.valid.parts import parts_of
 from formulations.valid.states import States, searchable_states
 from formulations.valid.volumes import volume_bound
@@ -282,7 +282,7 @@ def kernels_of(instance: Instance, formulation: str) -> set[str]:
 
 def _kernels_of(instance: Instance) -> set[str]:
     if _few_states(instance) is not None:
-        return {"sweep", "layers"} if len(instance) <= layers.REQUESTS_UP_TO else {"sweep"}
+        return {"sweep", "layers"} if len(instance) <= forward.REQUESTS_UP_TO else {"sweep"}
     return {"layers"} if len(instance) <= BIDIRECTIONAL_UP_TO else {"look-ahead"}
 
 
@@ -303,7 +303,7 @@ def _chosen(instance: Instance, windows: Windows, memory_limit: float | None) ->
     if states is not None:
         # Prices of patterns are better than the relaxation's, and there are some of them sooner.
         compared = instance.memory <= MULTIPLIERS_UP_TO
-        if compared and len(instance) <= layers.REQUESTS_UP_TO:
+        if compared and len(instance) <= forward.REQUESTS_UP_TO:
             return _BY_STATES
         size = backward.model_size(instance, windows)
         refused = too_large(size, memory_limit, backward.ENTRY_BYTES)

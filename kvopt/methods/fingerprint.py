@@ -37,16 +37,24 @@ ROOMS = {
         "kvopt/runs/worker.py",
         "kvopt/methods/own.py",
         "kvopt/methods/policy.py",
-        "formulations/valid/loads.py",
+        "kvopt/runs/in_seconds.py",
         "formulations/valid/volumes.py",
+        "serving/batch_time/**/*.py",
+        "serving/bounds/loads.py",
+        "serving/deployments.py",
+        "serving/kv_memory.py",
+        "serving/metrics.py",
+        "serving/slo.py",
     ),
     "policies": ("heuristics/*.py", "heuristics/policies/*.py", "heuristics/batching/*.py"),
-    "formulations": ("formulations/**/*.py",),
+    "formulations": ("formulations/**/*.py", "serving/bounds/*.py"),
     "engines": (
         "kvopt/engines/*.py",
         "kvopt/engines/parts/*.py",
         "kvopt/runs/events.py",
         "kvopt/runs/task.py",
+        "serving/engine.py",
+        "serving/waiting.py",
     ),
     "team": ("kvopt/runs/*.py", "kvopt/methods/*.py"),
 }
@@ -65,7 +73,7 @@ _LIBRARIES = {
     "search": ("highspy",),
 }
 #: The packages that a custom file may use.
-_SUITE = ("support", "instances", "schedules", "formulations", "heuristics", "kvopt")
+_SUITE = ("support", "instances", "schedules", "formulations", "heuristics", "kvopt", "serving")
 #: Begins the code of a file whose neighbours are too many: no other call returns the same.
 UNREAD = "unread-"
 

@@ -71,8 +71,8 @@ Among = Literal["method", "solver", "policy"]
 
 #: What stands for many methods, among several.
 EVERY_POLICY, EVERY_SOLVER, OF_ANSWER = "policies", "solvers", "answer"
-#: What an instance in seconds is answered by (``kvopt.answer``): vLLM's scheduler, and what is good
-#: of those that know no output, a bin or the decile of each, all, and all arrivals, with the bound;
+#: What answers an instance in seconds (``serving.answer``): vLLM's scheduler, and what is good of
+#: those that know no output, a bin or the decile of each, all, and all arrivals, with the bound;
 #: the most telling first.
 ANSWER = (
     "vllm-v1",

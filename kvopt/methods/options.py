@@ -34,7 +34,7 @@ class Keyword:
 #: What can be given in parentheses.
 Declared = Parameter | Choice | Option | Keyword
 #: Values of a formulation's options, those that differ from their defaults.
-OptionValues = dict[str, bool | int]
+OptionValues = dict[str, bool | int | float]
 
 
 def read_values(
@@ -90,7 +90,7 @@ def read_numbers(text: str) -> dict[str, float]:
     return {name: float(value) for name, _, value in pairs if _NUMBER.fullmatch(value)}
 
 
-def format_formulation(formulation: Formulation, values: Mapping[str, bool | int]) -> str:
+def format_formulation(formulation: Formulation, values: Mapping[str, bool | int | float]) -> str:
     """Return a formulation's name with the options that differ from their defaults."""
     return format_call(formulation.name, values, formulation.options)
 
@@ -160,7 +160,7 @@ def _range(declared: Declared) -> tuple[float, float, bool]:
         return declared.low, declared.high, declared.integer
     if isinstance(declared, Keyword):
         return -LARGEST_KEYWORD, LARGEST_KEYWORD, False
-    return 0, _LARGEST, True
+    return 0, _LARGEST, isinstance(declared.default, int)
 
 
 def _read(name: str, declared: Declared, text: str) -> Any:

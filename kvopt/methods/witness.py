@@ -33,7 +33,7 @@ _CODE = {
     "formulations.cp.cpsat": {"cp", "separation"},
     "formulations.cp.cpsat_strong": {"cp", "separation"} | _STRONG,
     "formulations.dp.counts": {"search"},
-    "formulations.dp.layers": _SEARCH | _STRONG,
+    "formulations.dp.forward": _SEARCH | _STRONG,
     "formulations.dp.backward": _SEARCH | _WINDOWS,
     "formulations.dp.bidirectional": _SEARCH | _STRONG,
     "volumes": {"volumes"},

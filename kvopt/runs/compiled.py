@@ -1,9 +1,8 @@
 """Kernels by unit: compiled once on a machine, before the clock of the run that needs them.
 
 A mark in the folder of the kernels (``support.compiling``) names the files of a unit.  Units
-without a mark are compiled side by side, in processes of their own.  Of several runs that want the
-same unit one compiles, and the others wait for it.  Where a file is missing or torn the folder is
-left as it is, and a temporary one is taken, as for a folder that cannot be written to.
+without a mark are compiled side by side; of several runs one compiles, and the others wait.  Where
+a file is missing or torn, or the folder takes none, a temporary folder is taken.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 from kvopt.places import python_path
+from kvopt.runs.in_seconds import ENGINE
 from kvopt.runs.provenance import usable_cores
 from support.compiling import CLOCK, KEPT, is_writable, kernel_folder, take_temporary_folder
 from support.jsonfile import write_text
@@ -30,10 +30,10 @@ UNITS = {
     "clocked-queues": "heuristics.real_time",
     "prices": "kvopt.engines.bound",
     "look-ahead": "formulations.bounds.dual",
-    "dominance": "formulations.dp._dominance",
+    "dominance": "formulations.dp.dominance",
     "layers": "kvopt.engines.search",
     "sweep": "kvopt.engines.parts.backward",
-    "seconds": "kvopt.engines.in_seconds",
+    "seconds": ENGINE,
 }
 #: Units that one process compiles one after the other, since they share functions.
 CHAINS = (

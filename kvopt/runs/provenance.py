@@ -50,10 +50,7 @@ def _version(package: str) -> str | None:
 
 @cache
 def _git_commit() -> str | None:
-    """Return the commit that the checkout's packages are of; None where one has been changed.
-
-    That of a repository in which the checkout happens to lie is none of it.
-    """
+    """Return the commit that the checkout's packages are of; None where one has been changed."""
     if not (CHECKOUT and (ROOT / ".git").exists()):
         return None
     command = ["git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--"]

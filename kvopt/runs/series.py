@@ -26,11 +26,10 @@ from support.machine import MachineError
 class Series:
     """Methods on one instance, one after the other, or two side by side.
 
-    The tasks are of one instance, seed and deadline, one a method.  The last must have ended at the
-    ``deadline``, on the clock of ``time.monotonic``; what compiling kernels takes before a method
-    begins is added.  With ``first_whole`` the first may take all the time.  With ``side_by_side``
-    those that need the compiler run next to the others.  ``listen`` is called with what is known of
-    a method that runs.  ``interrupted``: Ctrl-C has ended it, after all results were yielded.
+    The tasks are of one instance, seed and deadline (``time.monotonic``); what compiling kernels
+    takes before a method begins is added.  With ``first_whole`` the first may take all the time.
+    With ``side_by_side`` those that need the compiler run next to the others.  ``interrupted``:
+    Ctrl-C has ended it, after all results were yielded.
     """
 
     def __init__(

@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from instances import InfeasibleInstanceError, Instance
 from instances.arrivals import at_rate
 from instances.families import families
-from instances.traces import TraceOptions, TraceReport
-from instances.traces.reading import is_instance_file, read_input
 from schedules import Status
+from serving.traces import TraceOptions, TraceReport
+from serving.traces.reading import is_instance_file, read_input
 from support.jsonfile import FileError
 from support.text import one_line
 

@@ -23,8 +23,6 @@ from instances.families.build import check_ranges
 from instances.ladder import drawn_rung
 from instances.named import FOLDER as LIBRARY
 from instances.named import may_be_instance, rungs
-from instances.traces import TraceOptions
-from instances.traces.reading import is_instance_file
 from kvopt.methods.grammar import read_methods
 from kvopt.methods.method import Method
 from kvopt.methods.options import read_formulation, switched
@@ -37,6 +35,8 @@ from kvopt.suites.sources import (
     draw_source,
     file_source,
 )
+from serving.traces import TraceOptions
+from serving.traces.reading import is_instance_file
 from support.inputs import read_text
 from support.jsonfile import first_fault
 from support.text import did_you_mean, one_line, unknown_name
@@ -83,7 +83,7 @@ class _Draw(BaseModel):
 
 
 class _Trace(BaseModel):
-    """A trace of a file, with the options of :class:`instances.traces.TraceOptions`."""
+    """A trace of a file, with the options of :class:`serving.traces.TraceOptions`."""
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
     trace: Text

@@ -25,12 +25,7 @@ _LEAST_SECONDS = 1e-3
 def bounds_figure(runs: pd.DataFrame, upper: Any, lower: Any) -> Drawing | None:
     """Return the interval that holds OPT over the seconds of runs; None with nothing to follow.
 
-    Parameters
-    ----------
-    runs
-        Runs of one instance, from :func:`reports.rows.prepare`.
-    upper, lower
-        The best known TEL and bound, rounds (nanoseconds in runs in seconds), missing for none.
+    The runs are of one instance; ``upper`` and ``lower`` are its best known TEL and bound.
     """
     current = runs[~runs["superseded"].astype(bool)]
     kept, believed = (current[name].astype(bool) for name in ("preempts", "believed"))

@@ -6,8 +6,6 @@ import numpy as np
 import pandas as pd
 
 from reports.figures import style
-from reports.figures.spots import step_places
-from reports.interval import shares
 
 _POINTS = 200
 #: Instances below which a distribution says nothing and has no panel.
@@ -24,8 +22,7 @@ _PANELS = (
 def ecdf_figure(runs: pd.DataFrame) -> style.Drawing | None:
     """Return the share of runs with at most a gap, per policy; runs without schedule never count.
 
-    In a panel are the policies that were run on half of its instances at least.  Coloured are those
-    with the largest mean share, at most ten, the same in all panels.
+    Coloured are those with the largest mean share, at most ten, the same in all panels.
     """
     runs = runs[~runs["engine"]]
     chosen = [
@@ -43,33 +40,20 @@ def ecdf_figure(runs: pd.DataFrame) -> style.Drawing | None:
         for column, title, part in chosen
     ]
     shown, others = _shown(panels, [part["id"].nunique() for _, _, part in chosen])
-    names = dict(zip(runs["id"], runs["instance"], strict=True))
     # One below the other, as wide as the page, so that ten lines can be told apart.
     with style.drawing(8.6, 0.3 + 3.7 * len(panels), slim=True) as made:
         all_axes = np.atleast_1d(made.figure.subplots(len(panels), 1, sharey=True))
-        for axes, (column, title, part), (_, curves) in zip(all_axes, chosen, panels, strict=True):
-            style.draw_curves(axes, grid, curves, shown)
+        for axes, (title, curves) in zip(all_axes, panels, strict=True):
+            steps = {name: (grid, curve) for name, curve in curves.items()}
+            style.draw_curves(axes, steps, shown, steps=True)
             axes.set_xscale("symlog", linthresh=0.01, linscale=0.5)
             axes.set_xlim(0, grid[-1])
             axes.set_xticks([t for t in (0, 0.01, 0.03, 0.1, 0.3, 1) if t <= grid[-1]])
-            axes.minorticks_off()
             style.percent_axis(axes.xaxis)
-            axes.set_title(title, loc="left")
-            axes.set_xlabel("gap")
-            axes.set_ylabel("share of runs")
-            for label, group in part[part["label"].isin(shown)].groupby("label", sort=True):
-                gaps = group.set_index("id")[column].clip(lower=0)
-                for x, y, caption in step_places(gaps, names, len(group), str(label), _gap):
-                    made.tell(axes, x, y, caption)
-        all_axes[0].set_ylim(-0.02, 1.02)
-        style.percent_axis(all_axes[0].yaxis)
+            style.share_axes(axes, title, "gap", "share of runs")
         fullest = max(all_axes, key=lambda axes: len(axes.get_legend_handles_labels()[0]))
         style.add_legend(made.figure, [fullest], others)
     return made
-
-
-def _gap(value: float) -> str:
-    return f"gap {shares(value, value)}"
 
 
 _Panels = list[tuple[str, dict[str, np.ndarray]]]

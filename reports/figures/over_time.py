@@ -37,7 +37,8 @@ def over_time_figure(given: Timed) -> style.Drawing | None:
     with style.drawing(9.8, 3.9, slim=True) as made:
         all_axes = made.figure.subplots(1, 2, sharex=True)
         for axes, (title, curves) in zip(all_axes, panels.items(), strict=True):
-            style.draw_curves(axes, times, curves, shown)
+            drawn = {name: (times, curve) for name, curve in curves.items()}
+            style.draw_curves(axes, drawn, shown, steps=True)
             axes.set_xscale("log")
             axes.set_xlim(times[0], end)
             axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")

@@ -8,26 +8,17 @@ import numpy as np
 import pandas as pd
 
 from reports.figures import style
-from schedules.real_time.slo import Slo
+from serving.slo import Slo
 
 #: What is drawn, with what it is called.
 _PANELS = {"p99_ttft_ms": "p99 TTFT (s)", "p99_tpot_ms": "p99 TPOT (s)"}
 
 
 def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> style.Drawing:
-    """Return the mean latency over the rate, and beside it goodput or else TTFT.
+    """Return the mean latency over the rate, and right of it goodput, or without an SLO mean TTFT.
 
-    Both are drawn with what no schedule can be better than.
-
-    Parameters
-    ----------
-    table
-        The rows of methods of ``kvopt.sweeps.rates.rate_sweep``; seeds are averaged, and bars
-        show their standard deviation.
-    slo
-        What goodput counts by; without one the right panel shows the mean TTFT.
-    title
-        The trace, the model and its GPUs.
+    The table has rows of ``serving.rates.rate_sweep``; seeds are averaged, bars show their
+    standard deviation, and what no schedule can be better than is shaded.
     """
     table = table.assign(mean_ttft_s=table["mean_ttft_ms"].astype(float) / 1000)
     groups = table.groupby(["method", "rate"], sort=True)
@@ -52,7 +43,7 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> style.Draw
             _most(right, means)
         for axes, shown in ((left, "ael_s"), (right, column)):
             curves = {str(name): (each["rate"], each[shown]) for name, each in of_method.items()}
-            style.draw_points(axes, curves, shown_names, spread_of(shown))
+            style.draw_curves(axes, curves, shown_names, spread_of(shown))
             axes.set_xlabel("rate (requests/s)")
             axes.set_xlim(left=0)
         style.log_axis(left)
@@ -106,17 +97,9 @@ def _excluded(axes: Any, bound: pd.Series, end: float) -> None:
 
 
 def pareto_figure(runs: pd.DataFrame, title: str) -> style.Drawing:
-    """Return p99 TTFT and p99 TPOT over the output tokens a second.
+    """Return p99 TTFT and p99 TPOT of ``serving.capacity`` runs over the output throughput.
 
     Further right and lower is better; a rate is a point.
-
-    Parameters
-    ----------
-    runs
-        Of ``kvopt.sweeps.capacity.capacity``: columns ``method``, ``rate``, ``output_throughput``,
-        ``p99_ttft_ms`` and ``p99_tpot_ms``.
-    title
-        The trace, the model and its GPUs.
     """
     names = list(dict.fromkeys(runs["method"]))
     shown = style.with_base(names)
@@ -131,7 +114,7 @@ def pareto_figure(runs: pd.DataFrame, title: str) -> style.Drawing:
                 name: (runs.loc[those, "output_throughput"], seconds[those])
                 for name, those in here.items()
             }
-            style.draw_points(axes, curves, shown)
+            style.draw_curves(axes, curves, shown)
             style.log_axis(axes)
             axes.set_title(told, loc="left")
             axes.set_xlabel("output tokens a second")

@@ -17,10 +17,10 @@ from kvopt.best_known.registry import stale_proofs
 from reports import html
 from reports.folder import Kind
 from reports.library.sentence import runs, stale_of, state
+from reports.page import Links, Page, Words
 from reports.pages.instance import InstancePage
 from reports.pages.picture import Documents
 from reports.pages.report_pages import report_pages, slugs
-from reports.parts import Links, Report
 from reports.results import Results
 from reports.table import Column, Table
 from reports.tables.library import library_table
@@ -56,18 +56,9 @@ def library_pages(
 ) -> dict[str, str]:
     """Return what every file of the site holds, by its path below the folder.
 
-    Parameters
-    ----------
-    best_known
-        From :func:`kvopt.best_known.known_values`, of the same registry.
-    frame
-        Rows of a store, whose runs of the library's instances stand on their pages; may be empty.
-    store
-        Where their schedules are; None for none.
-    pictures
-        After how many pictures of schedules no page gets any more; the widest gaps come first.
-    above
-        As in :class:`reports.parts.Report`.
+    ``best_known`` is of the same registry.  ``frame`` has rows, whose runs of the library's
+    instances stand on their pages, and ``store`` their schedules.  After so many ``pictures`` no
+    page gets any more; the widest gaps come first.  ``above`` is as in :class:`reports.page.Page`.
     """
     library = WithLadder(library_by_hash())
     table = library_table(registry)
@@ -95,12 +86,9 @@ def library_pages(
     beside = site or (("The library", "../index.html"),)
     links = {sha: f"instances/{slug}.html" for sha, slug in slug_of.items()}
     table = replace(table, frame=table.frame.assign(page=table.frame["sha"].map(links)))
-    verdict = (state(table), stale_of(registry, len(stale_proofs(registry))))
-    origin, pages = runs(registry), tuple(shown)
-    report = Report(
-        TITLE, "", wrong, verdict, (table,), pages, words="", origin=origin, above=above
-    )
-    texts = {"index.html": html.index_page(report)} | files
+    words = Words((state(table), stale_of(registry, len(stale_proofs(registry)))), note="")
+    index = Page(TITLE, (table, words), origin=runs(registry), contradictions=wrong, above=above)
+    texts = {"index.html": html.index_page(index)} | files
     for page in telling(shown, "pages of instances written as HTML"):
         texts[f"instances/{page.slug}.html"] = html.instance_page(page, beside)
         texts |= page.drawings("instances/")

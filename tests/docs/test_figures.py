@@ -10,12 +10,24 @@ from pathlib import Path
 
 import pytest
 
-from formulations.bounds.seconds import SMALL_SHARE, WINDOWS
-from formulations.valid.loads import not_covered
 from heuristics.predictions import PREDICTIONS
 from instances import Instance, Request, read_instance
 from instances.batch_time import parse_batch_time
-from instances.deployments import (
+from instances.ladder import SIZES, ladder
+from instances.named import FOLDER, library_files
+from kvopt.best_known import read_registry
+from kvopt.places import PACKAGES
+from kvopt.runs.compiled import UNITS
+from kvopt.suites import read_suite
+from kvopt.sweeps.plan import plan
+from reports import html, markdown
+from reports.nightly.rows import read_rows
+from reports.pages.report_pages import MOST_LOSING
+from serving import capacity as capacity_sweep
+from serving.bounds.loads import not_covered
+from serving.bounds.seconds import SMALL_SHARE, WINDOWS
+from serving.commands.capacity import main as capacity_command
+from serving.deployments import (
     _CACHE,
     _EFFICIENCY,
     _LAYER_US,
@@ -26,22 +38,10 @@ from instances.deployments import (
     MODELS,
     coefficients,
 )
-from instances.kv_memory import LLAMA2_70B_2XA100
-from instances.ladder import SIZES, ladder
-from instances.named import FOLDER, library_files
-from instances.traces import records, table
-from kvopt.best_known import read_registry
-from kvopt.commands.capacity import main as capacity_command
-from kvopt.places import PACKAGES
-from kvopt.runs.compiled import UNITS
-from kvopt.suites import read_suite
-from kvopt.sweeps import capacity as capacity_sweep
-from kvopt.sweeps.plan import plan
-from kvopt.waiting import HARDLY
-from reports import html, markdown
-from reports.nightly.rows import read_rows
-from reports.pages.report_pages import MOST_LOSING
-from schedules.real_time.steadiness import LEAST, TOLERANCE
+from serving.kv_memory import LLAMA2_70B_2XA100
+from serving.steadiness import LEAST, TOLERANCE
+from serving.traces import records, table
+from serving.waiting import HARDLY
 from tests.docs.pages import PAGES, ROOT, shown
 
 _WORDS = [
@@ -250,6 +250,14 @@ def systems() -> list[str]:
         *(f"Programming Language :: Python :: {version}" for version in versions),
     ]
     return [f"Python {versions[0]} to {versions[-1]}"]
+
+
+def changes() -> list[str]:
+    """What the changelog counts."""
+    errata = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
+    items = len(re.findall(r"^## E\d+\.", errata, re.MULTILINE))
+    (versions,) = systems()
+    return [f"The errata, E1 to E{items}", f"Continuous integration on {versions}"]
 
 
 def test_the_version_is_one() -> None:

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.bounds.fluid import fluid_prices, likely_horizon
-from formulations.bounds.memory_master import Pricing, request_classes
+from formulations.bounds.pricing import Pricing, request_classes
 from formulations.certificates.certificate import evaluate
 from formulations.certificates.certificate_file import price_certificate, read_certificate
-from formulations.dp import _kernels
-from formulations.dp._tables import price_tables, scaled_prices
+from formulations.dp import state_kernels
+from formulations.dp.state_bounds import price_tables, scaled_prices
 from formulations.lagrangian import prices as prices_module
 from formulations.lagrangian.exact import SAFE, exact_sum, largest_denominator
 from formulations.lagrangian.prices import certify_prices, evaluate_prices
@@ -213,7 +213,7 @@ def test_bounds_of_states_are_exact(
         expected += min(
             (_cost(request, t, scaled.denominator, memory, [], now) for t in options), default=0
         )
-    bound = from_python(_kernels._bound)
+    bound = from_python(state_kernels._bound)
     found = bound(now, np.uint64(mask), np.array(starts, dtype=np.int64), columns, tables)
     if hopeless or found != expected:
         # More than any schedule better than ``tel`` can cost: also where ``tel`` is less than some

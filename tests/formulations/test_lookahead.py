@@ -21,7 +21,8 @@ from formulations.certificates.certificate_file import (
     read_certificate,
 )
 from formulations.lagrangian.exact import SAFE
-from formulations.lagrangian.lookahead import PricedRow, certify_lookahead, evaluate_lookahead
+from formulations.lagrangian.prices import certify_prices, evaluate_prices
+from formulations.lagrangian.rows import PricedRow
 from formulations.valid.lookahead import LookAheadRow
 from instances import Instance, Request
 from tests.engine_batch import solve_batch
@@ -118,7 +119,7 @@ def test_no_priced_rows_exceed_the_optimum(draws: int) -> None:
             if found >= value:
                 value, (memory, rows) = found, trial
         priced = [PricedRow(LookAheadRow(*row[:3]), row.times, row.prices) for row in rows]
-        ours = evaluate_lookahead(instance, np.array(memory, np.int64), priced, denominator)
+        ours = evaluate_prices(instance, np.array(memory, np.int64), denominator, priced=priced)
         read = evaluate(instance, _certificate(memory, rows, denominator))
         assert ours == read == value
 
@@ -137,15 +138,14 @@ def test_start_windows_and_large_numbers_change_nothing(monkeypatch: pytest.Monk
                 for row in rows
             ]
             latest = [int(request.arrival) + optimum for request in instance.requests]
-            found = certify_lookahead(instance, [0.0, 0.2, 0.1], priced, latest)
-            assert found is not None
+            found = certify_prices(instance, [0.0, 0.2, 0.1], latest, priced)
             document = price_certificate(
-                max(found.value, 1), found.denominator, found.numerators, lookahead=found.lookahead
+                found.value, found.denominator, found.numerators, lookahead=found.lookahead
             )
-            if found.value > 0:
-                assert evaluate(instance, read_certificate(document)) == found.value <= optimum
-                short = shrink(instance, read_certificate(document))
-                assert evaluate(instance, short) >= found.value
+            assert evaluate(instance, read_certificate(document)) == found.value <= optimum
+            short = shrink(instance, read_certificate(document))
+            assert evaluate(instance, short) >= found.value
+            if found.lookahead:
                 assert short.denominator < found.denominator
 
 
@@ -247,9 +247,9 @@ def test_prices_that_no_denominator_holds_prove_nothing_wrong(price: float) -> N
     instance = Instance("pair", 4, (Request(0, 0, 0, 2), Request(1, 0, 0, 2)))
     priced = [PricedRow(LookAheadRow(0, 1, (0, 1)), (2,), (price,))]
     for rows in (priced, [*priced, *_low(1)], [*_low(1), *priced]):
-        found = certify_lookahead(instance, np.zeros(3), rows)
-        assert found is None or found.value <= 4
-        assert found is None or math.isfinite(price)
+        found = certify_prices(instance, np.zeros(3), None, rows)
+        assert found.value == 4
+        assert not found.lookahead or math.isfinite(price)
 
 
 def _low(time: int) -> list[PricedRow]:

@@ -19,6 +19,16 @@ from schedules import Schedule
 SHARES = (0.0, 0.1, 0.2, 0.25, 0.5, 0.9)
 _SCALES = (0.001, 0.5, 1.0, 2.5, 20.0, 1000.0)
 _FACTORS = (1.0, 1.5, 2.0, 3.0, 12.0)
+_ENGINE: dict[str, Sequence[Any]] = {
+    "block": (1, 1, 1, 1, 2, 4),
+    "budget": (12, 16, 30),
+    "running": (1, 2, 8),
+    "watermark": (0.0, 0.1, 0.3),
+    "chunk": ("no",),
+    "accounting": ("engine", "tokens"),
+    "asynchronous": ("no",),
+    "resume": ("recomputed",),
+}
 #: Parameters that make a difference on small instances; choices need no line here.
 _DRAWN: dict[str, dict[str, Sequence[Any]]] = {
     "a-min": {"ties": ("permutation",)},
@@ -30,16 +40,8 @@ _DRAWN: dict[str, dict[str, Sequence[Any]]] = {
     "sglang-ratio": {"conservativeness": (0.0, 0.1, 0.3, 0.5, 1.0, 2.0)},
     **{name: {"factor": _FACTORS} for name in ("srpt", "srpt-predicted", "las")},
     "svf-1bit": {"threshold": (0.0, 0.5, 1.0, 3.0)},
-    "vllm-v1": {
-        "block": (1, 1, 1, 1, 2, 4),
-        "budget": (12, 16, 30),
-        "running": (1, 2, 8),
-        "watermark": (0.0, 0.1, 0.3),
-        "chunk": ("no",),
-        "accounting": ("engine", "tokens"),
-        "asynchronous": ("no",),
-        "resume": ("recomputed",),
-    },
+    "vllm-v1": _ENGINE,
+    "vllm-v1-priority": _ENGINE,
     "wait": {"scale": _SCALES},
 }
 

@@ -176,7 +176,7 @@ def test_pages_of_instances_outside_of_a_store(files: dict[str, str]) -> None:
     """The best known schedule is drawn, the widest gap first; runs stand where there are any."""
     page = files["instances/uniform_100.html"]
     assert 'src="uniform_100.best-known.svg"' in page
-    assert files["instances/uniform_100.best-known.svg"].startswith("<svg")
+    assert "<svg" in files["instances/uniform_100.best-known.svg"]
     # Whatever the runs call it: here its name is the library's.
     assert "What each policy loses" in page
     assert "60,000" in page

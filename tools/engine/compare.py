@@ -1,7 +1,7 @@
-"""``vllm-v1`` against ledgers of vLLM's own scheduler, step by step.
+"""vLLM's policies against ledgers of vLLM's own scheduler, step by step.
 
 ``python -m tools.engine.compare LEDGER...`` reads files of the format ``vllm-ledger/1``, one JSON
-object or one a line, and runs ``vllm-v1`` with the limits that each states.  A ledger is identical
+object or one a line, and runs ``vllm-v1`` or ``vllm-v1-priority``.  A ledger is identical
 if every step has the same requests with the same tokens and begins at the same time, if every
 request has the same start, first token, completion and number of preemptions, and if the checker
 accepts the schedule.  Exit codes: 0 all identical, 1 some differ, 2 bad usage or a bad file.
@@ -20,14 +20,14 @@ from typing import Any
 
 import click
 
-from heuristics.policies.vllm_v1 import POLICY
+from heuristics.policies import vllm_v1, vllm_v1_priority
 from heuristics.policy import Known, NotApplicableError, Rules
 from heuristics.simulator import Setting, run_policy
-from instances.batch_time.kinds.linear import linear
 from instances.files import parse_instance
 from schedules import check_schedule
-from schedules.real_time.runs import runs_of
-from schedules.real_time.timeline import timeline
+from schedules.clock.runs import runs_of
+from schedules.clock.timeline import timeline
+from serving.batch_time.kinds.linear import linear
 from support.command import Command, Options, argument
 from support.jsonfile import FileError
 
@@ -59,6 +59,8 @@ def ledgers(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def difference(ledger: dict[str, Any]) -> str:
     """Return the first difference between a ledger and our run of it; empty if there is none."""
     engine = ledger["engine"]
+    by_priority = engine.get("policy") == "priority"
+    policy = (vllm_v1_priority if by_priority else vllm_v1).POLICY
     instance = parse_instance(ledger["instance"])
     instance = replace(instance, memory=engine["num_blocks"] * engine["block_size"])
     coefficients, tick = ledger["batch_time_picoseconds"], 1
@@ -68,7 +70,7 @@ def difference(ledger: dict[str, Any]) -> str:
 
     def recorded(known: Known) -> Rules:
         """Return the rules, which count preemptions of requests that end all the same, too."""
-        rules: Any = POLICY.rules(known)
+        rules: Any = policy.rules(known)
         preempt = rules._preempt
 
         def count(state: Any, request: int) -> None:
@@ -81,7 +83,7 @@ def difference(ledger: dict[str, Any]) -> str:
 
     setting = Setting(_values(ledger), batch_time=linear(tuple(coefficients)))
     try:
-        schedule = run_policy(replace(POLICY, rules=recorded), instance, setting)
+        schedule = run_policy(replace(policy, rules=recorded), instance, setting)
     except NotApplicableError as error:
         return str(error)
     verdict = check_schedule(instance, schedule)
@@ -105,10 +107,10 @@ def difference(ledger: dict[str, Any]) -> str:
     theirs = [[begin, dict(batch)] for begin, *batch in ledger["scheduled"]]
     for step, (mine, other) in enumerate(zip_longest(ours, theirs)):
         if mine != other:
-            return f"step {step}: the engine has {other}, vllm-v1 {mine}"
+            return f"step {step}: the engine has {other}, {policy.name} {mine}"
     for mine, other in zip(rows, ledger["requests"], strict=True):
         if mine != other:
-            return f"request: the engine has {other}, vllm-v1 {mine}"
+            return f"request: the engine has {other}, {policy.name} {mine}"
     return ""
 
 
