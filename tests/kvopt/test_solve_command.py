@@ -112,7 +112,7 @@ def test_a_picture_is_titled_by_the_name_of_ones_own(
     with mock.patch("schedules.picture.add_titles", wraps=add_titles) as titled:
         result = solve(small, "--method", f"file:{own}(beta=2)", "--plot", plot)
     assert result.returncode == 0, result.stderr
-    assert titled.call_args.args[2][1] == "mine(beta=2)"
+    assert titled.call_args.args[2][0].method == "mine(beta=2)"
 
 
 @pytest.mark.parametrize(
