@@ -100,13 +100,10 @@ def texts() -> dict[Path, str]:
     return files
 
 
-def _is_registry(path: Path) -> bool:
-    """Tell whether a file belongs to the best-known values, which ``kvopt.best_known`` writes."""
-    return path.relative_to(FOLDER).parts[0].startswith("best_known")
-
-
 def _generated() -> Generated:
-    return texts(), (path for path in FOLDER.rglob("*.json") if not _is_registry(path))
+    # ``kvopt.best_known`` writes the best-known values.
+    below = (path.relative_to(FOLDER) for path in FOLDER.rglob("*.json"))
+    return texts(), (FOLDER / each for each in below if not each.parts[0].startswith("best_known"))
 
 
 main = generating("python -m instances.library", _generated)
