@@ -27,7 +27,7 @@ from collections.abc import Callable
 
 from heuristics.believed import LookAheadRules
 from heuristics.policy import Choice, Known, RoundPolicy, State
-from heuristics.smallest import FixedTies, FreshTies, Smallest
+from heuristics.smallest import FixedTies, FreshTies
 
 TIES = Choice("ties", ("fresh", "permutation"), "of equal bounds: drawn anew, or one random order")
 
@@ -39,8 +39,8 @@ class LowerBoundRules(LookAheadRules):
         super().__init__()
         self._bounds: list[int] = known.lower.tolist()
         self.redraws = pick is not None or known.values["ties"] == "fresh"
-        self._waiting: Smallest
-        self._active: Smallest
+        self._waiting: FixedTies | FreshTies
+        self._active: FixedTies | FreshTies
         if self.redraws:
             pick = pick or (lambda equals: equals[int(known.rng.random() * len(equals))])
             self._waiting, self._active = FreshTies(pick), FreshTies(pick)

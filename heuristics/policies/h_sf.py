@@ -24,4 +24,4 @@ Reference: ``heuristics/reference/h_sf.py``.
 from heuristics.policies import mc_sf
 from heuristics.policy import ListPolicy
 
-POLICY = ListPolicy("h-sf", guarantees=mc_sf.GUARANTEES, rank=mc_sf.rank)
+POLICY = ListPolicy("h-sf", guarantees=mc_sf.POLICY.guarantees, rank=mc_sf.POLICY.rank)

@@ -30,15 +30,14 @@ from collections.abc import Callable, Iterator
 
 from heuristics.batching import Pool
 from heuristics.batching.swap import batches_by_swaps
-from heuristics.batching.table import order_by_peaks, order_exactly
+from heuristics.batching.table import batches_by_peaks, batches_exactly
 from heuristics.planned import PlannedRules
 from heuristics.policy import Choice, Ints, Known, RoundPolicy, State
 
-#: Each yields the order piece by piece.
 PHASE_1: dict[str, Callable[[Pool], Iterator[Ints]]] = {
     "swap": batches_by_swaps,
-    "dp": lambda pool: iter([order_by_peaks(pool)]),
-    "exact": lambda pool: iter([order_exactly(pool)]),
+    "dp": batches_by_peaks,
+    "exact": batches_exactly,
 }
 
 

@@ -18,13 +18,7 @@ Reference: ``heuristics/reference/sorted_f.py``.
 """
 
 from heuristics.batching import Pool
-from heuristics.batching.table import order_by_peaks
-from heuristics.policy import Ints, Known, PlanPolicy
+from heuristics.batching.table import batches_by_peaks
+from heuristics.policy import PlanPolicy
 
-
-def plan(known: Known) -> Ints:
-    """Batch by batch, shortest output first inside."""
-    return order_by_peaks(Pool.of(known))
-
-
-POLICY = PlanPolicy("sorted-f-dp", plan=plan)
+POLICY = PlanPolicy("sorted-f-dp", plan=lambda known: batches_by_peaks(Pool.of(known)))

@@ -7,7 +7,7 @@ may start in the round in which another completes (W keeps the completing one in
 round).
 
 W calls this Phase 1 combinatorial; a dynamic program over (size, prompt tokens) solves it, see
-``heuristics.batching.table.order_exactly`` for the proof.  Time O(n²·min(M, Σs)) a batch; an
+``heuristics.batching.table.batches_exactly`` for the proof.  Time O(n²·min(M, Σs)) a batch; an
 instance whose table needs more than 1 GiB is refused.
 
 W Theorem 4.1 states a ratio below 48 when all requests arrive at 0.  It is asymptotic: W (sec. 2)
@@ -18,19 +18,13 @@ Reference: ``heuristics/reference/sorted_f.py``.
 """
 
 from heuristics.batching import Pool
-from heuristics.batching.table import order_exactly
+from heuristics.batching.table import batches_exactly
 from heuristics.guarantee import AT_ZERO, Guarantee, constant
-from heuristics.policy import Ints, Known, PlanPolicy
-
-
-def plan(known: Known) -> Ints:
-    """Batch by batch, shortest output first inside."""
-    return order_exactly(Pool.of(known))
-
+from heuristics.policy import PlanPolicy
 
 POLICY = PlanPolicy(
     "sorted-f-exact",
-    plan=plan,
+    plan=lambda known: batches_exactly(Pool.of(known)),
     guarantees=(
         Guarantee(
             "48",

@@ -13,19 +13,12 @@ admission still uses the true outputs, so this policy counts as clairvoyant and 
 Reference: ``heuristics/reference/svf.py``.
 """
 
-from heuristics.policy import Keys, Known, ListPolicy, Parameter
-
-
-def rank(known: Known) -> Keys:
-    """Volumes of at most the threshold first."""
-    s, o = known.prompts, known.outputs
-    return (s * o + o * (o + 1) // 2 > known.values["threshold"] * known.memory,)
-
+from heuristics.policy import ListPolicy, Parameter
 
 POLICY = ListPolicy(
     "svf-1bit",
     parameters=(
         Parameter("threshold", 1.0, 0.0, 1e9, "largest volume that counts as small, rounds of M"),
     ),
-    rank=rank,
+    rank=lambda known: (known.volumes > known.values["threshold"] * known.memory,),
 )
