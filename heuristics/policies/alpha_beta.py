@@ -49,13 +49,12 @@ class ClearingRules(ProtectionRules):
 class StallingRules(ClearingRules):
     """Draws once for each active request; time passes while what is left does not fit."""
 
+    stalls = True
+
     def evict(self, state: State) -> list[int]:
         cleared = self.choose(list(state.starts))
         self._queue.put_back(cleared)
         return cleared
-
-    def stall(self, state: State) -> None:
-        del state
 
 
 def rules(known: Known) -> Rules:
