@@ -16,11 +16,15 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from formulations.bounds.computed_bound import ComputedBound
 from formulations.cp.constraint_program import ConstraintProgram
-from formulations.mip.integer_program import IntegerProgram
 from formulations.dp.exact_search import ExactSearch
+from formulations.mip.integer_program import IntegerProgram
+from support.checkout import ROOT
 from support.declared import summary_of
 
-_FOLDER = Path(__file__).parent
+_FOLDERS = (
+    "formulations/bounds", "formulations/cp", "formulations/dp", "formulations/mip",
+    "serving/bounds",
+)  # fmt: skip
 
 Kind = Literal["mip", "cp", "bound", "search"]
 #: What a file may declare.
@@ -31,10 +35,10 @@ _DECLARES = re.compile(r"^FORMULATION\b", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Option:
-    """A strengthening that can be switched (bool) or set (int), its default and its meaning."""
+    """What can be switched (bool) or set (int, float), its default and its meaning."""
 
     name: str
-    default: bool | int
+    default: bool | int | float
     meaning: str
 
 
@@ -44,14 +48,12 @@ RELAXED = Option("relaxed", False, "solve its LP relaxation only: a bound")
 
 @dataclass(frozen=True)
 class Formulation:
-    """A formulation as the command line knows it.
+    """A formulation as the command line knows it, declared in the file ``module``.
 
-    ``name`` is as declared, in the file ``module``, whose docstring's first line is the
-    ``summary``.  The ``kind`` is ``mip`` (a Pyomo model, for HiGHS and every other solver that
-    Pyomo knows), ``cp``, ``search`` (a search of our own) or ``bound`` (a bound without a model of
-    the whole).  ``options`` are what can be switched, in the order of the declaration; of an
-    integer program ``relaxed`` too.  ``declared`` builds it; ``strengthened`` does where one of its
-    own options is on, if that has a file of its own.
+    The ``kind`` is ``mip`` (a Pyomo model, for HiGHS and every other solver that Pyomo knows),
+    ``cp``, ``search`` (a search of our own) or ``bound`` (a bound without a model of the whole).
+    ``options`` are in the order of the declaration; of an integer program ``relaxed`` too.
+    ``strengthened`` builds it where one of its own options is on, if that has a file of its own.
     """
 
     name: str
@@ -78,59 +80,36 @@ class Formulation:
         more = self.strengthened
         return (self.module,) if more is None else (self.module, more.module)
 
-    def built(self, values: Mapping[str, bool | int]) -> Formulation:
+    def built(self, values: Mapping[str, bool | int | float]) -> Formulation:
         """Return what builds it, given the options that differ from their defaults."""
         on = values.keys() - {RELAXED.name}
         return self.strengthened if on and self.strengthened else self
 
-    def arguments(self, values: dict[str, bool | int]) -> dict[str, Any]:
-        """Return the keyword argument ``options``, if what builds it takes any.
-
-        Parameters
-        ----------
-        values
-            Of its own options, those that differ from their defaults.
-        """
+    def arguments(self, values: Mapping[str, bool | int | float]) -> dict[str, Any]:
+        """Return the keyword argument ``options``, given its own options that are no defaults."""
         kind = self.built(values).declared.options
         return {} if kind is None else {"options": kind(**values)}
 
 
 @cache
 def formulations() -> dict[str, Formulation]:
-    """Return all formulations by name, sorted.
-
-    Raises
-    ------
-    TypeError
-        If a file declares something else, has no docstring, or an option has no meaning or no
-        default that is a bool or an int.
-    """
-    found = [_declared(path) for path in _declaring()]
-    strengthened = {each.name: each for each in found if _strengthens(each)}
+    """Return all formulations by name, sorted; raise TypeError for a file that declares badly."""
+    paths = [path for folder in _FOLDERS for path in sorted((ROOT / folder).glob("*.py"))]
+    declaring = [path for path in paths if _DECLARES.search(path.read_text(encoding="utf-8"))]
+    found = sorted(map(_declared, declaring), key=lambda each: each.name)
+    strong = {each.name: each for each in found if getattr(each.declared, "strengthens", None)}
     return {
         each.name: replace(each, options=more.options, strengthened=more)
-        if (more := strengthened.get(each.name))
+        if (more := strong.get(each.name))
         else each
-        for each in sorted(found, key=lambda each: each.name)
-        if not _strengthens(each)
+        for each in found
+        if each not in strong.values()
     }
-
-
-def _strengthens(formulation: Formulation) -> bool:
-    return getattr(formulation.declared, "strengthens", None) is not None
-
-
-def _declaring() -> Iterator[Path]:
-    """Yield the files that declare a formulation."""
-    for folder in ("bounds", "cp", "dp", "mip"):
-        for path in sorted((_FOLDER / folder).glob("*.py")):
-            if _DECLARES.search(path.read_text(encoding="utf-8")):
-                yield path
 
 
 def _declared(path: Path) -> Formulation:
     """Return the formulation of a file."""
-    module = f"formulations.{path.parent.name}.{path.stem}"
+    module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
     imported = importlib.import_module(module)
     declared = imported.FORMULATION
     if not isinstance(declared, Declared):
@@ -149,8 +128,8 @@ def _options(kind: type[Any], module: str) -> Iterator[Option]:
     hints = get_type_hints(kind, include_extras=True)
     for each in fields(kind):
         told = get_args(hints[each.name])[1:]
-        if each.default is MISSING or not isinstance(each.default, int):
-            raise TypeError(f"{module}: expected a bool or an int as default of {each.name}")
+        if each.default is MISSING or not isinstance(each.default, int | float):
+            raise TypeError(f"{module}: expected a bool or a number as default of {each.name}")
         if not told:
             raise TypeError(f"{module}: expected {each.name} as Annotated with its meaning")
         yield Option(each.name, each.default, *told)

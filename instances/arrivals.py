@@ -26,13 +26,11 @@ def arriving(
 ) -> Instance:
     """Return an instance of a family with the arrivals that its parameters ask for.
 
-    Its requests, all at round 0, arrive in their order, ``rate`` of them a round or a second on
-    average and the first at 0; without a rate all stay there.  The draws are those of the instance,
-    whose lengths are so the same whatever the arrivals. ``cv`` is the deviation of the gaps over
-    their mean: 1 for a Poisson process, more for bursts (gamma).  In rounds a request arrives in
-    the first one that begins at or after its time.
-
-    A ValueError is raised if there is ``cv``, but no rate, or if the last arrival is too late.
+    Its requests arrive in their order, ``rate`` a round or a second on average and the first at 0;
+    without a rate all stay at 0.  Lengths do not depend on the arrivals.  ``cv`` is the deviation
+    of the gaps over their mean: 1 for a Poisson process, more for bursts (gamma).  In rounds a
+    request arrives in the first one that begins at or after its time.  Raises ValueError of ``cv``
+    without a rate, or of a last arrival that is too late.
     """
     if rate is None:
         if cv != 1:
@@ -54,15 +52,9 @@ def arriving(
 def at_rate(instance: Instance, rate: float, seed: int = 0) -> Instance:
     """Return an instance with ``rate`` Poisson arrivals a second in place of its own, in its order.
 
-    These are the arrivals that a trace has when it is read with that rate and arrival seed.  For
-    every rate the gaps are those of one seed at rate 1, divided by the rate (rounded to
-    nanoseconds): what is different from rate to rate is how dense the arrivals are, never which
-    requests come after a long gap.  So curves over rates can be compared point by point.
-
-    Raises
-    ------
-    ValueError
-        If the rate is so low that arrivals are beyond 146 years, or the seed is negative.
+    For every rate the gaps are those of one seed at rate 1, divided by the rate (rounded to
+    nanoseconds), so curves over rates compare point by point.  A trace read with that rate and seed
+    has the same.  Raises ValueError beyond 146 years, or of a negative seed.
     """
     times = drawn_times(Draws(seed), len(instance), rate)
     name = f"{instance.name}_rate{rate:g}" + (f"_seed{seed}" if seed else "")
@@ -109,13 +101,9 @@ def _arriving_at(instance: Instance, arrivals: Sequence[int | float]) -> tuple[R
 def drawn_times(draws: Draws, n: int, rate: float, cv: float = 1.0) -> list[int]:
     """Return n ascending times, the first 0 (nanoseconds), ``rate`` a second on average.
 
-    The n − 1 gaps are independent, gamma distributed with mean 1 / rate and deviation cv / rate:
-    exponential for ``cv`` = 1, which is a Poisson process, and in bursts for a larger one.
-
-    Raises
-    ------
-    ValueError
-        If the last time is beyond 2⁶² nanoseconds, 146 years.
+    The gaps are gamma distributed with mean 1 / rate and deviation cv / rate: exponential for
+    ``cv`` = 1, a Poisson process, in bursts above.  Raises ValueError beyond 2⁶² nanoseconds, 146
+    years.
     """
     shape = 1 / cv**2
     if cv == 1:
@@ -141,8 +129,5 @@ def as_seconds(times: Sequence[int]) -> list[int | float]:
 
 
 def as_rounds(times: Sequence[int], length: int = NANOSECONDS) -> list[int]:
-    """Return the first round that begins at or after each time.
-
-    Times are nanoseconds from the beginning of round 0, and so many is a round's length.
-    """
+    """Return the first round of ``length`` nanoseconds at or after each time."""
     return [-(-time // length) for time in times]

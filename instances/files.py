@@ -9,17 +9,9 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from instances.bulk import plain_document, plain_requests
+from instances.bulk import pause_collector
 from instances.model import InfeasibleInstanceError, Instance, Request, as_record
-from support.jsonfile import (
-    FileError,
-    check_schema,
-    file_schema,
-    first_fault,
-    parse_object,
-    read_text,
-    write_text,
-)
+from support.jsonfile import FileError, file_schema, first_fault, read_object, write_text
 
 SCHEMA = "kvopt.instance/1"
 SCHEMA_FILE = Path(__file__).with_name("instance.schema.json")
@@ -34,21 +26,13 @@ class InstanceFileError(FileError):
 def read_instance(path: str | Path, name: str | None = None) -> Instance:
     """Read an instance file, which messages call ``name``, by default its path.
 
-    Raises
-    ------
-    InstanceFileError
-        If the file cannot be read, is not JSON, or is not a valid ``kvopt.instance/1``.
-    InfeasibleInstanceError
-        If a request can never run because its peak exceeds the memory.
+    Raises InstanceFileError if it is no valid ``kvopt.instance/1``; InfeasibleInstanceError if a
+    request exceeds the memory.
     """
     told = str(path) if name is None else name
     try:
-        text = read_text(path)
-        document = plain_document(text)
-        if document is None:
-            return parse_instance(parse_object(text, SCHEMA))
-        check_schema(document, SCHEMA)
-        return parse_instance(document)
+        with pause_collector():
+            return parse_instance(read_object(path, SCHEMA))
     except InfeasibleInstanceError as error:
         error.args = (f"{told}: {error}",)
         raise
@@ -59,9 +43,6 @@ def read_instance(path: str | Path, name: str | None = None) -> Instance:
 def parse_instance(document: dict[str, Any]) -> Instance:
     """Build an instance from the JSON object of an instance file (with its ``schema`` key)."""
     fields = {key: value for key, value in document.items() if key != "schema"}
-    requests = plain_requests(fields.get("requests"))
-    if requests is not None:
-        fields["requests"] = requests
     try:
         return _ADAPTER.validate_python(fields)
     except ValidationError as error:
@@ -87,10 +68,7 @@ def _without_requests(instance: Instance) -> dict[str, Any]:
 def format_instance(
     instance: Instance, each: Callable[[Sequence[Request]], Iterable[Request]] = iter
 ) -> str:
-    """Return the text of an instance file: one key a line, one request a line.
-
-    ``each`` yields the requests, and may tell how far it is.
-    """
+    """Return the text of an instance file, one request a line; ``each`` yields the requests."""
     document = _without_requests(instance) | {"memory": instance.memory}
     lines = [f" {json.dumps(key)}: {json.dumps(value)}," for key, value in document.items()]
     # One by one: a million of these objects take more memory than their text.

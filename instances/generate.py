@@ -9,7 +9,6 @@ from typing import Any, get_type_hints
 
 import click
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails
 
 from instances.families import families
 from instances.families.build import LAST_SEED, ranges
@@ -20,9 +19,6 @@ from support.jsonfile import first_fault, write_text
 from support.outputs import OutputError, check_outputs
 from support.text import did_you_mean, find_name, unknown_name
 from support.usage import UsageError, read_integer
-
-#: What is expected, by the first word of the type of pydantic's complaint.
-_NUMBERS = {"int": "an integer", "float": "a number"}
 
 
 def family_seed(text: str) -> int:
@@ -75,13 +71,7 @@ def listing(rows: Iterable[tuple[str, str, str]]) -> str:
 
 
 def drawn_family(name: str, seed: int, assignments: Sequence[str]) -> Instance:
-    """Return an instance of a family with parameters as texts, KEY=VALUE.
-
-    Raises
-    ------
-    UsageError
-        If there is no such family or parameter, or nothing can be drawn with it.
-    """
+    """Return an instance of a family with parameters KEY=VALUE, or raise a UsageError."""
     family = families().get(find_name(name, families()) or "")
     if family is None:
         raise UsageError(unknown_name("family", name, families()))
@@ -98,22 +88,13 @@ def drawn_family(name: str, seed: int, assignments: Sequence[str]) -> Instance:
             values[key] = TypeAdapter(types[key]).validate_strings(text)
         except ValidationError as error:
             # Where a value may be absent (None) the complaint about the value itself comes first.
-            reason = _reason(error.errors()[0], str(ranges(family.generate).get(key, "")))
-            raise UsageError(f"--set {assignment!r}: {reason}") from None
+            raise UsageError(f"--set {assignment!r}: {first_fault(error)}") from None
     try:
         return family.generate(seed=seed, **values)
     except ValidationError as error:
         raise UsageError(f"{family.name}: {first_fault(error)}") from None
     except (ValueError, InfeasibleInstanceError) as error:
         raise UsageError(f"{family.name}: {error}") from None
-
-
-def _reason(fault: ErrorDetails, limits: str) -> str:
-    kind = _NUMBERS.get(fault["type"].partition("_")[0])
-    if kind is None:
-        return fault["msg"]
-    expected = f"{kind}, {limits}" if limits else kind
-    return f"expected {expected}, found {fault['input']!r}"
 
 
 def _parameters(generate: Callable[..., Instance]) -> dict[str, Any]:
@@ -133,13 +114,7 @@ def _shown(generate: Callable[..., Instance]) -> str:
 
 
 def write_out(path: str | None, text: str) -> None:
-    """Write a file as ``--out`` asks, on standard output where it was not given.
-
-    Raises
-    ------
-    UsageError
-        If the file cannot be written.
-    """
+    """Write a file, or on standard output without one; raise a UsageError if that fails."""
     if path is None:
         sys.stdout.write(text)
         return

@@ -69,20 +69,10 @@ _KINDS = (
 
 @dataclass(frozen=True)
 class Shape:
-    """What tells how hard an instance is before anything has run on it: size and tightness.
+    """Size and tightness of an instance, known before anything runs on it.
 
-    Attributes
-    ----------
-    n, memory
-        Requests, and M (tokens).
-    kinds
-        Different pairs of prompt and output.
-    tightness
-        Largest peak over M: α of the papers.
-    area
-        Σ volumes over M: the rounds that a full memory needs at least.
-    last_arrival
-        Rounds or seconds, as the instance has them.
+    ``kinds`` are different pairs of prompt and output; ``tightness`` is the largest peak over M (α
+    of the papers), ``area`` Σ volumes over M (rounds); ``last_arrival`` is in rounds or seconds.
     """
 
     n: int
@@ -111,18 +101,7 @@ _COLUMNS = ("name", "family", "seed", "set", *(each.name for each in fields(Shap
 
 @dataclass(frozen=True)
 class Rung(Shape):
-    """An instance of the ladder.
-
-    Attributes
-    ----------
-    name
-        As its file would have it.
-    family, seed, set
-        What ``kvopt generate FAMILY --seed K --set KEY=VALUE`` draws it with; ``set`` has its
-        parameters, separated by blanks.
-    sha256
-        Of memory and requests, as rows of runs have it.
-    """
+    """An instance of the ladder, and what ``kvopt generate`` draws it with (``set``: KEY=VALUE)."""
 
     name: str
     family: str
@@ -157,13 +136,7 @@ def ladder() -> Mapping[str, Rung]:
 
 
 def drawn_rung(name: str) -> Instance:
-    """Draw an instance of the ladder by its name, a key of :func:`ladder`.
-
-    Raises
-    ------
-    InstanceFileError
-        If what is drawn here has another sha256.
-    """
+    """Draw an instance of the ladder, or raise InstanceFileError if its sha256 differs."""
     rung = ladder()[name]
     try:
         instance = rung.draw()
@@ -178,14 +151,9 @@ def drawn_rung(name: str) -> Instance:
 
 
 def rung_file(name: str) -> Path:
-    """Return the file of an instance of the ladder in the user's caches.
+    """Return the file of an instance of the ladder in the user's caches, drawn every time.
 
-    It is drawn every time, and written unless exactly that stands there.
-
-    Raises
-    ------
-    InstanceFileError
-        If it cannot be drawn or written.
+    It is written unless exactly that stands there; raises an InstanceFileError.
     """
     instance = drawn_rung(name)
     try:

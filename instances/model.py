@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
 from functools import cached_property
 from itertools import chain, repeat
 from operator import add, attrgetter
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,11 +67,8 @@ class Request:
     ``output_lower`` and ``output_upper`` (tokens) are the prediction interval that a policy
     which is not clairvoyant may use; both are given or neither.
 
-    Raises
-    ------
-    pydantic.ValidationError
-        If a field is missing, of a wrong type (booleans and floats are not integers) or out of
-        range, or if the prediction interval does not contain the output.
+    Raises pydantic.ValidationError if a field is missing, of a wrong type (booleans and floats are
+    not integers) or out of range, or if the prediction interval does not contain the output.
     """
 
     id: Annotated[int, Field(strict=True, ge=0, le=MAX_ARRIVAL)]
@@ -108,13 +106,9 @@ class Request:
 class Instance:
     """A memory of M tokens and the requests that share it.
 
-    Raises
-    ------
-    pydantic.ValidationError
-        If a field is missing, of a wrong type or out of range, an id occurs twice, there is no
-        request, or an arrival in rounds is not an integer.
-    InfeasibleInstanceError
-        If the peak of a request exceeds the memory.
+    Raises pydantic.ValidationError if a field is missing, of a wrong type or out of range, an id
+    occurs twice, there is no request, or an arrival in rounds is not an integer;
+    InfeasibleInstanceError if the peak of a request exceeds the memory.
     """
 
     name: Annotated[Line, Field(min_length=1)]
@@ -130,13 +124,15 @@ class Instance:
 
     @model_validator(mode="after")
     def _consistent(self) -> Instance:
-        ids = map(attrgetter("id"), self.requests)
-        if len(set(ids)) < len(self.requests):
-            self._refuse_second_id()
-        if self.time_unit == "round":
-            arrivals = map(attrgetter("arrival"), self.requests)
-            if set(map(type, arrivals)) != {int}:
-                self._refuse_fractional_round()
+        ids = [request.id for request in self.requests]
+        if len(set(ids)) < len(ids):
+            (twice, _), *_ = Counter(ids).most_common(1)
+            raise ValueError(f"request id {twice} occurs twice, expected unique ids")
+        arrivals = map(attrgetter("arrival"), self.requests)
+        if self.time_unit == "round" and set(map(type, arrivals)) != {int}:
+            each = next(each for each in self.requests if not isinstance(each.arrival, int))
+            told = f"expected an integer round, found {each.arrival!r}"
+            raise ValueError(f"request id {each.id}, field arrival: {told}")
         if (self.known_optimum is None) != (self.known_optimum_reason is None):
             raise ValueError("expected known_optimum and known_optimum_reason together")
         prompts = map(attrgetter("prompt"), self.requests)
@@ -145,21 +141,6 @@ class Instance:
             too_large = [request for request in self.requests if request.peak > self.memory]
             raise InfeasibleInstanceError(self.name, self.memory, too_large)
         return self
-
-    def _refuse_second_id(self) -> NoReturn:
-        seen: set[int] = set()
-        for request in self.requests:
-            if request.id in seen:
-                raise ValueError(f"request id {request.id} occurs twice, expected unique ids")
-            seen.add(request.id)
-        raise AssertionError("expected an id that occurs twice")
-
-    def _refuse_fractional_round(self) -> NoReturn:
-        request = next(each for each in self.requests if not isinstance(each.arrival, int))
-        raise ValueError(
-            f"request id {request.id}, field arrival: expected an integer round, "
-            f"found {request.arrival!r}"
-        )
 
     def __len__(self) -> int:
         return len(self.requests)
@@ -188,10 +169,7 @@ class Instance:
 
     @cached_property
     def arrival_times(self) -> NDArray[np.int64]:
-        """Arrival of each request in nanoseconds, rounded half to even, shape (n,).
-
-        For instances in seconds only, since a round has no length of its own.
-        """
+        """Arrival of each request in seconds, as nanoseconds (half to even), shape (n,)."""
         if self.time_unit != "second":
             raise ValueError(f"instance {self.name!r} has arrivals in rounds, not in seconds")
         latest = max(self.requests, key=attrgetter("arrival"))

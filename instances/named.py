@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import glob
+import os
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
@@ -13,7 +14,6 @@ from pathlib import Path
 
 from instances.files import InstanceFileError
 from instances.ladder import ladder, rung_file
-from instances.traces.stream import trace_file
 from support.progress import telling
 from support.text import did_you_mean, printable
 
@@ -28,6 +28,14 @@ LADDER = "ladder"
 _MOST_FILES = 10_000
 #: How alike they are at least: many share their suffix.
 _ALIKE = 0.75
+#: A folder with this file is a trace.
+IN_FOLDER = "requests.jsonl"
+
+
+def trace_file(path: str | Path) -> Path:
+    """Return the file of a trace: of a folder the one with the requests, if there is one."""
+    inside = Path(path, IN_FOLDER)
+    return inside if os.path.isfile(inside) else Path(path)
 
 
 def find_instance(name_or_path: str | Path) -> Path:
@@ -60,10 +68,7 @@ def find_instance(name_or_path: str | Path) -> Path:
 
 
 def near_names(path: Path, further: Iterable[str] = ()) -> str:
-    """Return the end of a complaint that proposes files of that folder, or else names there are.
-
-    These are those of the library and the ladder, and ``further`` ones.
-    """
+    """Return the end of a complaint that proposes files of that folder, or else known names."""
     files: list[str] = []
     with contextlib.suppress(OSError, ValueError):
         files += (each.name for each in islice(path.parent.iterdir(), _MOST_FILES))
@@ -134,10 +139,7 @@ def may_be_instance(file: Path) -> bool:
 
 
 def hides(name_or_path: str | Path) -> str:
-    """Return which instance of the library a file of the same name hides; empty if it does none.
-
-    A path with a folder in it is no name.
-    """
+    """Return which instance of the library a file of the same bare name hides, else nothing."""
     path = Path(name_or_path)
     file = _library().get(path.as_posix().removesuffix(".json"))
     if len(path.parts) > 1 or file is None or not path.is_file() or path.samefile(file):
@@ -148,10 +150,7 @@ def hides(name_or_path: str | Path) -> str:
 
 @cache
 def _library() -> dict[str, Path]:
-    """Return the files of the library by every name that they have.
-
-    The name of the file alone is one where no two files share it.
-    """
+    """Return the files of the library by every name; the bare name where no two share it."""
     files = library_files()
     below = {file.relative_to(FOLDER).with_suffix("").as_posix(): file for file in files.values()}
     stems = Counter(file.stem for file in files.values())

@@ -10,18 +10,9 @@ NANOSECONDS = 10**9
 
 @dataclass(frozen=True)
 class TimeUnit:
-    """How times are counted and written.
+    """How times are counted and written: so many integer ``ticks`` to one unit.
 
-    Attributes
-    ----------
-    name
-        Its plural.
-    ticks
-        TEL, bounds and times of events are integers, so many to one of it.
-    digits
-        How many a number of it has behind the point.
-    symbol, tick
-        What stands behind a number of it, and behind one of ticks.
+    ``symbol`` and ``tick`` stand behind a number of units and of ticks.
     """
 
     name: str

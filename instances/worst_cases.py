@@ -24,15 +24,7 @@ _NUMBERS = ("n", "memory", "latest", "tel", "optimum")
 
 @dataclass(frozen=True)
 class Worst:
-    """The largest TEL of a policy over the optimum, among all instances of a size.
-
-    Attributes
-    ----------
-    n, memory, latest
-        The size: requests, tokens, and the latest arrival that is allowed (rounds).
-    tel, optimum
-        Rounds.
-    """
+    """The largest TEL of a policy over the optimum among all instances of n, M, latest arrival."""
 
     policy: str
     n: int
@@ -92,10 +84,7 @@ def worst_of_each(rows: Sequence[Worst], *, arrivals: bool) -> list[Worst]:
 
 
 def worst_case_instances() -> Iterator[Instance]:
-    """Yield the family: an instance that is the worst of several policies stands there once.
-
-    Where the worst with arrivals is one in which all arrive at 0, it adds nothing.
-    """
+    """Yield the family; an instance that is the worst of several policies stands there once."""
     for arrivals in (False, True):
         shared: dict[tuple[int, tuple[Triple, ...]], list[Worst]] = {}
         for row in worst_of_each(read_rows(), arrivals=arrivals):

@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from instances import Instance
 from instances.named import find_instance
-from instances.traces import TraceOptions, TraceReport
-from instances.traces.options import TraceKeywords
-from instances.traces.reading import read_input
-from instances.traces.reading import read_trace as read_trace_file
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.method import Kind, Method
 from kvopt.progress import Calls, Progress, listener
 from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
 from kvopt.result import Result
-from kvopt.runs.batch_time import batch_time_of, read_wish, refuse_rounds_only
 from kvopt.runs.execute import InterruptedRunError, execute
 from kvopt.runs.provenance import usable_cores
 from kvopt.runs.task import Task
 from schedules import Schedule, Verdict, check_schedule, make_schedule, read_schedule
+from serving.choice import batch_time_of, read_wish, refuse_rounds_only
+from serving.traces import TraceOptions, TraceReport
+from serving.traces.options import TraceKeywords
+from serving.traces.reading import read_input
+from serving.traces.reading import read_trace as read_trace_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,24 +58,11 @@ _READERS: dict[str, Callable[[str], float]] = {
 def read(name_or_path: str | Path, **options: Unpack[TraceKeywords]) -> Instance:
     """Read an instance of the library by its name, or an instance file or a trace by its path.
 
-    Parameters
-    ----------
-    name_or_path
-        A name of the library, or a path.
-    **options
-        Of a trace: ``memory`` (tokens), which a trace does not state, ``limit``, ``window``,
-        ``rate``, ``arrival_seed``, ``round_seconds``, ``format`` and ``tokenizer``, as in
-        :class:`instances.traces.TraceOptions`.
-
-    Raises
-    ------
-    InstanceFileError
-        If there is none of that name, or the file is neither a valid ``kvopt.instance/1`` nor a
-        trace; it is a ValueError whose message is one line.
-    TraceOptionError
-        If options are missing, out of range, or given with an instance; a ValueError, too.
-    InfeasibleInstanceError
-        If a request can never run because its prompt and output together exceed the memory.
+    The options are those of a trace (:class:`serving.traces.TraceOptions`), which needs at least
+    ``memory`` (tokens).  Raises InstanceFileError if nothing has that name or the file is neither a
+    valid ``kvopt.instance/1`` nor a trace; TraceOptionError if options are missing, out of range,
+    or given with an instance; both are a ValueError whose message is one line.  Raises
+    InfeasibleInstanceError if the prompt and output of a request exceed the memory.
 
     Examples
     --------
@@ -87,25 +74,11 @@ def read(name_or_path: str | Path, **options: Unpack[TraceKeywords]) -> Instance
 
 
 def read_trace(path: str | Path, **options: Unpack[TraceKeywords]) -> tuple[Instance, TraceReport]:
-    """Read a trace, and report the rows that were skipped.
+    """Read a trace, of a format of ``kvopt convert --list``, and report the rows that were skipped.
 
-    Parameters
-    ----------
-    path
-        A file of a format of ``kvopt convert --list``.
-    **options
-        As in :func:`read`; ``memory`` is needed.
-
-    Returns
-    -------
-    (Instance, TraceReport)
-        The report has ``rows``, ``kept``, ``skipped`` by reason with the first row, and ``notes``
-        on units; ``lines`` is what the commands print of it.
-
-    Raises
-    ------
-    InstanceFileError, TraceOptionError
-        As in :func:`read`.
+    The report has ``rows``, ``kept``, ``skipped`` by reason with the first row, and ``notes`` on
+    units; ``lines`` is what the commands print of it.  Options and errors are those of
+    :func:`read`; ``memory`` is needed.
     """
     return read_trace_file(path, TraceOptions.of(options))
 
@@ -122,6 +95,11 @@ def solve(
     progress: ProgressWish = False,
 ) -> Result:
     """Solve an instance by any method: a solver, a policy, or a file of your own.
+
+    Without a schedule the ``status`` of the result says why.  Ctrl-C, or the interruption of a
+    notebook's cell, ends the method and returns what it had found.  Raises what :func:`read`
+    raises; MethodError if there is no such method; ValueError if a number is out of range, or
+    method, batch time and the unit of the arrivals do not go together: each one line.
 
     Parameters
     ----------
@@ -147,20 +125,6 @@ def solve(
         True prints what has improved, in a pipe once a second at most, and every five seconds;
         a function is called with a :class:`kvopt.progress.Progress` at every improvement.
 
-    Returns
-    -------
-    Result
-        Also where no schedule was found: its ``status`` says why.  Ctrl-C, or the interruption of
-        a notebook's cell, ends the method and returns what it had found.
-
-    Raises
-    ------
-    MethodError, InstanceFileError
-        If there is no such method or instance; both are a ValueError whose message is one line.
-    InfeasibleInstanceError, ValueError
-        If a request never fits; if a number is out of range, or method, batch time and the unit of
-        the arrivals do not go together.
-
     Examples
     --------
     >>> result = kvopt.solve("tiny_handover", "cpsat", time_limit=20)
@@ -183,20 +147,8 @@ def run(
 ) -> Result:
     """Run a policy, as in ``mc-sf`` or ``a-min with interval(1,1000)``.
 
-    Parameters
-    ----------
-    policy
-        A policy of ``python solve.py --list`` with its parameters; after ``with`` the predictions
-        of a policy that is not clairvoyant, by default the instance's own intervals.
-    instance, seed, time_limit, memory_limit, batch_time
-        As in :func:`solve`.
-
-    Raises
-    ------
-    MethodError
-        If there is no such policy; a ValueError whose message is one line.
-    InstanceFileError, InfeasibleInstanceError, ValueError
-        As in :func:`solve`.
+    After ``with`` stand the predictions of a policy that is not clairvoyant, by default the
+    instance's own intervals.  Limits and errors are those of :func:`solve`.
 
     Examples
     --------
@@ -219,20 +171,9 @@ def bound(
 ) -> Result:
     """Compute a lower bound, at any size; the result's ``bound`` is it, with a ``certificate``.
 
-    Parameters
-    ----------
-    method
-        ``bound``, or one of its formulations, as in ``bound:bound-dual``; or another engine's
-        relaxation, as in ``highs:ilp-sparse(groups=yes,relaxed=yes)``.
-    instance, time_limit, memory_limit, threads, seed, batch_time
-        As in :func:`solve`.
-
-    Raises
-    ------
-    MethodError
-        If there is no such engine; a ValueError whose message is one line.
-    InstanceFileError, InfeasibleInstanceError, ValueError
-        As in :func:`solve`.
+    The method is ``bound``, or one of its formulations, as in ``bound:bound-dual``; or another
+    engine's relaxation, as in ``highs:ilp-sparse(groups=yes,relaxed=yes)``.  Limits and errors are
+    those of :func:`solve`.
 
     Examples
     --------
@@ -248,25 +189,10 @@ def check(
 ) -> Verdict:
     """Check a schedule in integer arithmetic, by code that shares nothing with what makes them.
 
-    Parameters
-    ----------
-    schedule
-        A schedule, a result that has one, the path of a schedule file, or a start round for each
-        request in the instance's order.
-
-    Returns
-    -------
-    Verdict
-        ``valid``; ``kind`` and ``reason`` say what is wrong.
-
-    Raises
-    ------
-    ScheduleFileError
-        If the file cannot be read; a ValueError whose message is one line.
-    ValueError
-        If the result has no schedule.
-    InstanceFileError, InfeasibleInstanceError
-        As in :func:`read`.
+    The schedule is one, a result that has one, the path of a schedule file, or a start round for
+    each request in the instance's order.  ``kind`` and ``reason`` of the verdict say what is wrong.
+    Raises ScheduleFileError if the file cannot be read, ValueError if the result has no schedule,
+    and what :func:`read` raises.
 
     Examples
     --------
@@ -304,6 +230,11 @@ def compare(
 ) -> pd.DataFrame:
     """Run every method on every instance and return a table, as ``evaluate.py`` does.
 
+    :func:`kvopt.sweeps.comparison.comparison` tells the columns of its rows, one a run; after
+    Ctrl-C it has the runs that had finished.  Raises InputError, MethodError, StoreError,
+    ValueError with one line; warns of a run that proves its method wrong, of a bound above the TEL
+    of another run, and of Ctrl-C.
+
     Parameters
     ----------
     instances, methods
@@ -318,22 +249,6 @@ def compare(
         The file or URL of a store that keeps the runs: what is in it is not run again.
     progress
         Whether to show how many runs are done.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a run; :func:`kvopt.sweeps.comparison.comparison` tells its columns.  After Ctrl-C
-        the runs that had finished.
-
-    Raises
-    ------
-    InputError, MethodError, StoreError, ValueError
-        With one line: for what there is not, what cannot be stored, a number out of range.
-
-    Warns
-    -----
-    UserWarning
-        For a run that proves its method wrong, a bound above the TEL of another run, Ctrl-C.
 
     Examples
     --------
@@ -401,10 +316,7 @@ def _of_kind(text: str, *kinds: Kind) -> Method:
 def _numbers(**given: float | None) -> dict[str, Any]:
     """Return numbers as the command line reads them; a ``memory_limit`` of None stays.
 
-    Raises
-    ------
-    ValueError
-        With one line, if one is out of range.
+    Raises ValueError with one line, if one is out of range.
     """
     return {
         name: None if (name, value) == ("memory_limit", None) else _checked(name, value)

@@ -10,7 +10,8 @@ from support.checkout import CHECKOUT, ROOT
 
 #: The packages that are installed.
 PACKAGES = (
-    "formulations", "heuristics", "instances", "kvopt", "reports", "schedules", "support",
+    "formulations", "heuristics", "instances", "kvopt", "reports", "schedules", "serving",
+    "support",
 )  # fmt: skip
 #: The list of a report's files, in its folder.
 REPORT_MARKER = ".kvopt-report"
@@ -19,10 +20,7 @@ DEFAULT_STORE = Path("results") / "runs.sqlite"
 
 
 def shown(file: Path) -> str:
-    """Return the path of a file, of the project's own from the folder of its packages on.
-
-    So rows are the same wherever the project lies, and whether it is a checkout or installed.
-    """
+    """Return the path of a file, of a project file below its packages, wherever they lie."""
     whole = Path(os.path.abspath(file))
     there = Path(os.path.realpath(whole.parent)) / whole.name
     if not there.is_relative_to(ROOT):

@@ -138,10 +138,7 @@ def counts(statuses: Counter[str]) -> str:
 
 
 class Display:
-    """Counts the runs of a sweep and names those under way, on a terminal from two seconds on.
-
-    It receives every finished run, and from the threads that watch runs those under way.
-    """
+    """Counts the runs of a sweep and names those under way, on a terminal from two seconds on."""
 
     def __init__(self, stream: IO[str], total: int, quiet: bool) -> None:
         self._stream, self._total = stream, total
@@ -213,8 +210,7 @@ class Display:
 class Progress:
     """What is known of a run so far: seconds since the call, TEL and bound (rounds), and the gap.
 
-    The gap is (TEL − bound) / TEL; None stands for what is missing.  ``kernels`` says how many are
-    compiled, of how many that the run needs; the first time on a machine only.
+    ``kernels`` says how many are compiled, of how many; the first time on a machine only.
     """
 
     seconds: float
@@ -227,14 +223,8 @@ class Progress:
 def listener(progress: bool | Callable[[Progress], object], stop: threading.Event) -> Listener:
     """Return what ``execute`` is to call.
 
-    Parameters
-    ----------
-    progress
-        True for the lines that ``solve.py`` prints; or a function, called at every improvement, and
-        for every kernel that is compiled; False for nothing but what compiling takes, once on a
-        machine, on standard error.
-    stop
-        Set when that function raises, which ends the run; see :class:`Calls`.
+    It prints the lines of ``solve.py``, or calls a function (:class:`Calls`, which sets ``stop``);
+    with False it shows compiling alone, on standard error.
     """
     if callable(progress):
         return Calls(progress, stop)
@@ -247,8 +237,7 @@ def listener(progress: bool | Callable[[Progress], object], stop: threading.Even
 class Calls:
     """Calls a function at every improvement of schedule or bound, and for every kernel.
 
-    ``error`` is what the function has raised.  It must not be raised amid the watching of a
-    process, where it would count as a fault of kvopt's.
+    What it raises is kept as ``error``: amid the watching it would count as a fault of kvopt's.
     """
 
     function: Callable[[Progress], object]

@@ -1,8 +1,4 @@
-"""A glance at the registry of best-known values: what it says of one instance.
-
-The file is only looked into.  Whoever relies on it reads it with ``kvopt.best_known``, which checks
-it and takes a second to load.
-"""
+"""A glance at the registry of best-known values, unchecked: ``kvopt.best_known`` checks it."""
 
 from __future__ import annotations
 
@@ -24,8 +20,7 @@ from support.jsonfile import read_bytes
 class Registered:
     """The best schedule and the best bound of an instance (TEL, rounds).
 
-    ``reason`` says by what an optimum is known, or why it is not; ``certified`` is the best bound
-    that a certificate proves, where what exceeds it is solver-reported, else None.
+    ``certified`` is the best certified bound where a solver reports more.
     """
 
     upper: int
@@ -58,11 +53,8 @@ class Registered:
 
 
 def registered(instance: Instance, folder: Path = FOLDER) -> Registered | None:
-    """Return what the registry of a folder says of an instance by its hash, None if nothing.
-
-    The hash does not tell seconds from rounds, of which alone the registry knows.
-    """
-    if instance.unit is not ROUNDS:
+    """Return what the registry of a folder says of an instance by its hash, None if nothing."""
+    if instance.unit is not ROUNDS:  # the registry knows rounds alone
         return None
     try:
         path = folder / "best_known.json"

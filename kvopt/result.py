@@ -8,16 +8,16 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from instances.traces.measured import Measured
-from kvopt.best_bound import KnownBound, best_bound, left, of_run
 from kvopt.methods.knowledge import shown_method
-from kvopt.runs.batch_time import bounds_kept_tokens
+from kvopt.runs.in_seconds import bounds_kept_tokens
 from kvopt.runs.task import Finished
 from kvopt.summary import summary_html, summary_rows
-from kvopt.timed_run import TimedRun
 from schedules import write_schedule
 from schedules.gap import gaps
 from schedules.model import KEEPS_TOKENS
+from serving.best_bound import KnownBound, best_bound, left, of_run
+from serving.timed_run import TimedRun
+from serving.traces.measured import Measured
 from support.text import summary
 
 if TYPE_CHECKING:
@@ -28,16 +28,9 @@ if TYPE_CHECKING:
 class Result(TimedRun):
     """The best schedule and the best bound that a run has found; ``print`` shows the summary.
 
-    Attributes
-    ----------
-    elapsed
-        Wall clock of the whole call (seconds).
-    measured
-        Latencies that were measured where the trace was recorded.
-    beside
-        Bounds that were computed beside the run.
-    others, unrun
-        Policies that ran beside it, and those for which the time was too short.
+    ``elapsed``: wall clock of the whole call (seconds).  ``measured``: latencies that were measured
+    where the trace was recorded.  ``beside``: bounds that were computed beside the run.
+    ``others``, ``unrun``: policies that ran beside it, and those for which the time was too short.
 
     Examples
     --------
@@ -64,7 +57,7 @@ class Result(TimedRun):
     def known_bound(self) -> KnownBound | None:
         """The bound with its source: the run's, in seconds also a better one that is known.
 
-        Bounds beside the run count there, and stored ones (:mod:`kvopt.best_bound`).
+        Bounds beside the run count there, and stored ones (:mod:`serving.best_bound`).
         """
         if self.batch_time:
             here = [*of_run(self.instance, self.record, self.certificate), *self.beside]

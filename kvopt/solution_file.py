@@ -82,13 +82,7 @@ def schedule_of_solution(
 
 
 def read_model_name(path: str | Path) -> tuple[str, str]:
-    """Return the formulation of an exported model, and the hash of its instance.
-
-    Raises
-    ------
-    FileError
-        If the file cannot be read, or its name is not that of :func:`name_of_model`.
-    """
+    """Return formulation and instance hash of an exported model, or raise a FileError."""
     try:
         with open_input(path, largest=1 << 62) as file:
             head = file.read(_HEAD)
@@ -105,15 +99,9 @@ def read_model_name(path: str | Path) -> tuple[str, str]:
 
 
 def read_solution(path: str | Path, instance: Instance, model: str | Path) -> list[int]:
-    """Return the start round of each request by a solution file of a model.
+    """Return the start round of each request by a solution file of a model, or a FileError.
 
-    A variable counts as 1 beyond a half: solvers meet integers within a tolerance, and whoever
-    reads the starts checks them.
-
-    Raises
-    ------
-    FileError
-        If a file cannot be read, or a request starts nowhere or twice.
+    A variable counts as 1 beyond a half, as solvers meet integers within a tolerance.
     """
     starts: list[int | None] = [None] * len(instance)
     values = list(_values(path, model))

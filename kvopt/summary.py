@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from instances.batch_time import parse_batch_time
-from kvopt.answer import Answer, answer_on, missing, totals
-from kvopt.best_bound import KnownBound, coverage, percent_left, told_bound
 from kvopt.registered import registered
-from kvopt.runs.batch_time import bounds_kept_tokens
-from kvopt.waiting import no_request_waits, none_waits_long, what_binds
+from kvopt.runs.in_seconds import bounds_kept_tokens
 from schedules.model import CACHED
-from schedules.real_time.serving import serving_lines
+from serving.answer import Answer, answer_on, missing, totals
+from serving.best_bound import KnownBound, coverage, percent_left, told_bound
+from serving.metrics import serving_lines
+from serving.waiting import no_request_waits, none_waits_long, what_binds
 
 if TYPE_CHECKING:
     from kvopt.result import Result

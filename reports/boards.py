@@ -1,9 +1,7 @@
 """Who is best: one board a class of knowledge, policies ranked on the instances that all share.
 
-A mean over other instances is another mean, so a policy that was not run on all of them has no
-rank.  Families weigh alike, however many instances they have.  A method that keeps tokens over
-evictions solves an easier problem: it is marked, and its gap is the gap in that problem
-(:attr:`reports.results.Results.runs`).
+A policy that was not run on all of them has no rank, and families weigh alike. A method that keeps
+tokens over evictions is marked; its gap is the gap in that easier problem.
 """
 
 from __future__ import annotations
@@ -20,22 +18,10 @@ from support.text import counted
 
 @dataclass(frozen=True)
 class Board:
-    """The policies of one class.
+    """The policies of one class of :data:`kvopt.methods.knowledge.CLASSES`, the best first.
 
-    Attributes
-    ----------
-    knows
-        The class, a value of :data:`kvopt.methods.knowledge.CLASSES`.
-    lines
-        One line a policy, the best first: columns rank, label, class, offline and knows (as
-        :class:`kvopt.methods.knowledge.Knowledge`), gap_low, gap_high and optimal (shares),
-        seconds (all four by :func:`reports.per_instance.family_mean`), spread (of gap_low over the
-        seeds), and of :func:`reports.per_instance.worst_instances` instances, unsolved, ratio_low,
-        ratio_high, known, instance and id.
-    elsewhere
-        The policies of the class that were not run on all of the instances, and on how many.
-    ids, families
-        The instances that all boards share, and of how many families they are.
+    ``lines`` has the columns of :func:`standings` and rank. ``elsewhere`` says on how many
+    instances the other policies of the class were run; ``ids`` are the instances of all boards.
     """
 
     knows: str
@@ -64,14 +50,8 @@ def firsts(lines: pd.DataFrame) -> pd.DataFrame:
 def boards(policies: pd.DataFrame, lines: pd.DataFrame) -> list[Board]:
     """Return a board for each class with a policy that was run on all of the shared instances.
 
-    These are the instances on which more than half of all policies were run.
-
-    Parameters
-    ----------
-    policies
-        From :func:`reports.per_instance.per_instance`, without engines.
-    lines
-        Their :func:`standings`.
+    These are the instances on which more than half of all policies were run. ``lines`` are the
+    :func:`standings` of the policies.
     """
     ran = pd.crosstab(policies["id"], policies["label"]).astype(bool)
     shared = policies[policies["id"].isin(ran.index[ran.mean(axis=1).gt(0.5)])]
@@ -94,7 +74,12 @@ def boards(policies: pd.DataFrame, lines: pd.DataFrame) -> list[Board]:
 
 
 def standings(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the line of each method as in :class:`Board`, without rank, over a frame."""
+    """Return the line of each method over a frame of :func:`reports.per_instance.per_instance`.
+
+    Columns label, class, offline, knows (:class:`kvopt.methods.knowledge.Knowledge`), gap_low,
+    gap_high, optimal, seconds (means by :func:`reports.per_instance.family_mean`), spread, and of
+    :func:`reports.per_instance.worst_instances` instances, unsolved, ratios, known, instance, id.
+    """
     kept = ["method", "told", "marked", "ratio_low", "ratio_high", "known", "instance", "id"]
     lines = worst_instances(frame, ["label"])[[*kept, "instances", "unsolved"]]
     lines = lines.assign(

@@ -1,18 +1,17 @@
 """Builds the reports of stored runs: ``python -m reports.build --store STORE --out DIR``.
 
-Everything that is written is a function of the rows (and of the stored schedules, for pictures):
-no clock, no draw, no path of a machine.  ``--check`` compares instead of writing.
+Everything that is written is a function of the rows (and of the stored schedules, for pictures): no
+clock, no draw, no path of a machine.
 """
 
 from __future__ import annotations
 
-import gc
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain, takewhile
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -21,9 +20,8 @@ from kvopt.best_known import known_values
 from kvopt.store import StoreError
 from kvopt.store.export import ExportError, documents, read_rows
 from kvopt.store.location import store_files
-from reports import html, readme
+from reports import html, markdown
 from reports.exports import exports
-from reports.figures.ecdf import ecdf_figure
 from reports.figures.heat import HEAT_NOTE, heat_figure
 from reports.figures.over_time import over_time_figure
 from reports.figures.parameter import parameter_figure
@@ -32,19 +30,12 @@ from reports.figures.style import Drawing, try_drawing
 from reports.first import other_boards
 from reports.folder import check_place, report_files, write_files
 from reports.freshness import origin
+from reports.page import Figure, Page, Words
 from reports.pages.picture import Documents
 from reports.pages.report_pages import named_instances, page_names, report_pages
-from reports.parts import Figure, Report
 from reports.results import Results
 from reports.table import Table
-from reports.tables import (
-    gaps,
-    profiles,
-    ratios,
-    serving,
-    solvers,
-    statuses,
-)
+from reports.tables import gaps, profiles, ratios, serving, solvers, statuses
 from reports.tables.leaderboard import LEADERBOARD, leaderboards
 from reports.tables.listed import instance_table, run_table
 from reports.units import MARKS, Unit
@@ -60,52 +51,17 @@ TITLE = "kvopt: results"
 #: Instances with a page, and pictures after which no page gets any; one takes about half a second.
 MOST_PAGES = 200
 MOST_PICTURES = 20
+#: What stands before the words: slugs begin so.
+_FIRST = (LEADERBOARD, "gap-map")
 
-#: What stands before the verdict: slugs begin so.
-_LEAD = (LEADERBOARD, "gap-map")
 
+def build_report(results: Results, folder: str | Path, **chosen: Any) -> list[Path]:
+    """Write all reports of the rows into a folder and return the files; see :func:`make_report`.
 
-def build_report(
-    results: Results,
-    folder: str | Path,
-    *,
-    store: Documents | None = None,
-    title: str = TITLE,
-    pages: int = MOST_PAGES,
-    pictures: int = MOST_PICTURES,
-) -> list[Path]:
-    """Write all reports of the rows into a folder and return the files.
-
-    Parameters
-    ----------
-    results
-        The rows, ``Results(frame, best_known)``.
-    store
-        Where the schedules are that pages picture; without it there are no pictures.
-    pages, pictures
-        How many instances get a page, and after how many pictures no page gets any more.
-
-    Raises
-    ------
-    OutputError
-        If the folder holds something else than an earlier report.
-    OSError
-        If a file cannot be written.
+    Raises OutputError if the folder holds something else than an earlier report, OSError if a file
+    cannot be written.
     """
-    with _garbage_collected_rarely():
-        report = make_report(results, store=store, title=title, pages=pages, pictures=pictures)
-        return write_files(Path(folder), whole(report))
-
-
-@contextmanager
-def _garbage_collected_rarely() -> Iterator[None]:
-    """Let figures and frames make objects by the million: looking for cycles is an eighth of it."""
-    before = gc.get_threshold()
-    gc.set_threshold(50_000, 20, 50)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
+    return write_files(Path(folder), whole(make_report(results, **chosen)))
 
 
 def make_report(
@@ -115,41 +71,43 @@ def make_report(
     title: str = TITLE,
     pages: int = MOST_PAGES,
     pictures: int = MOST_PICTURES,
-) -> Report:
-    """Return the report of the rows; the parameters are those of :func:`build_report`."""
+) -> Page:
+    """Return the report of the rows, with so many pages of instances.
+
+    ``store`` has the schedules that these picture; after so many ``pictures`` no page gets any.
+    """
     sentences = verdict(results.units)
     parts = list(_parts(results))
     named = named_instances(sentences, parts)
     names = page_names(results.reference, pages, named)
-    return Report(
+    linked = [replace(part, links=names) if isinstance(part, Table) else part for part in parts]
+    first = list(takewhile(lambda part: part.slug.startswith(_FIRST), linked))
+    return Page(
         title=title,
+        parts=(*first, Words(sentences), *linked[len(first) :]),
         summary=_summary(results),
-        lead=sum(1 for _ in takewhile(lambda part: part.slug.startswith(_LEAD), parts)),
         origin=origin(results.current),
         contradictions=results.contradictions,
-        verdict=sentences,
-        parts=tuple(replace(part, links=names) for part in parts),
         pages=tuple(report_pages(names, results, results.rows, store, pictures, named=set(named))),
     )
 
 
-def whole(report: Report) -> dict[str, str | bytes]:
+def whole(report: Page) -> dict[str, str | bytes]:
     """Return what every file of the report holds, with what a paper takes of it."""
     taken = telling(exports(report), "tables and figures written for a paper")
     return {**texts(report), **dict(taken)}
 
 
-def texts(report: Report) -> dict[str, str]:
+def texts(report: Page) -> dict[str, str]:
     """Return what every page, table and picture of the report holds, by its path."""
-    files = {"README.md": readme.overview(report), "index.html": html.index_page(report)}
-    for part in report.parts:
-        if isinstance(part, Table):
-            if readme.has_page(part):
-                files[f"tables/{part.slug}.md"] = readme.table_page(part)
-        else:
-            files[f"figures/{part.slug}.svg"] = part.svg
+    files = {"README.md": markdown.overview(report), "index.html": html.index_page(report)}
+    for part in report.shown:
+        if isinstance(part, Figure):
+            files[f"figures/{part.slug}.svg"] = part.drawing.svg
+        elif markdown.has_page(part):
+            files[f"tables/{part.slug}.md"] = markdown.table_page(part)
     for page in telling(report.pages, "pages of instances written as Markdown and HTML"):
-        files[f"instances/{page.slug}.md"] = readme.instance_page(page)
+        files[f"instances/{page.slug}.md"] = markdown.instance_page(page)
         files[f"instances/{page.slug}.html"] = html.instance_page(page)
         files |= page.drawings("instances/")
     return files
@@ -157,9 +115,8 @@ def texts(report: Report) -> dict[str, str]:
 
 def _parts(results: Results) -> Iterator[Table | Figure]:
     """Yield what takes means, a unit of time each, and then what has a line a run or instance."""
-    names = dict(results.reference["instance"])
     parts: Iterator[Table | Figure | None] = chain(
-        *(_parts_of(unit, names) for unit in results.units),
+        *(_parts_of(unit) for unit in results.units),
         [serving.serving_table(results.runs)],
         *(_listed(unit, results) for unit in MARKS),
         [statuses.status_counts(results.current), statuses.machines(results.current)],
@@ -180,13 +137,13 @@ def _listed(unit: TimeUnit, results: Results) -> Iterator[Table]:
         yield replace(part, slug=part.slug + mark, title=part.title + words)
 
 
-def _parts_of(unit: Unit, names: Mapping[str, str]) -> Iterator[Table | Figure]:
-    for part in telling(_made(unit, names), f"tables and figures made{unit.words}"):
+def _parts_of(unit: Unit) -> Iterator[Table | Figure]:
+    for part in telling(_made(unit), f"tables and figures made{unit.words}"):
         if part is not None:
             yield replace(part, slug=part.slug + unit.mark, title=part.title + unit.words)
 
 
-def _made(unit: Unit, names: Mapping[str, str]) -> Iterator[Table | Figure | None]:
+def _made(unit: Unit) -> Iterator[Table | Figure | None]:
     """Yield what takes means over a unit's runs, each made when its turn is."""
     scheduled, averaged, given = unit.scheduled, unit.averaged, unit.given
     constructed = frozenset(unit.rows.loc[unit.rows["known_optimum"].notna(), "id"])
@@ -196,10 +153,8 @@ def _made(unit: Unit, names: Mapping[str, str]) -> Iterator[Table | Figure | Non
     yield statuses.failures(unit.rows[~unit.rows["superseded"]])
     yield gaps.gaps_to_optimum(scheduled)
     yield gaps.gaps_to_bounds(scheduled)
-    yield _figure("gap-ecdf", "Distribution of the gaps", _ECDF, lambda: ecdf_figure(scheduled))
-    yield _figure(
-        "parameters", "Gap against a parameter", _SWEPT, lambda: parameter_figure(scheduled)
-    )
+    title = "Gap against a parameter"
+    yield _figure("parameters", title, _SWEPT, lambda: parameter_figure(scheduled))
     yield ratios.competitive_ratios(averaged)
     yield ratios.known_optima(averaged, constructed)
     yield gaps.gaps_to_optimum(scheduled, engines=True)
@@ -207,27 +162,19 @@ def _made(unit: Unit, names: Mapping[str, str]) -> Iterator[Table | Figure | Non
     yield ratios.known_optima(averaged, constructed, engines=True)
     yield solvers.solver_table_by_family(given.runs)
     yield _figure("gap-over-time", "Gap over time", _TIME, lambda: over_time_figure(given))
-    yield _figure(
-        "tel-profiles",
-        "Profiles of the policies' TEL",
-        unit.tel.note(),
-        lambda: profile_figure(unit.tel, names, "TEL"),
-    )
-    yield profiles.tel_profile(unit.tel)
+    tel, seconds = unit.tel, unit.seconds
+    title = "Profiles of the policies' TEL"
+    yield _figure("tel-profiles", title, tel.note(), lambda: profile_figure(tel, "TEL"))
+    yield profiles.tel_profile(tel)
     yield _figure(
         "time-profiles",
         "Profiles of time to a proof",
-        unit.seconds.note(),
-        lambda: profile_figure(unit.seconds, names, "seconds to a proof", least_range=10),
+        seconds.note(),
+        lambda: profile_figure(seconds, "seconds to a proof", least_range=10),
     )
-    yield profiles.time_profile(unit.seconds)
+    yield profiles.time_profile(seconds)
 
 
-_ECDF = (
-    "Share of a policy's runs with at most that gap; runs without a schedule never count, so a "
-    "curve may end below 100 %. One panel per reference, with three instances at least; in it are "
-    "the policies that were run on half of its instances or more."
-)
 _SWEPT = (
     "Mean gap to the best known schedule of a policy that was run with three values of a parameter "
     "or more, over the instances that all of them were run on; a run without a schedule counts as "
@@ -242,21 +189,18 @@ _TIME = (
 
 def _figure(slug: str, title: str, note: str, draw: Callable[[], Drawing | None]) -> Figure | None:
     made = try_drawing(f"figure {slug}", draw)
-    if made is None:
-        return None
-    return Figure(slug, title, note, made)
+    return None if made is None else Figure(slug, title, note, made)
 
 
 def _summary(results: Results) -> str:
     rows, reference = results.rows, results.reference
-    known_count = int(reference["opt"].notna().sum())
+    replaced = int(rows["superseded"].sum())
     unread = int(reference["sha"].str.startswith("unread ").sum()) if len(reference) else 0
+    instances = counted(len(reference) - unread, "instance")
     parts = [
         counted(len(rows), "stored run"),
-        f"{int(rows['superseded'].sum()):,} of them replaced by later ones"
-        if rows["superseded"].any()
-        else "",
-        f"{counted(len(reference) - unread, 'instance')} ({known_count:,} with known optimum)",
+        f"{replaced:,} of them replaced by later ones" if replaced else "",
+        f"{instances} ({int(reference['opt'].notna().sum()):,} with known optimum)",
         f"{counted(unread, 'instance')} that could not be read" if unread else "",
         counted(results.runs["label"].nunique(), "method"),
     ]

@@ -1,8 +1,8 @@
 """Methods on the instances that one policy was run on: a short ranking, and on one the answer.
 
-One was run in production, or knows least (:func:`kvopt.answer.is_base`): it is what the others are
-compared with.  The answer is about the latency of one instance.  Over several the mean gaps stand
-alone: a sum of latencies would be a second, other number of what a policy leaves.
+One was run in production, or knows least (``serving.answer.is_base``): the others are compared
+with it. Over several instances the mean gaps stand alone: a sum of latencies would be a second,
+other number.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from functools import partial
 import pandas as pd
 
 from instances.time_unit import TimeUnit, unit_of
-from kvopt.answer import Answer, MethodTotal, answer, is_base, percent, relative
 from kvopt.methods.knowledge import CLASSES, Knowledge, knowledge
-from kvopt.waiting import no_request_waits
 from reports.boards import mean_over, ranked
 from reports.interval import share_text
 from reports.per_instance import family_mean
 from reports.spread import spread_note, spreads
 from reports.table import Column, Table, time_column
+from serving.answer import Answer, MethodTotal, answer, is_base, percent, relative
+from serving.waiting import few_at_a_time, no_request_waits
 from support.text import counted
 
 #: Lines of a ranking; of more methods the number is told.
@@ -34,22 +34,11 @@ _RANKED = (
 
 @dataclass(frozen=True)
 class Compared:
-    """What the methods have come to on the same instances.
+    """What the methods have come to on the same instances; answer and bound are None on several.
 
-    Attributes
-    ----------
-    answer
-        None on several instances, and without a policy that the others could be compared with.
-    lines
-        One line a method that was run on all of the instances, the least gap first: label, class,
-        rank (within the class), tel (mean over the seeds, of one instance), gap_low, gap_high,
-        spread (of gap_low over the seeds) and seconds.
-    bound
-        The lower bound; None on several instances, or without one.
-    over
-        What the gaps are means over.
-    elsewhere
-        How many methods were not run on all of the instances.
+    ``lines`` has a line a method that was run on all of them, the least gap first: label, class,
+    rank (within the class), tel (mean over the seeds, of one instance), gap_low, gap_high, spread
+    and seconds. ``elsewhere`` counts the other methods.
     """
 
     answer: Answer | None
@@ -69,21 +58,15 @@ class Compared:
         frame = best[["class", "rank", "label", "gap_low", "spread", "seconds"]].assign(
             gap=share_text(best["gap_low"], best["gap_high"])
         )
-        columns = [
-            Column("class", "class"),
-            Column("rank", "rank", "count"),
-            Column("label", "method", "name"),
-            Column("gap", "gap", "share", sort="gap_low", spread="spread"),
-            Column("seconds", "seconds", "seconds"),
-        ]
+        totals: list[Column] = []
         if "tel" in best:
             frame["tel"] = best["tel"].round()
-            columns.insert(3, time_column("tel", "TEL", self.unit))
+            totals.append(time_column("tel", "TEL", self.unit))
         if base is not None:
             frame["change"] = [
                 "" if pd.isna(tel) else percent(relative(tel, base.total)) for tel in best["tel"]
             ]
-            columns.insert(4, Column("change", f"to {base.label}", "share"))
+            totals.append(Column("change", f"to {base.label}", "share"))
         if self.bound is not None:
             last = pd.DataFrame({"class": [""], "label": ["lower bound"], "tel": [self.bound]})
             frame = pd.concat([frame, last.assign(gap="", change="")], ignore_index=True)
@@ -93,14 +76,19 @@ class Compared:
             (self.elsewhere, "not run on all of them"),
         ):
             note += f" {counted(count, 'method')} {what}." if count else ""
-        return Table("ranking", "Ranking", note, tuple(columns), frame)
+        shown = (
+            Column("class", "class"),
+            Column("rank", "rank", "count"),
+            Column("label", "method", "name"),
+            *totals,
+            Column("gap", "gap", "share", sort="gap_low", spread="spread"),
+            Column("seconds", "seconds", "seconds"),
+        )
+        return Table("ranking", "Ranking", note, shown, frame)
 
 
 def compared(judged: pd.DataFrame, runs: pd.DataFrame, batch_time: str) -> Compared | None:
-    """Return the methods of a unit of time on the same instances; None where there is none.
-
-    The parameters are those of a :class:`reports.units.Unit`.
-    """
+    """Return the methods of a :class:`reports.units.Unit` on the same instances; None if none."""
     averaged = judged.assign(knows=_knowledge(judged))
     first = _first(averaged)
     if first is None:
@@ -183,4 +171,5 @@ def _answer(
         unit=unit,
         optimal=bool(pd.notna(known["opt"])),
         best=best,
+        few=few_at_a_time(runs["detail"]),
     )

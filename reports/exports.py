@@ -8,7 +8,7 @@ import pandas as pd
 
 from instances.time_unit import SECONDS
 from kvopt.store.export import frame_csv
-from reports.parts import Report
+from reports.page import Page
 from reports.table import Column, Table
 
 #: Lines above which a table breaks over pages.
@@ -41,9 +41,9 @@ _ESCAPES = {
 _TRANSLATED = str.maketrans(_ESCAPES)
 
 
-def exports(report: Report) -> Iterator[tuple[str, str | bytes]]:
+def exports(report: Page) -> Iterator[tuple[str, str | bytes]]:
     """Yield what a paper takes of a report: paths below its folder, and what the files hold."""
-    for part in report.parts:
+    for part in report.shown:
         if isinstance(part, Table):
             yield f"tables/{part.slug}.tex", latex_table(part)
             yield f"tables/{part.slug}.csv", csv_table(part)

@@ -1,7 +1,7 @@
 """The origin of rows and the number of stale ones, as stated under the title of their page.
 
-One way for all pages of results.  A row is stale if the digest of its method's rooms is another one
-now (:func:`kvopt.methods.fingerprint.fingerprint`), or if it does not name one.
+A row is stale if the digest of its method's rooms is another one now
+(:func:`kvopt.methods.fingerprint.fingerprint`), or if it does not name one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pandas as pd
 
 from kvopt.methods.fingerprint import fingerprint
 from kvopt.methods.grammar import MethodError, read_method
-from reports.readme import sentence_text
+from reports.markdown import sentence_text
 from reports.verdict import Name, Sentence
 from support.text import counted, one_line
 from support.usage import complain
@@ -28,10 +28,7 @@ _MOST = 3
 
 
 def told(rows: pd.DataFrame, stale: int) -> str:
-    """Return of what rows are, and how many are stale, as two paragraphs of Markdown.
-
-    The rows have the columns of ``kvopt.runs.record.Record``.
-    """
+    """Return of what rows are, and how many are stale, as two paragraphs of Markdown."""
     return f"{sentence_text(origin(rows))}\n\n{staleness(len(rows), stale)}\n"
 
 
@@ -45,10 +42,7 @@ def staleness(total: int, stale: int, what: str = "row") -> str:
 
 
 def origin(rows: pd.DataFrame, what: str = "Rows") -> Sentence:
-    """Return of which commits, days, machines and versions rows are, and how long they took.
-
-    What a row does not know is not told of it.
-    """
+    """Return of which commits, days, machines and versions rows are, and how long they took."""
     days = sorted({day[:10] for day in rows["finished_utc"] if _DAY.match(day)})
     machines = zip(rows["cpu"], rows["cores"], strict=True)
     parts = [

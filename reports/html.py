@@ -14,10 +14,8 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from reports.figures.slim import size_of
+from reports.page import Links, Page
 from reports.pages.instance import InstancePage
-from reports.parts import Figure, Links, Report
-from reports.table import Table
 from support.text import glued
 
 #: Lines of one table in a page.
@@ -30,16 +28,13 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
+    return Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
-        trim_blocks=False,
         finalize=_glued,
         auto_reload=False,
     )
-    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
-    return environment
 
 
 def _glued(value: Any) -> Any:
@@ -47,90 +42,41 @@ def _glued(value: Any) -> Any:
     return glued(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def index_page(report: Report) -> str:
+def index_page(page: Page) -> str:
     """Return the one page: no file or address outside of it is needed to read it."""
-    script = Markup(_own("spots.js") + _own("page.js"))
-    parts = [_part(part, report.shelf) for part in report.parts]
+    script = _own("page.js")
+    bundle = gzip.compress(_bundle("dt_bundle.js"), 9, mtime=0)
     return (
         _environment()
         .get_template("index.html.j2")
         .render(
-            title=report.title,
-            summary=report.summary,
-            origin=report.origin.marked if report.origin else [],
-            verdict=[sentence.marked for sentence in report.verdict],
-            words=report.words,
-            contradictions=[str(each) for each in report.contradictions],
-            contents=[part.get("figure") or part.get("table") for part in parts],
-            parts=parts,
+            page=page,
+            parts=[(type(part).__name__.lower(), part) for part in page.parts],
+            contents=list(page.shown),
+            address=_address,
             most=MOST_LINES,
-            shelf=report.shelf,
-            above=report.above,
-            lead=report.lead,
-            css=Markup(_own("page.css")),
+            css=_own("page.css"),
             library_css=Markup(_bundle("dt_bundle.css").decode()),
-            library=Markup(_packed(_bundle("dt_bundle.js"))),
+            library=Markup(_base64(bundle)),
             script=script,
-            script_hash=Markup(_hash(script)),
+            script_hash=Markup("sha256-" + _base64(hashlib.sha256(script.encode()).digest())),
         )
     )
 
 
 def instance_page(page: InstancePage, above: Links = (("All results", "../index.html"),)) -> str:
-    """Return the page of one instance; only its picture is a file next to it.
-
-    ``above`` are the pages that its bar links, as in :class:`reports.parts.Report`.
-    """
-    return (
-        _environment()
-        .get_template("instance.html.j2")
-        .render(page=page, above=above, most=MOST_LINES, css=Markup(_own("page.css")))
-    )
+    """Return the page of one instance, whose bar links ``above``; its pictures lie beside it."""
+    template = _environment().get_template("instance.html.j2")
+    return template.render(page=page, above=above, most=MOST_LINES, css=_own("page.css"))
 
 
-def _part(part: Table | Figure, shelf: str) -> dict[str, Any]:
-    if isinstance(part, Table):
-        return {"table": part, "figure": None}
-    width, height = size_of(part.svg)
-    return {
-        "figure": part,
-        "table": None,
-        # What may stand in a data address and in an attribute; a third less than in base 64.
-        "uri": escape(f"data:image/svg+xml,{quote(part.svg, safe=_PLAIN)}"),
-        "spots": _spots(part, shelf),
-        "width": width,
-        "height": height,
-    }
+def _address(svg: str) -> Markup:
+    """Return a picture as what may stand in an address; a third less than in base 64."""
+    return escape(f"data:image/svg+xml,{quote(svg, safe=_PLAIN)}")
 
 
-def _spots(figure: Figure, shelf: str) -> dict[str, Any] | None:
-    """Return what the script tells of a figure, every text once; None for nothing to tell.
-
-    ``at`` has six numbers a spot: x and y in thousandths of the picture's size, and the places in
-    ``texts`` of method, where, value and what is opened; ``links`` has the pages of the latter.
-    """
-    if not figure.drawing.spots:
-        return None
-    texts: dict[str, int] = {}
-    links: dict[int, str] = {}
-    at: list[float] = []
-    for spot in figure.drawing.spots:
-        caption = spot.caption
-        opened = f"{caption.opens} {caption.instance}".strip()
-        lines = [
-            texts.setdefault(x, len(texts)) for x in (caption.method, caption.where, caption.value)
-        ]
-        lines.append(texts.setdefault(opened, len(texts)))
-        at += [round(1000 * spot.x, 1), round(1000 * spot.y, 1), *lines]
-        if caption.id in figure.links:
-            links[lines[-1]] = f"{shelf}{figure.links[caption.id]}.html"
-    reach = [round(each, 1) for each in figure.drawing.reach]
-    return {"texts": [glued(text) for text in texts], "links": links, "reach": reach, "at": at}
-
-
-@cache
-def _own(name: str) -> str:
-    return (_TEMPLATES / name).read_text(encoding="utf-8")
+def _own(name: str) -> Markup:
+    return Markup((_TEMPLATES / name).read_text(encoding="utf-8"))
 
 
 @cache
@@ -138,11 +84,5 @@ def _bundle(name: str) -> bytes:
     return files("itables").joinpath("html", name).read_bytes()
 
 
-def _packed(script: bytes) -> str:
-    """Return a script as the page unpacks it."""
-    return base64.b64encode(gzip.compress(script, 9, mtime=0)).decode()
-
-
-def _hash(script: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return f"sha256-{digest}"
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()

@@ -24,9 +24,7 @@ def ratio_interval(
 ) -> pd.DataFrame:
     """Return the interval [value / UB, value / LB] that holds value / OPT, as columns low, high.
 
-    As LB <= OPT <= UB, the true ratio is in it.  Without an upper bound the lower end is missing;
-    without a positive lower bound the upper end is missing, which means that it is not known.
-    Where OPT is known both bounds are OPT.
+    The lower end is missing without an upper bound, the upper end without a positive lower bound.
     """
     value = values.astype("Float64")
     lower = lower_bounds.astype("Float64")
@@ -37,15 +35,7 @@ def ratio_interval(
 
 
 def shifted_geometric_mean(values: pd.Series, shift: float = SHIFT_SECONDS) -> float:
-    """Return exp(mean(log(value + shift))) - shift; NaN where there is no value.
-
-    Parameters
-    ----------
-    values
-        Not negative; of unsolved runs what they are counted as, see :func:`counted_seconds`.
-    shift
-        In the unit of the values.
-    """
+    """Return exp(mean(log(value + shift))) - shift; NaN where there is no value."""
     known = values.dropna().to_numpy(dtype=float)
     if not len(known):
         return float("nan")
@@ -65,26 +55,15 @@ def counted_seconds(seconds: pd.Series, solved: pd.Series, time_limits: pd.Serie
 def performance_ratios(costs: pd.DataFrame) -> pd.DataFrame:
     """Return cost / best cost of the instance, infinite for failures (Dolan & Moré's r_M).
 
-    Parameters
-    ----------
-    costs
-        One row an instance, one column a method, in any unit; smaller is better, missing means
-        failed.  Instances on which all failed stay in, infinite for all, as the paper has it.
+    A row is an instance, a column a method; missing costs are failures. Instances on which all
+    failed stay in, infinite for all, as the paper has it.
     """
     costs = costs.astype(float)
     return costs.div(costs.min(axis=1), axis=0).fillna(np.inf)
 
 
 def profile(ratios: pd.DataFrame, taus: Sequence[float]) -> pd.DataFrame:
-    """Return ρ(τ), the share of instances with a ratio of at most τ: rows τ, columns methods.
-
-    Parameters
-    ----------
-    ratios
-        From :func:`performance_ratios`.
-    taus
-        Factors, 1 or more.
-    """
+    """Return ρ(τ), the share of instances with a ratio of at most τ: rows τ, columns methods."""
     within = {
         method: np.searchsorted(np.sort(ratios[method].to_numpy()), _widened(taus), side="right")
         for method in ratios.columns
@@ -100,16 +79,9 @@ def _widened(taus: Sequence[float]) -> np.ndarray:
 def primal_steps(incumbents: pd.DataFrame, references: pd.Series) -> pd.DataFrame:
     """Return when the primal gap of each run changes, as columns run, seconds, gap.
 
-    Parameters
-    ----------
-    incumbents
-        Columns run, seconds, value (rounds), in any order.
-    references
-        OPT or the best known TEL (rounds) by run; runs without one are left out.
-
-    Notes
-    -----
-    γ(x) = |x - ref| / max(x, ref), Berthold's primal gap for positive values.
+    The gap is |x - ref| / max(x, ref), Berthold's for positive values. Incumbents have the columns
+    run, seconds, value (rounds); references are OPT or the best known TEL by run, and runs without
+    one are left out.
     """
     steps = incumbents.sort_values(["run", "seconds", "value"], kind="stable")
     # Only an improvement is an incumbent; a trace may list what was found, not what was kept.
@@ -120,22 +92,12 @@ def primal_steps(incumbents: pd.DataFrame, references: pd.Series) -> pd.DataFram
 
 
 def primal_dual_steps(incumbents: pd.DataFrame, bounds: pd.DataFrame) -> pd.DataFrame:
-    """Return when the gap between a run's own incumbent and bound changes, as run, seconds, gap.
+    """Return when (UB - LB) / UB of a run's own values changes, as columns run, seconds, gap.
 
-    Parameters
-    ----------
-    incumbents, bounds
-        Columns run, seconds, value (rounds), in any order.
-
-    Notes
-    -----
-    (UB - LB) / UB, and 1 while either is missing.
+    The gap is 1 while either is missing.
     """
     steps = pd.concat(
-        [
-            incumbents.rename(columns={"value": "upper"}),
-            bounds.rename(columns={"value": "lower"}),
-        ],
+        [incumbents.rename(columns={"value": "upper"}), bounds.rename(columns={"value": "lower"})],
         ignore_index=True,
     ).sort_values(["run", "seconds"], kind="stable")
     steps["upper"] = steps.groupby("run")["upper"].cummin()
@@ -148,12 +110,7 @@ def primal_dual_steps(incumbents: pd.DataFrame, bounds: pd.DataFrame) -> pd.Data
 def integrate(steps: pd.DataFrame, horizons: pd.Series) -> pd.Series:
     """Return the integral of each run's gap from 0 to its horizon, in seconds, by run.
 
-    Parameters
-    ----------
-    steps
-        Columns run, seconds, gap; sorted by run and time.
-    horizons
-        T of every run that is integrated (seconds), by run; one without steps has gap 1 throughout.
+    Steps are sorted by run and time; a run without steps has gap 1 throughout.
     """
     known = steps[steps["run"].isin(horizons.index)]
     run = known["run"].to_numpy()
@@ -171,14 +128,7 @@ def integrate(steps: pd.DataFrame, horizons: pd.Series) -> pd.Series:
 def mean_gap_over_time(steps: pd.DataFrame, runs: int, times: np.ndarray) -> np.ndarray:
     """Return the mean gap of ``runs`` runs at each time; one without a step yet counts with 1.
 
-    Parameters
-    ----------
-    steps
-        Columns run, seconds, gap, of one method; sorted by run and time.
-    runs
-        All runs of the method, those without any step too.
-    times
-        Seconds, increasing, shape (k,).
+    Steps are those of one method, sorted by run and time; times are increasing seconds.
     """
     before = steps.groupby("run")["gap"].shift(fill_value=1.0)
     change = (steps["gap"] - before).to_numpy(dtype=float)

@@ -11,19 +11,13 @@ if TYPE_CHECKING:
 
 
 def per_instance(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean over the seeds of each instance and method.
+    """Return the mean over the seeds of each instance and method, which estimates E[ALG].
 
-    The mean over the draws of a randomised policy estimates E[ALG], which its competitive ratio is
-    about.  ``tel``, the ratios and the gaps are missing if any seed gave no schedule: a mean over
-    those that did would hide the failures.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns id, label, method, told, family, instance, n, memory, known, standing, engine,
-        marked, tel, ratio_low, ratio_high, failed, kept (bool: in one seed at least, tokens were
-        kept over an eviction), seconds, optimal (share of the seeds), and gap_low and gap_high, in
-        which a seed without a schedule counts as 1; and by_seed, the tuple of the seeds' gap_low.
+    Columns id, label, method, told, family, instance, n, memory, known, standing, engine, marked,
+    tel, ratio_low, ratio_high, failed, kept (in one seed at least), seconds, optimal (share of the
+    seeds), gap_low and gap_high (a seed without a schedule counts as 1), by_seed (the seeds'
+    gap_low). tel and ratios are missing if any seed gave no schedule: a mean over those that did
+    would hide the failures.
     """
     groups = runs.groupby(["id", "label"], sort=True)
     first = groups[_OF_THE_PAIR].first()
@@ -52,8 +46,7 @@ def whole_mean(groups: SeriesGroupBy[Any, Any]) -> pd.Series:
 def family_mean(frame: pd.DataFrame, column: str) -> pd.Series:
     """Return of each ``label`` the mean over the families of a column's mean in each.
 
-    So a family weighs the same however many instances it has.  The mean is missing where a value
-    is: a mean over the others would be over other instances.
+    It is missing where a value is: a mean over the others would be over other instances.
     """
     means = whole_mean(frame.groupby(["label", "family"])[column])
     return whole_mean(means.groupby("label"))
@@ -62,14 +55,8 @@ def family_mean(frame: pd.DataFrame, column: str) -> pd.Series:
 def worst_instances(averaged: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     """Return the line of the instance with the greatest lower end of the ratio, of each group.
 
-    Of equal ones it is the smallest instance.  Where an instance has no schedule, the worst ratio
-    is not known: ``ratio_high`` is missing and ``known`` False.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Indexed by the keys; beside the columns of :func:`per_instance`, ``instances`` and
-        ``unsolved`` (instances without a schedule for some seed).
+    Of equal ones it is the smallest. Added are ``instances`` and ``unsolved``; where an instance
+    has no schedule, ``ratio_high`` is missing and ``known`` False.
     """
     order = [*keys, "ratio_low", "n", "instance", "id"]
     ascending = [each != "ratio_low" for each in order]

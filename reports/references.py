@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import pandas as pd
@@ -36,18 +37,9 @@ class Contradiction:
 class Case:
     """What rows and registry say of one instance.
 
-    Attributes
-    ----------
-    upper, upper_key
-        The best schedule of the rows, and the key of its run.
-    lower
-        The best bound of the rows that is believed; ``lowers`` are all of these.
-    certified
-        The best bound that integers prove: that of a certificate, or what the sizes prove.
-    stated
-        What the files state as the optimum (rounds), the least first.
-    told
-        The registry's entry, empty without one.
+    ``lower`` is the best of ``lowers``, the bounds of the rows that are believed, and ``certified``
+    the best that integers prove. ``stated`` are the optima of the files (rounds), the least first;
+    ``told`` is the registry's entry.
     """
 
     upper: Statement | None = None
@@ -74,48 +66,31 @@ LOWER_KINDS = (CERTIFIED, CONSTRUCTION, REPORTED)
 def references(rows: pd.DataFrame, told: Mapping[str, Case]) -> pd.DataFrame:
     """Return one line an instance, indexed by ``id``; ``told`` is from :func:`cases`.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns sha, instance, family, n, memory, batch_time, instance_sha256, upper, upper_by,
-        upper_key, found_key (of the run with the best schedule of the rows, empty without one),
-        lower, lower_by, lower_kind (of :data:`LOWER_KINDS`, empty without one), certified and
-        certified_by (the best bound that integers prove), known (what the file states), opt
-        (rounds, missing where open),
-        standing (a key of ``STANDINGS``), reason (by what it is known, or why not) and shared
-        (what proofs share that do not count as two).  Of
-        instances in seconds all values are nanoseconds.
+    Columns sha, instance, family, n, memory, batch_time, instance_sha256, upper, upper_by,
+    upper_key, found_key (of the rows' best schedule), lower, lower_by, lower_kind (of
+    :data:`LOWER_KINDS`), certified, certified_by, known (what the file states), opt (missing where
+    open), standing (a key of ``STANDINGS``), reason, and shared (what proofs share that do not
+    count as two). Values are rounds, of instances in seconds nanoseconds.
     """
     made = [_line(case) for case in told.values()]
-    # Of no case, too, there are columns; in a frame of dictionaries integers would be floats.
-    lines = pd.DataFrame(
-        {
-            name: pd.Series(
-                [each[name] for each in made],
-                list(told),
-                dtype="Int64"
-                if name in ("upper", "lower", "certified", "known", "opt")
-                else object,
-            )
-            for name in _line(Case())
-        }
-    )
+    # Of no case, too, there are columns; integers of whatever size stay integers.
+    lines = pd.DataFrame(made, list(told), columns=list(_line(Case())), dtype=object)
+    lines = lines.astype(dict.fromkeys(("upper", "lower", "certified", "known", "opt"), "Int64"))
     about = ["id", "sha", "instance", "family", "n", "memory", "batch_time", "instance_sha256"]
     instances = rows.drop_duplicates("id")[about]
     return instances.join(lines, on="sha").set_index("id")
 
 
 def _line(case: Case) -> dict[str, Any]:
-    upper, key, lower = case.upper, case.upper_key, case.lower
-    told = case.of_registry("upper")
-    if told is not None and (upper is None or told.value < upper.value):
-        upper, key = told, ""
-    told = case.of_registry("lower")
-    if told is not None and (lower is None or told.value > lower.value):
-        lower = told
-    certified, told = case.certified, case.of_registry("certified")
-    if told is not None and (certified is None or told.value > certified.value):
-        certified = told
+    # Of equals that of the rows.
+    upper, lower, certified = (
+        take(filter(None, (own, case.of_registry(side))), key=attrgetter("value"), default=None)
+        for side, own, take in (
+            ("upper", case.upper, min),
+            ("lower", case.lower, max),
+            ("certified", case.certified, max),
+        )
+    )
     construction = case.told.get(CONSTRUCTION)
     stated = case.stated[0] if case.stated else None
     verdict = judge(
@@ -131,14 +106,15 @@ def _line(case: Case) -> dict[str, Any]:
     if upper and lower and upper.value == lower.value:
         opt = upper.value
     wrong = verdict.standing == "contradiction"
+    lower_by, lower_kind = _resting(lower, certified)
     return {
         "upper": upper.value if upper else None,
         "upper_by": upper.by if upper else "",
-        "upper_key": key,
+        "upper_key": case.upper_key if upper is case.upper else "",
         "found_key": case.upper_key,
         "lower": lower.value if lower and not wrong else None,
-        "lower_by": _lower_by(lower, certified),
-        "lower_kind": _kind(lower, certified) if lower and not wrong else "",
+        "lower_by": lower_by,
+        "lower_kind": "" if wrong else lower_kind,
         "certified": certified.value if certified and not wrong else None,
         "certified_by": certified.by if certified else "",
         "known": stated,
@@ -149,17 +125,13 @@ def _line(case: Case) -> dict[str, Any]:
     }
 
 
-def _lower_by(lower: Statement | None, certified: Statement | None) -> str:
-    """Return what a bound is by: its certificate, where one proves as much as a solver reports."""
+def _resting(lower: Statement | None, certified: Statement | None) -> tuple[str, str]:
+    """Return what a bound is by, and its kind: a certificate, where one proves as much."""
     if lower is None:
-        return ""
-    return certified.by if certified and _kind(lower, certified) == CERTIFIED else lower.by
-
-
-def _kind(lower: Statement, certified: Statement | None) -> str:
+        return "", ""
     if certified is not None and certified.value >= lower.value:
-        return CERTIFIED
-    return CONSTRUCTION if lower.by == CONSTRUCTION else REPORTED
+        return certified.by, CERTIFIED
+    return lower.by, CONSTRUCTION if lower.by == CONSTRUCTION else REPORTED
 
 
 def contradictions(rows: pd.DataFrame, told: Mapping[str, Case]) -> tuple[Contradiction, ...]:
@@ -193,11 +165,7 @@ def cases(
     best_known: Mapping[str, Any] | None = None,
     beside: pd.DataFrame | None = None,
 ) -> dict[str, Case]:
-    """Return what rows and registry say of each instance, by ``sha``.
-
-    The parameters are those of :class:`reports.results.Results`, its rows as
-    :func:`reports.rows.prepare` returns them.
-    """
+    """Return what prepared rows, those ``beside`` them and the registry say, by ``sha``."""
     told = {} if best_known is None else best_known
     found_of = {sha: Case(told=told.get(sha, {})) for sha in rows["sha"].unique()}
     found = rows[rows["tel"].notna() & ~rows["preempts"]]

@@ -18,25 +18,16 @@ from schedules.gap import gaps
 
 BestKnown = Mapping[str, Mapping[str, Any]]
 #: Tables name the machines by the rows themselves (``reports.tables.statuses.machines``).
-_LEFT_OUT = [
-    "known_optimum",
-    *(column.name for column in columns() if column.part == "origin"),
-]
+_LEFT_OUT = ["known_optimum", *(column.name for column in columns() if column.part == "origin")]
 
 
 @dataclass(frozen=True, eq=False)
 class Results:
     """Rows of runs; each property is computed once, when it is first read.
 
-    Attributes
-    ----------
-    frame
-        The columns of ``kvopt.runs.record.Record``, as ``Store.rows`` and
-        :func:`kvopt.store.belief.judged` return them; missing ones count as empty.
-    best_known
-        The registry's entries by hash of the instance (:func:`kvopt.best_known.known_values`).
-    beside
-        Rows of other runs on the same instances, of which the bounds alone are taken.
+    ``frame`` has the columns of ``kvopt.runs.record.Record``; missing ones count as empty.
+    ``best_known`` is :func:`kvopt.best_known.known_values`. Of the rows ``beside`` the bounds alone
+    are taken.
     """
 
     frame: pd.DataFrame
@@ -73,13 +64,11 @@ class Results:
     def runs(self) -> pd.DataFrame:
         """The runs that count, with their instance's references, gaps and ratios.
 
-        Superseded runs are left out, as are those whose instance was never read.  Added are the
-        columns upper, lower, opt, standing, ``known`` (bool: OPT is known, by whatever proof),
-        gap_opt, gap_upper, gap_lower (shares), gap_low and gap_high (the interval that holds the
-        gap to OPT, 1 for a run without a schedule), ratio_low, ratio_high and ``failed`` (bool: no
-        schedule).  A run that keeps tokens is compared with the best schedule of its own, easier
-        problem: UB or its own, if that is less.  Where no bound is about that problem, the upper
-        ends are missing and ``known`` is False.
+        Superseded runs are left out, and those whose instance was never read. Added are ``known``
+        (OPT is), gap_opt, gap_upper, gap_lower, gap_low and gap_high (they hold the gap to OPT, 1
+        without a schedule), ratio_low, ratio_high and ``failed``. A run that keeps tokens is
+        compared with the best schedule of its own, easier problem; where no bound is about that,
+        the upper ends are missing and ``known`` is False.
         """
         runs = self.current[self.current["instance_sha256"].ne("")]
         # Every selection of rows copies all columns; these are not asked for again.

@@ -26,28 +26,15 @@ BAD = ("crashed", "memory_limit", "refused", "error")
 
 
 def prepare(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows in an order that depends on them alone, with what tables need beside them.
+    """Return the rows in an order that depends on them alone, with what tables need of them.
 
-    Parameters
-    ----------
-    frame
-        The columns of ``kvopt.runs.record.Record``; those that are missing are taken as empty.
-
-    Returns
-    -------
-    pandas.DataFrame
-        With the added columns ``in_seconds`` (bool: TEL and bounds are nanoseconds; family and
-        ``sha`` then name the batch time, too), ``id`` (what instance it is: ``sha``, the hash, and
-        name), ``label`` (the method as :func:`kvopt.methods.knowledge.shown_method` writes it,
-        with its limits where an engine was run with several, and a mark if any of its runs
-        preempts),
-        ``marked`` (bool: the label has that mark), ``engine`` (bool: an engine, no policy),
-        ``bound_only`` (bool: a method without schedules of its own), ``preempts`` (bool: keeps
-        tokens over an eviction, or may have, so its TEL is no UB), ``kept`` (bool: surely
-        does, so it is not optimal whatever its TEL), ``unbounded`` (bool: OPT and LB are no
-        bounds for its schedule), ``believed`` (bool: its bound counts by the
-        rule of evidence), ``solved`` (bool: status ``optimal``) and ``superseded`` (bool: a later
-        run of the same method, instance, seed and limits is there).
+    Added are ``in_seconds`` (family and ``sha`` then name the batch time), ``id`` (the instance:
+    sha and name), ``label`` (the method as it is shown, with its limits where an engine had
+    several, marked if any of its runs preempts), ``marked``, ``engine``, ``bound_only`` (no
+    schedules of its own), ``preempts`` (keeps tokens over an eviction, or may have: its TEL is no
+    UB), ``kept`` (surely does, so it is not optimal), ``unbounded`` (OPT and LB are no bounds for
+    it), ``believed`` (its bound counts by the rule of evidence), ``solved`` and ``superseded`` (a
+    later run of the same method, instance, seed and limits is there).
     """
     rows = pd.DataFrame(index=range(len(frame)))
     source = frame.reset_index(drop=True)
@@ -146,8 +133,4 @@ def _floats(values: pd.Series) -> pd.Series:
 
 
 #: How what stands in a column is taken, whoever made the frame; lists stay as they are.
-_READ: dict[type, Callable[[pd.Series], pd.Series]] = {
-    str: _texts,
-    int: _integers,
-    float: _floats,
-}
+_READ: dict[type, Callable[[pd.Series], pd.Series]] = {str: _texts, int: _integers, float: _floats}

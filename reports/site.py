@@ -13,10 +13,9 @@ from reports.boards import firsts
 from reports.freshness import stale_rows, staleness, told
 from reports.library.sentence import state
 from reports.library.site import FILES, library_pages, page_slugs
-from reports.markdown import code, column_table
+from reports.markdown import grid_text, sentence_text
 from reports.nightly.page import report_of
-from reports.parts import Report
-from reports.readme import sentence_text
+from reports.page import Page
 from reports.results import BestKnown
 from reports.rows import prepare
 from reports.table import Table
@@ -61,14 +60,8 @@ What the papers state: [papers](../papers/README.md).  How the figures are made,
 class Results:
     """What the documentation is joined with.
 
-    Attributes
-    ----------
-    files
-        Texts by their path in the site.
-    places
-        Where files of the repository lie in the site, both as paths.
-    first
-        Markdown of the first screen.
+    ``files`` are texts by their path in the site, ``places`` where files of the repository lie in
+    it, both as paths, and ``first`` is Markdown of the first screen.
     """
 
     files: Mapping[str, str]
@@ -81,14 +74,8 @@ def results(
 ) -> Results:
     """Return leaderboard and library as pages, and who is best and what is open.
 
-    Parameters
-    ----------
-    best_known
-        From :func:`kvopt.best_known.known_values`, of the same registry.
-    night
-        Rows of :func:`reports.nightly.rows.read_rows`.
-    pictures
-        As in :func:`reports.library.site.library_pages`; every instance that is named is drawn.
+    ``night`` has rows of :func:`reports.nightly.rows.read_rows`; all else is as in
+    :func:`reports.library.site.library_pages`.
     """
     library = library_table(registry)
     slug_of = page_slugs(library)
@@ -99,7 +86,9 @@ def results(
         ranked,
         origin=Sentence((*ranked.origin.parts, " ", staleness(len(night), stale_rows(night)))),
         title="kvopt: leaderboard",
-        parts=tuple(replace(part, links=links) for part in ranked.parts),
+        parts=tuple(
+            replace(part, links=links) if isinstance(part, Table) else part for part in ranked.parts
+        ),
         shelf="../library/instances/",
         above=_ABOVE,
     )
@@ -128,16 +117,17 @@ def _places(library: Table, slug_of: Mapping[str, str]) -> dict[str, str]:
     return places
 
 
-def _first(ranked: Report, library: Table, slug_of: Mapping[str, str], night: pd.DataFrame) -> str:
-    ranks = [part for part in ranked.parts[: ranked.lead] if isinstance(part, Table)]
+def _first(ranked: Page, library: Table, slug_of: Mapping[str, str], night: pd.DataFrame) -> str:
+    ranks = [part for part in ranked.first if isinstance(part, Table)]
     found = pd.concat([firsts(board.frame) for board in ranks])
     best = _cut(replace(ranks[0], columns=(*ranks[0].columns, KNOWS)), _BEST, found)
-    still = library.frame[library.frame["gap"] > 0].head(MOST_OPEN)
+    still = _cut(library, _OPEN, library.frame[library.frame["gap"] > 0].head(MOST_OPEN))
+    pages = [f"library/instances/{slug_of[sha]}.html" for sha in still.frame["sha"]]
     return _FIRST.format(
-        best=column_table(best.columns, _texts(best)),
+        best=grid_text(best),
         note=_NOTE.format(over=found["over"].iloc[0]),
         state=sentence_text(state(library)),
-        still=_open(_cut(library, _OPEN, still), slug_of),
+        still=grid_text(still.linked({"instance": pages})),
         rows=told(night, stale_rows(night)),
     )
 
@@ -145,19 +135,3 @@ def _first(ranked: Report, library: Table, slug_of: Mapping[str, str], night: pd
 def _cut(table: Table, keys: tuple[str, ...], frame: pd.DataFrame) -> Table:
     by_key = {column.key: column for column in table.columns}
     return replace(table, columns=tuple(by_key[key] for key in keys), frame=frame)
-
-
-def _texts(table: Table) -> list[list[str]]:
-    """Return the cells of a table, names as code."""
-    return [
-        [code(cell.text) if cell.kind == "name" else cell.text for cell in row]
-        for row in table.rows(len(table.frame))
-    ]
-
-
-def _open(table: Table, slug_of: Mapping[str, str]) -> str:
-    """Return the open instances, each with a link to its page."""
-    lines = _texts(table)
-    for line, sha in zip(lines, table.frame["sha"], strict=True):
-        line[0] = f"[{line[0]}](library/instances/{slug_of[sha]}.html)"
-    return column_table(table.columns, lines)

@@ -15,22 +15,12 @@ _SEED = re.compile(r"_seed\d+")
 
 
 def spread(lines: pd.DataFrame) -> float:
-    """Return the sample standard deviation, over the seeds, of a mean over instances.
+    """Return the sample standard deviation, over the seeds, of a mean over instances; NaN with one.
 
-    A seed is one of the method, or of the family that draws its instances, where as many instances
-    are drawn in each way.
-
-    Parameters
-    ----------
-    lines
-        A line an instance, with columns instance, family and by_seed, the values in the order of
-        the method's seeds.  Families weigh alike.  Instances with fewer seeds than others are left
-        out: a seed's mean is over the same instances as the next one's.
-
-    Returns
-    -------
-    float
-        Not a number with one seed.
+    A seed is one of the method, or of the family that draws its instances, where as many are drawn
+    in each way. ``lines`` has instance, family and by_seed. Families weigh alike; instances with
+    fewer seeds than others are left out: a seed's mean is over the same instances as the next
+    one's.
     """
     columns = (lines[name] for name in ("instance", "family", "by_seed"))
     ordered = sorted(zip(*columns, strict=True), key=itemgetter(0))

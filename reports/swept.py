@@ -19,17 +19,10 @@ _PREDICTION = re.compile(r"( with \S+\()([^()]*)\)")
 
 @dataclass(frozen=True)
 class Curve:
-    """The mean gap of a method over the values of one of its parameters.
+    """The mean gap of a method over one of its parameters, which is named behind its prediction.
 
-    Attributes
-    ----------
-    parameter
-        Its name, behind the name of the prediction that it is of.
-    method
-        The method without it.
-    points
-        Columns value, gap (mean gap to the best known schedule over the instances that all values
-        were run on) and spread (:func:`reports.spread.spread`), by value.
+    ``points`` has value, gap (to the best known schedule, over the instances that all values were
+    run on) and spread.
     """
 
     parameter: str

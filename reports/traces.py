@@ -14,19 +14,10 @@ from reports.metrics import integrate, primal_dual_steps, primal_steps
 
 
 def long_trace(runs: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return the points of a trace as columns run (the row's label), seconds, value (rounds).
+    """Return the points of ``incumbents`` or ``bounds`` as columns run (label), seconds, value.
 
-    Parameters
-    ----------
-    runs
-        Rows of runs; ``column`` holds lists of pairs, or such a list as JSON.
-    column
-        ``incumbents`` or ``bounds``.
-
-    Notes
-    -----
-    A run that has a TEL (or a bound) but no trace of it is taken to have found it at its end.
-    Points that are no pair of numbers are left out.
+    A run with a TEL (or a bound) but no trace of it has found it at its end. What is no pair of
+    numbers is left out.
     """
     traces = [_points(each) for each in runs[column]]
     counts = np.array([len(each) for each in traces], dtype=int)
@@ -86,18 +77,11 @@ def _is_pair(point: Any) -> bool:
 
 @dataclass(frozen=True)
 class Timed:
-    """Runs of engines and when their gaps change.
+    """Runs of engines and when their gaps change, as columns run, seconds, gap.
 
-    Attributes
-    ----------
-    runs
-        The runs with primal_integral and primal_dual_integral, seconds; none where no run has a
-        trace, as in rows that are committed without.
-    primal
-        Steps of the gap to OPT or, where it is open, to the best known TEL: columns run, seconds,
-        gap.  Runs on instances without either are not in it.
-    primal_dual
-        Steps of the gap between a run's own incumbent and bound.
+    The runs have primal_integral and primal_dual_integral (seconds), where any has a trace.
+    ``primal`` is the gap to OPT or else the best known TEL, ``primal_dual`` that to a run's own
+    bound.
     """
 
     runs: pd.DataFrame

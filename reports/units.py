@@ -1,8 +1,7 @@
 """The door between rounds and seconds: runs come to tables and figures by their unit of time.
 
-A mean over rounds and nanoseconds, or over two batch times, is a mean of nothing.  Whatever takes
-means, counts or curves over instances reads one :class:`Unit`, which computes each frame once; what
-lists runs or instances line by line may show several, each line with its batch time.
+A mean over rounds and nanoseconds, or over two batch times, is a mean of nothing. Whatever takes
+means reads one :class:`Unit`, which computes each frame once.
 """
 
 from __future__ import annotations
@@ -37,16 +36,9 @@ def is_adversarial(family: str) -> bool:
 
 @dataclass(frozen=True)
 class Unit:
-    """What was run in rounds, or in seconds under one batch time.
+    """Rows and runs in rounds, or in seconds under one batch time, whose text is empty for rounds.
 
-    Attributes
-    ----------
-    batch_time
-        Text of the batch time; empty for rounds.
-    mark, words
-        What slugs and titles of its tables end in.
-    rows, runs
-        Of :class:`reports.results.Results`, those of the unit.
+    Slugs and titles of its tables end in ``mark`` and ``words``.
     """
 
     batch_time: str
@@ -67,10 +59,7 @@ class Unit:
 
     @cached_property
     def judged(self) -> pd.DataFrame:
-        """The averaged lines that ranks are made of: without adversarial instances.
-
-        Where there are no others, all count.
-        """
+        """The averaged lines that ranks are made of: no adversarial ones if there are others."""
         apart = self.averaged["family"].map(is_adversarial).astype(bool)
         return self.averaged if apart.all() else self.averaged[~apart]
 
@@ -108,16 +97,13 @@ class Unit:
     def tel(self) -> Common:
         """The TEL of policies on the instances that they share, seeds averaged.
 
-        Engines begin with the policies' schedules: beside them no policy would be seen.
+        Engines begin with the policies' schedules: with them no policy would be seen.
         """
         return common_costs(self.policies, "tel")
 
     @cached_property
     def seconds(self) -> Common:
-        """The seconds of solvers on the instances that they share, seeds averaged.
-
-        One seed that is not solved makes the instance a failure.
-        """
+        """The seconds of solvers on the instances that they share; an unsolved seed is failure."""
         engines = self.scheduled[self.scheduled["engine"]]
         seconds = engines["seconds"].clip(lower=LEAST_SECONDS).where(engines["solved"])
         groups = engines.assign(cost=seconds).groupby(["id", "label"], sort=True)["cost"]

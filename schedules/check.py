@@ -15,7 +15,7 @@ starts are at least the arrival.  So a latency is never less than the output, to
 and no start of a possible schedule is negative, which the file format excludes.
 
 In real time (``clock``) rounds take what the batch-time model gives their batches: see
-``schedules.real_time`` and docs/real_time.md.
+``schedules.clock`` and docs/real_time.md.
 
 As a command, ``python -m schedules.check INSTANCE SCHEDULE`` prints the verdict on one line and
 exits with 0 (valid), 10 (malformed, or a file that cannot be read) or 21 (infeasible); 2 is bad
@@ -29,11 +29,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from instances.model import Instance
+from schedules.clock.check import wrong_clock
+from schedules.clock.replay import ReplayError, replay
+from schedules.clock.runs import runs_of
 from schedules.memory import Piece, memory_exceeded
 from schedules.model import ENGINE_ACCOUNTING, OUTSIDE, Schedule
-from schedules.real_time.check import wrong_clock
-from schedules.real_time.replay import ReplayError, replay
-from schedules.real_time.runs import runs_of
 from schedules.verdict import Verdict, malformed
 from support.text import shown
 

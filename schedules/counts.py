@@ -13,15 +13,9 @@ Ints = NDArray[np.int64]
 
 
 def running_and_waiting(instance: Instance, schedule: Schedule, times: Ints) -> tuple[Ints, Ints]:
-    """Return the requests that make a token in the round that ends at each time, and who waits.
+    """Return the running and the waiting requests at integer times (rounds), shape (k,) each.
 
-    A request waits from its arrival to its completion whenever it does not run, so also between
-    a cancelled attempt and its next start.
-
-    Parameters
-    ----------
-    times
-        Integer times, shape (k,), rounds.
+    A request waits from its arrival to its completion whenever it does not run.
     """
     held = list(holdings(instance, schedule))
     started = np.sort([each.start for each in held])

@@ -22,13 +22,7 @@ class ScheduleFileError(FileError):
 
 
 def read_schedule(path: str | Path) -> Schedule:
-    """Read a schedule file.
-
-    Raises
-    ------
-    ScheduleFileError
-        If the file cannot be read, is not JSON, or is not a valid ``kvopt.schedule/1``.
-    """
+    """Read a schedule file, or raise ScheduleFileError of no valid ``kvopt.schedule/1``."""
     try:
         return parse_schedule(read_object(path, SCHEMA))
     except FileError as error:
@@ -36,13 +30,7 @@ def read_schedule(path: str | Path) -> Schedule:
 
 
 def parse_schedule(document: dict[str, Any]) -> Schedule:
-    """Build a schedule from the JSON object of a schedule file (with its ``schema`` key).
-
-    Raises
-    ------
-    ScheduleFileError
-        If a field is missing, unknown, of a wrong type or out of range.
-    """
+    """Build a schedule from the JSON object of its file, or raise a ScheduleFileError."""
     fields = {key: value for key, value in document.items() if key != "schema"}
     try:
         return _ADAPTER.validate_python(fields)

@@ -1,22 +1,19 @@
-"""Numbers that describe a schedule: latency, makespan, memory use, cancelled work.
+"""Numbers that describe a schedule in rounds: makespan and memory use (tokens).
 
-All times are in rounds and all memory in tokens.  The metrics describe any schedule of the right
-shape, also one that the checker refuses; they say nothing on whether it can be run.  The right
-shape is one start a request, one list of attempts a request where there are any, and one count of
-kept tokens a run, less than its tokens, where any are kept.
+They describe any schedule of the right shape, also one that cannot be run: one start a request, one
+list of attempts a request, and one count of kept tokens a run, less than its tokens.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from operator import ge
 from typing import NamedTuple
 
 from instances.model import Instance
+from schedules.clock.runs import runs_of
 from schedules.model import Schedule
-from schedules.real_time.runs import runs_of
 
 
 class Holding(NamedTuple):
@@ -42,83 +39,6 @@ class MemoryProfile(NamedTuple):
 
     times: tuple[int, ...]
     tokens: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Metrics:
-    """The metrics of one schedule.
-
-    Attributes
-    ----------
-    tel, ael
-        Total end-to-end latency (rounds), the sum of p + o - a, and TEL / n.
-    makespan
-        Time of the last completion (rounds, counted from time 0).
-    peak_memory, peak_time
-        Most tokens held at one time, cancelled attempts included, and when first (rounds).
-    mean_memory
-        Tokens held at times 1 to makespan, averaged, cancelled attempts included.  Nothing is
-        ever held at time 0.
-    mean_memory_share
-        The same as a share of M, from 0 to 1.
-    cancelled_attempts
-        Number of attempts that were cancelled.
-    tokens_lost
-        Output tokens which they had made and which had to be made again.
-    """
-
-    tel: int
-    ael: float
-    makespan: int
-    peak_memory: int
-    peak_time: int
-    mean_memory: float
-    mean_memory_share: float
-    cancelled_attempts: int
-    tokens_lost: int
-
-
-def measure(instance: Instance, schedule: Schedule) -> Metrics:
-    """Compute all metrics of a schedule.
-
-    Raises
-    ------
-    ValueError
-        If the schedule is not of the right shape, the instance's arrivals are in seconds, or a
-        mean is beyond floating-point numbers.
-    """
-    total = tel(instance, schedule)
-    end = makespan(instance, schedule)
-    profile = memory_profile(instance, schedule)
-    peak = max(profile.tokens)
-    mean = mean_memory(instance, schedule)
-    attempts = [attempt for of_request in schedule.attempts or () for attempt in of_request]
-    return Metrics(
-        tel=total,
-        ael=_mean(total, len(instance.requests)),
-        makespan=end,
-        peak_memory=peak,
-        peak_time=profile.times[profile.tokens.index(peak)],
-        mean_memory=mean,
-        mean_memory_share=mean / instance.memory,
-        cancelled_attempts=len(attempts),
-        tokens_lost=sum(each.tokens for each in holdings(instance, schedule))
-        - sum(request.output for request in instance.requests),
-    )
-
-
-def tel(instance: Instance, schedule: Schedule) -> int:
-    """Return the total end-to-end latency (rounds), the sum of p + o - a over all requests.
-
-    It is recomputed from the starts; ``schedule.tel`` is not looked at.
-    """
-    _same_shape(instance, schedule)
-    if instance.time_unit != "round":
-        raise ValueError(f"instance {instance.name!r} has arrivals in seconds, not in rounds")
-    return sum(
-        start + request.output - int(request.arrival)
-        for start, request in zip(schedule.starts, instance.requests, strict=True)
-    )
 
 
 def makespan(instance: Instance, schedule: Schedule) -> int:
@@ -161,10 +81,7 @@ def memory_profile(instance: Instance, schedule: Schedule) -> MemoryProfile:
 
 
 def mean_memory(instance: Instance, schedule: Schedule) -> float:
-    """Return the tokens held at times 1 to makespan, averaged; attempts included.
-
-    A run of g tokens holds s·g + g(g+1)/2 token-rounds, which is its volume (docs/glossary.md).
-    """
+    """Return the tokens held at times 1 to makespan, averaged, cancelled attempts included."""
     volume = sum(
         each.prompt * each.tokens + each.tokens * (each.tokens + 1) // 2
         for each in holdings(instance, schedule)

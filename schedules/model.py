@@ -57,6 +57,8 @@ class Clock:
     Rounds 0, 1, 2, ... each process a batch that is not empty, take the time that ``batch_time``
     gives it, and begin when the one before has ended, unless ``begins`` says later.
 
+    Raises pydantic.ValidationError if a field is missing, of a wrong type or out of range.
+
     Attributes
     ----------
     batch_time
@@ -73,11 +75,6 @@ class Clock:
         Set only where a run found tokens of an earlier one still in memory: for each request, for
         each of its attempts and for the run that counts, how many.  They are not prefilled again,
         and were held since the run before.
-
-    Raises
-    ------
-    pydantic.ValidationError
-        If a field is missing, of a wrong type or out of range.
     """
 
     batch_time: Annotated[Line, Field(min_length=1)]
@@ -106,10 +103,7 @@ class Schedule:
     A schedule that is :attr:`easier` than the problem has another optimum.  So it is never
     ``optimal``, its TEL is no upper bound on OPT, and kvopt writes no ``lower_bound`` next to it.
 
-    Raises
-    ------
-    pydantic.ValidationError
-        If a field is missing, of a wrong type or out of range.
+    Raises pydantic.ValidationError if a field is missing, of a wrong type or out of range.
     """
 
     instance: Line
@@ -197,18 +191,15 @@ def make_schedule(
 ) -> Schedule:
     """Build the schedule of an instance from its start rounds and compute its TEL.
 
+    Raises ValueError if there is not one start of at least 0 for each request, or something else is
+    out of range; the message is one plain sentence.
+
     Parameters
     ----------
     attempts, kept
         As in :class:`Schedule`; left out where there are none.
     clock, tel
         In real time only, and both then: when rounds begin, and the total latency (nanoseconds).
-
-    Raises
-    ------
-    ValueError
-        If there is not one start of at least 0 for each request, or something else is out of
-        range; the message is one plain sentence.
     """
     plain = _plain_starts(instance, starts)
     if (clock is None) != (instance.time_unit == "round") or (clock is None) != (tel is None):
@@ -227,7 +218,9 @@ def make_schedule(
             tel=tel,
             lower_bound=lower_bound,
             status=status,
-            attempts=_plain_attempts(attempts) if attempts and any(attempts) else None,
+            attempts=tuple(tuple((int(p), int(g)) for p, g in each) for each in attempts)
+            if attempts and any(attempts)
+            else None,
             kept=tuple(tuple(each) for each in kept) if kept and any_kept(kept) else None,
             clock=clock,
             engine_accounting=engine_accounting,
@@ -245,11 +238,3 @@ def _plain_starts(instance: Instance, starts: Sequence[int]) -> tuple[int, ...]:
         if start < 0:
             raise ValueError(f"request {request.id}: expected a start of at least 0, found {start}")
     return plain
-
-
-def _plain_attempts(
-    attempts: Sequence[Sequence[tuple[int, int]]],
-) -> tuple[tuple[tuple[int, int], ...], ...]:
-    return tuple(
-        tuple((int(start), int(tokens)) for start, tokens in of_request) for of_request in attempts
-    )

@@ -14,26 +14,14 @@ CHECKOUT = all((ROOT / name).is_file() for name in _NOT_INSTALLED)
 
 
 def cache_folder(name: str) -> Path:
-    """Return the folder of the user's for what can be made again at any time; it need not exist.
-
-    Raises
-    ------
-    RuntimeError
-        If the user has no home.
-    """
+    """Return a folder for what can be made again; RuntimeError of a user without a home."""
     from platformdirs import user_cache_path  # here: few commands need it
 
     return user_cache_path("kvopt") / name
 
 
 def require_checkout(instead: str = "") -> None:
-    """Refuse to write among the packages where that is no checkout, and tell what to do instead.
-
-    Raises
-    ------
-    UsageError
-        If the packages are installed.
-    """
+    """Raise UsageError where the packages are installed, and say what to do instead."""
     if not CHECKOUT:
         hint = f"; {instead}" if instead else ""
         raise UsageError(

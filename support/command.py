@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
+from click.types import FuncParamType
 
 from support.called import called
 from support.machine import MachineError, lacking
@@ -42,16 +43,10 @@ class Options(SimpleNamespace):
 class Command(click.Command):
     """A command that is called with its arguments and returns its exit code.
 
-    Parameters
-    ----------
-    fails
-        The exceptions that it tells in one line, by their exit code.
-    interrupted
-        The line after Ctrl-C, with which every command ends with ``EXIT_INTERRUPTED``.
-    examples
-        Arguments, which the help shows after the command's name.
-    codes
-        What its exit codes mean, for the help.
+    ``fails``: the exceptions that it tells in one line, by their exit code.  ``interrupted``: the
+    line after Ctrl-C, with which every command ends with ``EXIT_INTERRUPTED``.  ``examples``:
+    arguments, which the help shows after the command's name.  ``codes``: what its exit codes mean,
+    for the help.
     """
 
     def __init__(
@@ -77,18 +72,12 @@ class Command(click.Command):
         return run(self, arguments, program or str(self.name), caller)
 
     def invoke(self, ctx: click.Context) -> int:
-        """Call the function; what it is known to fail by is one line and a code.
-
-        How far it is goes to standard error, unless it has a ``--quiet`` that is given.
-        """
+        """Call the function; a known failure is one line and a code."""
         assert self.callback is not None
         program = ctx.command_path
         try:
             with showing(sys.stderr, quiet=bool(ctx.params.get("quiet"))):
                 return int(self.callback(Options(program=program, caller=ctx.obj, **ctx.params)))
-        except KeyboardInterrupt:
-            complain(program, self.interrupted)
-            return EXIT_INTERRUPTED
         except tuple(kind for kind, _ in self.fails) as error:
             if isinstance(error, OSError) and error.filename:
                 complain(program, f"{error.filename}: {error.strerror}")
@@ -140,17 +129,13 @@ class Option(click.Option):
         return found or ([CompletionItem(incomplete, type=kind)] if kind else [])
 
 
-class _Read(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """What a function reads from a text, or refuses by a ``ValueError``."""
-
-    def __init__(self, read: Callable[[str], Any]) -> None:
-        self.name = "text"
-        self._read = read
+class _Read(FuncParamType):  # type: ignore[type-arg,unused-ignore]
+    """What a function reads from a text, or refuses by a ``ValueError``, whose words are told."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the value."""
         try:
-            return self._read(value) if isinstance(value, str) else value
+            return self.func(value) if isinstance(value, str) else value
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
@@ -215,10 +200,7 @@ def together(*declarations: Callable[[_Declared], _Declared]) -> Callable[[_Decl
 def run(
     command: click.Command, arguments: Sequence[str] | None, program: str, caller: Any = None
 ) -> int:
-    """Run a command by the name it was called; return its exit code.
-
-    Bad usage is one line on standard error.
-    """
+    """Run a command by the name it was called; return its exit code, 2 for bad usage."""
     given = list(sys.argv[1:] if arguments is None else arguments)
 
     def answer() -> int:
@@ -231,7 +213,7 @@ def run(
             complain(error.ctx.command_path if error.ctx else program, error.format_message())
             return EXIT_BAD_USAGE
         except KeyboardInterrupt:
-            complain(program, "interrupted")
+            complain(program, getattr(command, "interrupted", "interrupted"))
             return EXIT_INTERRUPTED
         except (MachineError, OSError, RuntimeError) as error:
             if not (why := lacking(error)):
@@ -253,9 +235,9 @@ QUIET_OPTION = option("--quiet", is_flag=True, help="print nothing of how far it
 
 
 def generating(name: str, texts: Callable[[], Generated]) -> Command:
-    """Return the command that writes generated files that are committed, or compares them.
+    """Return the command that writes, or compares, generated files that are committed.
 
-    It asks what each file shall hold, and for the files that stand where only these belong.
+    ``texts`` returns what each file shall hold, and the files that stand where only these belong.
     """
 
     @click.command(name, cls=Command, codes=_GENERATED_CODES, examples=("", "--check"))
@@ -272,26 +254,14 @@ def generating(name: str, texts: Callable[[], Generated]) -> Command:
 
 
 def refuse_both(options: Options, *names: str) -> None:
-    """Refuse two options that exclude each other.
-
-    Raises
-    ------
-    UsageError
-        If more than one of them is given.
-    """
+    """Raise a UsageError if more than one of these options is given."""
     given = [each for each in names if getattr(options, each[2:].replace("-", "_"))]
     if len(given) > 1:
         raise UsageError(f"{given[1]}: not allowed with {given[0]}")
 
 
 def refuse_suffixes(options: Options, wanted: Mapping[str, Sequence[str]]) -> None:
-    """Refuse outputs whose names end in none of the suffixes that they may have, by option.
-
-    Raises
-    ------
-    UsageError
-        With one line.
-    """
+    """Raise a UsageError of an output whose name has none of its suffixes."""
     for name, suffixes in wanted.items():
         path = getattr(options, name)
         if path is not None and Path(path).suffix.lower() not in suffixes:

@@ -14,29 +14,10 @@ from support.usage import complain
 def regenerate(
     program: str, texts: Mapping[Path, str | bytes], present: Iterable[Path], *, check: bool
 ) -> int:
-    """Write generated files, or compare them byte for byte.
+    """Write generated files, or compare them byte for byte; return the exit code.
 
-    Parameters
-    ----------
-    program
-        Whose complaint it is that a file cannot be written.
-    texts
-        What each file shall hold.
-    present
-        Files that stand where only generated files belong.
-    check
-        Whether nothing is written, and stale, missing and extra files are named.
-
-    Returns
-    -------
-    int
-        Exit code: 0 if everything is fresh now, 1 if a check found a file that is stale, missing or
-        extra, or if a file cannot be written.
-
-    Raises
-    ------
-    UsageError
-        If there is no checkout to write into.
+    It is 1 if a check found a file that is stale, missing or extra (``present``, but not in
+    ``texts``), or if a file cannot be written.  Raises UsageError without a checkout to write into.
     """
     if not check:
         require_checkout("--check writes nothing")

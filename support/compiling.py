@@ -1,7 +1,6 @@
 """Kernels that numba compiles: the folder that keeps them, and the time that compiling takes.
 
-One folder holds all kernels of one digest: of the files with kernels, of the versions of what
-compiles them, and of the processor.  So all checkouts and environments with the same share it.
+One folder holds all kernels of one digest of their files, of the versions and of the processor;
 ``NUMBA_CACHE_DIR`` names another place than the user's cache folder.  A kernel that cannot be read
 is compiled again, and one that cannot be kept is compiled by each process.
 """
@@ -30,36 +29,23 @@ _PACKAGES = ("formulations", "heuristics", "support")
 _HOLDS_KERNELS = re.compile(rb"(support|heuristics)\.compil|import compiled|NamedTuple")
 #: More than the file of any kernel takes.
 _KERNEL_BYTES = 500_000
-
-
 #: The numba whose own classes are known to do so.
 _JOINED_BY = "0.68."
 
 
 class _Clock:
-    """Seconds that this process has compiled or waited for another process that compiles.
-
-    ``listen`` is called at every beginning (True) and end (False).
-    """
+    """Seconds of compiling; ``listen`` is called at every beginning (True) and end (False)."""
 
     def __init__(self) -> None:
         self.total = 0.0
         self.listen: Callable[[bool], object] = lambda _: None
+        self.stopped = False
         self._depth = 0
-        self._stopped = False
-
-    def stop(self) -> None:
-        """Count no more."""
-        self._stopped = True
-
-    def go_on(self) -> None:
-        """Count again."""
-        self._stopped = False
 
     @contextmanager
     def running(self) -> Iterator[None]:
         """Count the time within, once where one kernel has another compiled."""
-        if self._stopped:
+        if self.stopped:
             yield
             return
         self._depth += 1
@@ -76,15 +62,10 @@ class _Clock:
 
 
 CLOCK = _Clock()
-#: The indexes of the kernels that this process has read or kept; their code lies next to them.
-KEPT: set[Path] = set()
 
 
 def kernel_folder() -> Path | None:
-    """Return the folder of today's kernels, which need not exist; None for a user without a home.
-
-    ``NUMBA_CACHE_DIR`` counts as it is now.
-    """
+    """Return the folder of today's kernels, which need not exist; None without a home."""
     with contextlib.suppress(RuntimeError):
         named = os.environ.get("NUMBA_CACHE_DIR")
         return (Path(named) if named else cache_folder("kernels")) / digest()
@@ -113,7 +94,7 @@ def _processor() -> str:
 def take_temporary_folder() -> None:
     """Have this process and those below it keep kernels in the user's own temporary folder.
 
-    Kernels are run, so a folder that another user has made is not taken, nor one behind a link.
+    One that another user has made is not taken, nor one behind a link: kernels are run.
     """
     folder = Path(tempfile.gettempdir()) / f"kvopt-{os.getuid()}"
     with contextlib.suppress(OSError):
@@ -151,10 +132,7 @@ def njit(**options: Any) -> Any:
 
 
 def part(**options: Any) -> Any:
-    """Return ``numba.njit`` for a function that only kernels call; Python cannot call it.
-
-    It is compiled as a part of these kernels and has no machine code of its own.
-    """
+    """Return ``numba.njit`` for a function that only kernels call, and that is compiled in them."""
     import numba
 
     return numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
@@ -235,21 +213,24 @@ def _keeper() -> Callable[[Any], Any]:
             self._module = function.__module__
 
         def load_overload(self, sig: Any, context: Any) -> Any:
-            with contextlib.suppress(Exception):  # of a damaged file, whatever unpickling raises
+            try:
                 context.refresh()
                 found = self._files().load((sig, context.codegen().magic_tuple()))
                 return None if found is None else compiler.CompileResult._rebuild(context, *found)
+            except Exception:  # of a damaged file, whatever unpickling raises
+                with contextlib.suppress(OSError):
+                    self._files().flush()
+            return None
 
         def save_overload(self, sig: Any, data: Any) -> None:
-            with contextlib.suppress(Exception):  # of a full disk, or an index not to be read
+            with contextlib.suppress(Exception):  # of a full disk
                 files = self._files()
                 Path(files._cache_path).mkdir(parents=True, exist_ok=True)
                 files.save((sig, data.codegen.magic_tuple()), data._reduce())
 
         def _files(self) -> Any:
-            folder = Path(str(kernel_folder()), self._module)
-            KEPT.add(folder / f"{self._name}.nbi")
-            return caching.IndexDataCacheFile(str(folder), self._name, digest())
+            folder = str(Path(str(kernel_folder()), self._module))
+            return caching.IndexDataCacheFile(folder, self._name, digest())
 
     _join_parts()
     return Keeper

@@ -13,15 +13,10 @@ from typing import Any
 def declared(
     package: ModuleType, attribute: str, kind: Any, without: Collection[str] = ()
 ) -> Iterator[tuple[str, str, Any]]:
-    """Yield the name of each module with hyphens, its docstring's first line, and its object.
+    """Yield each module's name with hyphens, its docstring's first line, and its object.
 
-    The object has the name of the attribute, and is of a kind as ``isinstance`` takes it; what is
-    named as ``without`` declares none.
-
-    Raises
-    ------
-    TypeError
-        If a module has no docstring or no such object.
+    Raises TypeError if a module that is not named in ``without`` has no docstring or no object of
+    that attribute and kind.
     """
     for info in pkgutil.iter_modules(package.__path__):
         if info.name in without:
@@ -34,13 +29,7 @@ def declared(
 
 
 def summary_of(module: ModuleType) -> str:
-    """Return the first line of a module's docstring, nothing where ``python -OO`` leaves it out.
-
-    Raises
-    ------
-    TypeError
-        If it has none.
-    """
+    """Return a module's first line (none under ``python -OO``), or raise TypeError without one."""
     if not module.__doc__ and sys.flags.optimize < 2:
         raise TypeError(f"{module.__name__}: expected a docstring")
     return (module.__doc__ or "").strip().partition("\n")[0]

@@ -38,13 +38,7 @@ def own_style(style: Mapping[str, Any]) -> Iterator[None]:
 
 
 def image(figure: Figure, kind: str, dpi: float | None = None) -> bytes:
-    """Return a figure as ``svg``, ``png`` or ``pdf``; the same figure gives the same bytes.
-
-    Parameters
-    ----------
-    dpi
-        Of a PNG, and of what is an image within the others; None for that of the figure.
-    """
+    """Return a figure as ``svg``, ``png`` or ``pdf``; equal figures give equal bytes."""
     stream = io.BytesIO()
     metadata = dict.fromkeys(_LEFT_OUT[kind])
     wanted: dict[str, Any] = {"format": kind, "dpi": dpi or "figure", "metadata": metadata}

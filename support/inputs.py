@@ -48,16 +48,10 @@ _NO_TEXT = (
 
 
 def open_input(path: str | Path, largest: int = LARGEST, buffering: int = -1) -> BinaryIO:
-    """Open a file to be read, of so many bytes at most.
+    """Open a file of so many bytes at most; a stream has to be counted by its reader.
 
-    What has no size is to be counted by whoever reads it.
-
-    Raises
-    ------
-    OSError
-        If it cannot be opened.
-    ValueError
-        If it is a named pipe, a socket or a device, or larger; or the path holds a NUL.
+    Raises OSError if it cannot be opened; ValueError of a named pipe, a socket, a device, a NUL in
+    the path, or a larger file.
     """
     if what := no_file(path):
         raise ValueError(f"expected a file, found {what}")
@@ -70,13 +64,7 @@ def open_input(path: str | Path, largest: int = LARGEST, buffering: int = -1) ->
 
 
 def read_whole(path: str | Path, largest: int = LARGEST) -> bytes:
-    """Return what a file or a stream of the process holds.
-
-    Raises
-    ------
-    OSError, ValueError
-        As :func:`open_input` says, and where more than ``largest`` bytes come.
-    """
+    """Return what a file or a stream of the process holds; errors as of :func:`open_input`."""
     with open_input(path, largest) as file:
         pieces, left = [], largest + 1
         while left and (piece := file.read(min(left, 1 << 24))):
@@ -88,15 +76,10 @@ def read_whole(path: str | Path, largest: int = LARGEST) -> bytes:
 
 
 def read_text(path: str | Path, largest: int = LARGEST, errors: str = "strict") -> str:
-    """Return the text that a file or a stream of the process holds.
+    """Return the text of a file or a stream; ``errors`` as of ``bytes.decode``.
 
-    ``errors`` is what becomes of bytes that are none, as ``bytes.decode`` takes it.
-
-    Raises
-    ------
-    OSError, ValueError
-        As :func:`read_whole` does; and if the text is larger, a gzip stream is torn, or the file is
-        of another kind, which is named.
+    Raises what :func:`read_whole` raises; ValueError of a torn gzip stream or a file of another
+    kind.
     """
     data = read_whole(path, largest)
     if data.startswith(GZIP):
@@ -129,15 +112,7 @@ def no_text(start: bytes) -> str:
 
 
 def no_file(path: str | Path) -> str:
-    """Return what stands at a path that is neither a file nor a stream of the process.
-
-    Empty for a file, a folder, a stream of the process, and where nothing is.
-
-    Raises
-    ------
-    ValueError
-        If the path holds a NUL.
-    """
+    """Return what stands at a path that is no file, folder or stream of ours, else nothing."""
     try:
         mode = os.stat(path).st_mode
     except OSError:

@@ -8,7 +8,6 @@ import gzip
 import json
 import os
 import stat
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -23,8 +22,6 @@ from support.text import printable, shown
 
 #: How the names of files begin that are still being written.
 TEMPORARY = ".kvopt-"
-#: Characters that are shown of what stands where no JSON is.
-_FOUND = 20
 #: Keys that an object has at most: no format has as many, and of each unknown one much is noted.
 _MOST_KEYS = 100_000
 
@@ -40,35 +37,17 @@ class DuplicateKeyError(ValueError):
 
 
 def read_object(path: str | Path, schema: str, largest: int = LARGEST) -> dict[str, Any]:
-    """Read one JSON object of at most so many bytes; see :func:`parse_object`.
-
-    Raises
-    ------
-    FileError
-        If the file cannot be read, or is not such an object.
-    """
+    """Read one JSON object of at most so many bytes; see :func:`parse_object`."""
     return parse_object(read_text(path, largest), schema)
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Return what a file holds.
-
-    Raises
-    ------
-    FileError
-        If it cannot be read.
-    """
+    """Return what a file holds, or raise FileError if it cannot be read."""
     return _read(inputs.read_whole, path, LARGEST)
 
 
 def read_text(path: str | Path, largest: int = LARGEST) -> str:
-    """Return the text that a file holds, compressed or not; see :func:`support.inputs.read_text`.
-
-    Raises
-    ------
-    FileError
-        If it cannot be read, or is no text.
-    """
+    """Return the text of a file (:func:`support.inputs.read_text`), or raise a FileError."""
     return _read(inputs.read_text, path, largest)
 
 
@@ -94,14 +73,7 @@ def holds(path: str | Path, held: str | bytes) -> bool:
 
 
 def parse_object(text: str, schema: str) -> dict[str, Any]:
-    """Return the JSON object of a text with that ``schema`` key.
-
-    Raises
-    ------
-    FileError
-        If it is not strict JSON (duplicate keys, NaN and Infinity are refused), is not an object,
-        or names another schema.
-    """
+    """Return the strict JSON object of a text with that ``schema`` key, or raise a FileError."""
     try:
         document = json.loads(
             text, object_pairs_hook=without_duplicates, parse_constant=_refuse_constant
@@ -113,11 +85,8 @@ def parse_object(text: str, schema: str) -> dict[str, Any]:
             raise FileError("expected JSON, found an empty file") from None
         where = f"line {error.lineno}, column {error.colno}"
         raise FileError(f"no valid JSON at {where}: {no_json(error)}") from None
-    except ValueError as error:
-        # Python reads integers of so many digits only, since more take time that grows squared.
-        digits = str(error).startswith("Exceeds the limit")
-        told = f"expected integers of at most {sys.get_int_max_str_digits()} digits, found a longer"
-        raise FileError(told if digits else _short(str(error))) from None
+    except ValueError as error:  # as for a key twice, NaN, or an integer of thousands of digits
+        raise FileError(_short(str(error))) from None
     if not isinstance(document, dict):
         raise FileError(f"expected a JSON object, found {_shown(document)}")
     check_schema(document, schema)
@@ -126,23 +95,11 @@ def parse_object(text: str, schema: str) -> dict[str, Any]:
 
 def no_json(error: json.JSONDecodeError) -> str:
     """Return what is wrong where a text ceases to be JSON, without the place."""
-    wanted = error.msg.removesuffix(" at").replace("delimiter", "").strip()
-    if not wanted.startswith("Expecting"):
-        return f"{wanted[:1].lower()}{wanted[1:]}"
-    wanted = wanted.removeprefix("Expecting ").replace("property name enclosed in", "a key in")
-    found = printable(error.doc[error.pos : error.pos + _FOUND].split("\n")[0].rstrip())
-    what = "a value" if wanted == "value" else wanted
-    return f"expected {what}, found {found if found else 'the end'}"
+    return error.msg[:1].lower() + error.msg[1:]
 
 
 def check_schema(document: dict[str, Any], schema: str) -> None:
-    """Refuse a JSON object of another format.
-
-    Raises
-    ------
-    FileError
-        If its ``schema`` key is missing or names another schema.
-    """
+    """Raise FileError if the ``schema`` key of an object is missing or names another schema."""
     if "schema" not in document:
         raise FileError(f'field schema: expected "{schema}", found none')
     if document["schema"] != schema:
@@ -166,15 +123,10 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
-    """Write a file through a temporary one beside it, then rename; links are followed.
+    """Write a file through a temporary one next to it, then rename; links are followed.
 
-    The permissions of a file that is replaced are those of the new one.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written (no such folder, no permission, disk full); what stood at
-        ``path`` before is then unharmed.  So is a named pipe or a socket, which is not opened.
+    It keeps the permissions of the file that it replaces.  On an OSError that file is unharmed, and
+    so is a named pipe or a socket, which is not opened.
     """
     target = Path(path)
     if what := no_output(target):
@@ -188,13 +140,7 @@ def write_bytes(path: str | Path, data: bytes) -> None:
 
 
 def write_together(files: Mapping[Path, bytes]) -> None:
-    """Write files so that all of them are on the disk before the first takes its place, in order.
-
-    Raises
-    ------
-    OSError
-        If one cannot be written; none has taken its place then.
-    """
+    """Write files, all to the disk before the first takes its place; none after an OSError."""
     staged: dict[str, Path] = {}
     try:
         for path, data in files.items():
@@ -224,10 +170,7 @@ def no_output(path: Path) -> str:
 
 
 def first_fault(error: ValidationError, document: Mapping[str, Any] | None = None) -> str:
-    """Return one line for the first thing that is wrong: request, field, pydantic's words, value.
-
-    The request of an instance has its id in the line, from the document that was read.
-    """
+    """Return one line for the first fault: request (with its id), field, what is wrong, value."""
     first = error.errors(include_url=False, include_context=False)[0]
     where = _place([step for step in first["loc"] if step not in ("int", "float")], document or {})
     what = first["msg"].removeprefix("Value error, ")
@@ -254,15 +197,9 @@ def _place(steps: list[int | str], document: Mapping[str, Any]) -> str:
 
 
 def _shown(value: object) -> str:
-    if isinstance(value, dict):
-        return "an object"
-    if isinstance(value, list):
-        return "a list" if value else "an empty list"
-    if isinstance(value, str):
-        return _short(json.dumps(value))
-    if value is None or isinstance(value, bool):
-        return json.dumps(value)
-    return shown(value) if isinstance(value, int) else _short(repr(value))
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    return shown(value) if type(value) is int else _short(json.dumps(value, default=repr))
 
 
 def _short(text: str) -> str:
@@ -270,15 +207,7 @@ def _short(text: str) -> str:
 
 
 def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the JSON object of key and value pairs.
-
-    Raises
-    ------
-    DuplicateKeyError
-        If a key occurs twice.
-    ValueError
-        If there are more keys than any format has.
-    """
+    """Return the JSON object of pairs, or raise DuplicateKeyError, ValueError of too many."""
     if len(pairs) > _MOST_KEYS:
         raise ValueError(f"expected at most {_MOST_KEYS} keys in one object, found {len(pairs)}")
     record = dict(pairs)

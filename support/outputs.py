@@ -28,19 +28,10 @@ class OutputError(ValueError):
 def check_outputs(
     outputs: Mapping[str, str | Path | None], inputs: Iterable[str | Path] = ()
 ) -> None:
-    """Find out before a run, not after it, that a file cannot be written or must not be.
+    """Raise an OutputError before a run if a file cannot be written or would replace another.
 
-    Parameters
-    ----------
-    outputs
-        File by option, as in ``--out``; None where the option was not given.
-    inputs
-        Files that the command reads, besides those that its command line names.
-
-    Raises
-    ------
-    OutputError
-        If there is no such folder or no permission, or as :func:`check_apart` says.
+    ``outputs`` are files by option, None where not given; ``inputs`` are files that the command
+    reads and its command line does not name.
     """
     for option, name in outputs.items():
         _refuse_url(option, name)
@@ -52,13 +43,7 @@ def check_outputs(
 
 
 def check_apart(outputs: Mapping[str, Path], inputs: Iterable[str | Path] = ()) -> None:
-    """Refuse an output that is an input or another output, by whatever name or link.
-
-    Raises
-    ------
-    OutputError
-        Naming both.
-    """
+    """Raise OutputError of an output that is an input or another output, by any name or link."""
     # Writing to a device or a pipe replaces nothing.
     files = [(option, path) for option, path in outputs.items() if not _is_special(path)]
     sources = [*map(Path, inputs), *_named_files(outputs)]
@@ -74,21 +59,10 @@ def check_apart(outputs: Mapping[str, Path], inputs: Iterable[str | Path] = ()) 
 def check_folder(
     option: str, folder: str | Path, owned: Iterable[str], inputs: Iterable[str | Path] = ()
 ) -> None:
-    """Make a folder for outputs, find out that they can be written there and replace no input.
+    """Make a folder for outputs; raise an OutputError if they cannot be written there.
 
-    Parameters
-    ----------
-    owned
-        What the command writes or removes below the folder: files, as in ``README.md``, and whole
-        folders, as in ``tables/``.
-    inputs
-        Files that the command reads, besides those that its command line names.
-
-    Raises
-    ------
-    OutputError
-        If the folder is a file or cannot be made, nothing can be written into it, a file stands
-        where a folder belongs or the other way round, or an input is among what is owned.
+    ``owned`` is what the command writes or removes below it: files, and whole folders, as
+    ``tables/``. No input may be among it.
     """
     _refuse_url(option, folder)
     root = Path(folder)
@@ -130,19 +104,7 @@ def written_paths(outputs: Iterable[str | Path]) -> tuple[str, ...]:
 
 
 def write_outputs(program: str, writers: Mapping[str, Callable[[], object]]) -> bool:
-    """Write what options name; tell each that fails in one line and go on with the others.
-
-    Parameters
-    ----------
-    writers
-        By option and file, as in ``--plot x.svg``.  Whatever they raise is told: a picture may
-        fail within a library.
-
-    Returns
-    -------
-    bool
-        Whether all is written.
-    """
+    """Write what options name, report each failure in one line; return whether all is written."""
     failed = False
     for name, write in writers.items():
         try:

@@ -16,13 +16,7 @@ _FAILED = 2
 class SteadyStream(io.TextIOBase):
     """A text stream that is given up, and not raised about, once it cannot be written.
 
-    The reader of a pipe may have seen enough, the terminal may be closed, the disk may be full:
-    what a command has to compute and to write elsewhere it does all the same.
-
-    Attributes
-    ----------
-    failure
-        Why it was given up, one line; None while it works, and where a reader has merely gone.
+    ``failure`` is one line on a full disk, say; None while it works and where a reader has gone.
     """
 
     def __init__(self, stream: Any) -> None:
@@ -73,25 +67,17 @@ class SteadyStream(io.TextIOBase):
                 os.close(nowhere)
 
 
-def steady_streams() -> None:
-    """Let standard output and error be given up rather than end the command; also closed ones."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if isinstance(stream, SteadyStream):
-            continue
-        if stream is None:
-            stream = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-        setattr(sys, name, SteadyStream(stream))
-
-
 def steadily(program: str, run: Callable[[], int]) -> int:
     """Run a command with steady streams; return its exit code.
 
-    Where memory does not suffice, or standard output could not be written to its end, which a
-    reader that has merely gone is no case of, one line says why, and the code is 2 in place of 0.
+    Where memory or the disk below standard output is full, one line says so, and 0 becomes 2.
     """
     before = sys.stdout, sys.stderr
-    steady_streams()
+    for name in ("stdout", "stderr"):
+        if not isinstance(stream := getattr(sys, name), SteadyStream):
+            # Of a closed one nothing is there.
+            nothing = stream or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+            setattr(sys, name, SteadyStream(nothing))
     try:
         code = run()
         # What was printed is handed on only now.

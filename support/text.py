@@ -35,11 +35,7 @@ def printable(text: str, longest: int = _LONGEST) -> str:
 
 
 def shown(number: int) -> str:
-    """Return an integer as text, also one of thousands of digits.
-
-    A file may hold such, which neither fit on a line nor, beyond Python's limit, can be written in
-    decimals at all.
-    """
+    """Return an integer as text, also one of thousands of digits."""
     return str(number) if number.bit_length() < 200 else f"about 2**{number.bit_length() - 1}"
 
 
@@ -51,10 +47,7 @@ def cut_middle(text: str, longest: int) -> str:
 
 
 def wrapped(text: str, width: int = WIDTH, indent: str = "") -> str:
-    """Return text in lines of so many columns; no number is parted from its unit.
-
-    All lines but the first are indented.
-    """
+    """Return text in lines of so many columns, all but the first indented; units stay."""
     lines = textwrap.fill(glued(text), width, subsequent_indent=indent, break_on_hyphens=False)
     return lines.replace("\N{NO-BREAK SPACE}", " ")
 
@@ -117,8 +110,8 @@ def unknown_name(what: str, word: str, known: Iterable[str]) -> str:
 def did_you_mean(word: str, known: Iterable[str], alike: float = _ALIKE) -> str:
     """Return the end of a complaint that proposes the nearest names, or nothing.
 
-    Names that begin with the word come first, all of them up to ten; others are so much ``alike``
-    at least, 0 to 1.  Upper case, and ``_`` for ``-``, count for nothing.
+    First come up to ten names that begin with the word, then some that are so much ``alike`` (0 to
+    1).
     """
     names = {_plain(name): name for name in known}
     plain = _plain(word)

@@ -18,13 +18,7 @@ def complain(program: str, reason: object) -> None:
 
 
 def read_positive(text: str, largest: float) -> float:
-    """Read a number above 0, up to a largest one.
-
-    Raises
-    ------
-    ValueError
-        If it is none; one line.
-    """
+    """Read a number above 0, up to a largest one, or raise ValueError if it is none; one line."""
     try:
         value = float(text)
     except ValueError:
@@ -35,13 +29,7 @@ def read_positive(text: str, largest: float) -> float:
 
 
 def read_integer(text: str, least: int, largest: int) -> int:
-    """Read an integer in a range; no sign, no blanks, no underscores.
-
-    Raises
-    ------
-    ValueError
-        If it is none; one line.
-    """
+    """Read a plain integer in a range, or raise a one-line ValueError."""
     # As many digits as the largest has, so that a long text is not read as a number at all.
     plain = text.isascii() and text.isdigit() and len(text.lstrip("0")) <= len(str(largest))
     if not (plain and least <= int(text[-20:]) <= largest):

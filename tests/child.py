@@ -26,27 +26,14 @@ class ChildError(Exception):
 
 
 class Child:
-    """``python -m MODULE``, started when it is first asked.
-
-    Parameters
-    ----------
-    command
-        Arguments of the interpreter.
-    """
+    """``python -m MODULE``, started when it is first asked."""
 
     def __init__(self, *command: str) -> None:
         self._command = command
         self._process: subprocess.Popen[str] | None = None
 
     def ask(self, line: str, seconds: float) -> str:
-        """Return the answer to a line.
-
-        Raises
-        ------
-        ChildError
-            If there is none within the seconds, or the process dies; it is started anew for the
-            next question.
-        """
+        """Return the answer to a line, or raise ChildError where the process hangs or dies."""
         process = self._process or self._start()
         assert process.stdin is not None
         try:
@@ -104,10 +91,7 @@ class Child:
 
 
 def open_answers() -> TextIO:
-    """Return the stream for the answers of this child; what libraries print goes elsewhere.
-
-    HiGHS 1.16 prints a banner on descriptor 1 as soon as it is loaded.
-    """
+    """Return the stream for the answers of this child; what libraries print goes elsewhere."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     return answers

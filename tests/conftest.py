@@ -68,10 +68,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compile the kernels once beside the first tests, where several processes would run them.
-
-    Whoever needs them before they are ready waits (``kvopt.runs.compiled``).
-    """
+    """Compile the kernels once beside the first tests, where several processes would run them."""
     config = session.config
     if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
         return

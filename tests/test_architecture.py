@@ -25,10 +25,7 @@ def charts() -> list[list[str]]:
 
 
 def exists(name: str) -> bool:
-    """Tell whether a dotted name is a script, a module, or what a module defines or re-exports.
-
-    Read, not imported: no two engines can be loaded by one process.
-    """
+    """Tell whether a dotted name is a script, a module, or what a module defines or re-exports."""
     if name.endswith(".py"):
         return (ROOT / name).is_file()
     parts = name.split(".")
@@ -116,11 +113,11 @@ def _named(tree: ast.Module) -> list[str]:
 
 #: To be cut: the kernels that came last.
 LONGER = {
-    "formulations/bounds/rate_kernels.py: machine_prices",
+    "serving/bounds/rate_kernels.py: machine_prices",
     "formulations/certificates/sweep_kernels.py: step_back",
     "formulations/certificates/prices.py: measured",
     "kvopt/sweeps/comparison.py: comparison",
-    "kvopt/sweeps/rates.py: rate_sweep",
+    "serving/rates.py: rate_sweep",
     "formulations/bounds/pattern_kernels.py: best_patterns_use",
 }
 MOST_LINES = 60

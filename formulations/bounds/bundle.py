@@ -38,21 +38,10 @@ MISSING, INCOMPLETE = 1.0, 0.05
 
 
 class Bundle:
-    """Cuts of a concave function of v ∈ Rᵏ, the best point so far, and the next one.
+    """Cuts of a concave function of v ∈ Rᵏ, k the ``size``, with no value above ``upper``.
 
-    Parameters
-    ----------
-    size
-        k.
-    upper
-        No value is above it.
-
-    Attributes
-    ----------
-    centre, value
-        The point from which steps go, and the value there.
-    length
-        By which the slope of a single cut is multiplied in a step.
+    Steps go from the ``centre``, where the function has the ``value``; the slope of a single cut is
+    multiplied by the ``length``.
     """
 
     def __init__(self, size: int, upper: float) -> None:
@@ -63,7 +52,8 @@ class Bundle:
         self._idle = [0]
         self._places = {np.zeros(size, dtype=np.int64).tobytes(): 0}
         self._waited = 0
-        self._promised = 0.0
+        #: By how much the model at the point proposed exceeds the value at the centre.
+        self.promised = 0.0
 
     def add(self, cut: Cut) -> bool:
         """Take a cut; tell whether it is news."""
@@ -100,25 +90,20 @@ class Bundle:
         for _ in range(CHEAP):
             if point is None:
                 return None
-            self._promised = self.model(point) - self.value
+            self.promised = self.model(point) - self.value
             cuts = cheap(point)
             least = min((constant + float(slope @ point) for constant, slope in cuts), default=0.0)
             news = [self.add(cut) for cut in cuts]
-            near = least >= self.value + (1 - CLOSE) * self._promised
+            near = least >= self.value + (1 - CLOSE) * self.promised
             if near or not any(news):
                 break
             point = self._step()
         self._forget()
         return point
 
-    @property
-    def promised(self) -> float:
-        """By how much the model at the point proposed exceeds the value at the centre."""
-        return self._promised
-
     def take(self, point: Floats, value: float) -> None:
         """Take the value at the point proposed: go there, or have steps shortened."""
-        share = (value - self.value) / max(self._promised, 1e-12)
+        share = (value - self.value) / max(self.promised, 1e-12)
         if share > SERIOUS:
             self.centre, self.value, self._waited = point, value, 0
             if share > LONGER:
@@ -164,9 +149,9 @@ def proximal_step(
 ) -> tuple[Floats, Floats] | None:
     """Return about where min (constants + slopes·d) − |d|² / (2 · length) is highest, and weights.
 
-    Of the cuts, shape (cuts,).  A primal-dual interior point method on d and the least of the cuts,
-    which begins by ``margin`` below that, and ends early: once slacks times weights come to a share
-    of what is promised above ``value``.  None where not a single step can be made.
+    A primal-dual interior point method on d and the least of the cuts, shape (cuts,), which begins
+    by ``margin`` below that, and ends once slacks times weights come to a share of what is promised
+    above ``value``.  None where not a single step can be made.
     """
     matrix = np.column_stack((slopes, -np.ones(len(constants))))
     pull = np.full(matrix.shape[1], 1 / length)

@@ -1,4 +1,4 @@
-"""What a bound without a model of the whole declares of itself."""
+"""The declaration of a bound that needs no model of the whole."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ class ComputedBound:
     """A lower bound on the TEL, certified in integers, by the name by which users ask for it.
 
     ``compute`` returns the best bound by a deadline and reports every improvement.  ``size`` is the
-    number of matrix entries, None where nothing grows with the instance but the instance.
-    ``options`` is a dataclass of what can be set, each field with its meaning as an annotation,
-    None for nothing: ``compute`` takes an object of it.  ``source`` is paper and equations, empty
-    for one of our own; ``time_unit`` is that of the arrivals.
+    number of matrix entries, None where nothing grows with the instance.  ``options`` is a
+    dataclass, an object of which ``compute`` takes, each field with its meaning as an annotation.
+    ``source`` is paper and equations, empty for one of our own; ``time_unit`` that of the arrivals.
     """
 
     kind: ClassVar[Literal["bound"]] = "bound"

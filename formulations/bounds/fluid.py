@@ -15,7 +15,7 @@ from formulations.valid.windows import Windows
 from instances import Instance
 
 if TYPE_CHECKING:
-    from formulations.bounds.memory_master import Classes
+    from formulations.bounds.pricing import Classes
 
 
 def model_size(instance: Instance, windows: Windows) -> int:
@@ -42,21 +42,16 @@ def fluid_prices(instance: Instance, classes: Classes, horizon: int) -> Floats:
     """
     order = np.lexsort((classes.volumes, classes.arrivals // classes.span))
     rounds = (classes.volumes * classes.sizes.astype(float))[order] / instance.memory
-    done = 0.0
-    ends = np.empty(len(classes))
-    for position, (arrival, length) in enumerate(
-        zip(classes.arrivals[order].tolist(), rounds.tolist(), strict=True)
-    ):
+    done, ends = 0.0, [0.0]
+    for arrival, length in zip(classes.arrivals[order].tolist(), rounds.tolist(), strict=True):
         done = max(done, arrival) + length
-        ends[position] = done
+        ends.append(done)
     times = np.arange(horizon + 1)
-    arrived = np.zeros(horizon + 1)
     order_of_arrival = np.argsort(classes.arrivals, kind="stable")
     counts = np.concatenate(([0], np.cumsum(classes.sizes[order_of_arrival])))
     arrived = counts[np.searchsorted(classes.arrivals[order_of_arrival], times, side="right")]
-    through = np.cumsum(classes.sizes[order])
-    left = np.interp(times, np.concatenate(([0], ends)), np.concatenate(([0], through)))
-    prices: Floats = np.maximum(arrived - left, 0.0) / instance.memory
+    through = np.concatenate(([0], np.cumsum(classes.sizes[order])))
+    prices: Floats = np.maximum(arrived - np.interp(times, ends, through), 0.0) / instance.memory
     prices[0] = 0.0
     return prices
 

@@ -42,9 +42,7 @@ def run_highs(lp: LP, seconds: float, solver: str, threads: int = 1) -> Any:
     made.col_cost_, made.col_lower_ = lp.cost, np.zeros(len(lp.cost))
     made.col_upper_ = np.full(len(lp.cost), np.inf) if lp.limits is None else lp.limits
     made.row_lower_, made.row_upper_ = lp.lower, lp.upper
-    made.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    made.a_matrix_.start_, made.a_matrix_.index_ = lp.matrix.indptr, lp.matrix.indices
-    made.a_matrix_.value_ = lp.matrix.data
+    set_columns(made, lp.matrix)
     engine = quiet_highs()
     engine.setOptionValue("threads", threads)
     engine.setOptionValue("solver", solver)
@@ -54,6 +52,15 @@ def run_highs(lp: LP, seconds: float, solver: str, threads: int = 1) -> Any:
     engine.passModel(made)
     engine.run()
     return engine
+
+
+def set_columns(made: Any, matrix: Any) -> None:
+    """Give HiGHS' LP a matrix that is compressed by columns."""
+    import highspy  # an engine: loaded in an engine's process only
+
+    made.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    made.a_matrix_.start_, made.a_matrix_.index_ = matrix.indptr, matrix.indices
+    made.a_matrix_.value_ = matrix.data
 
 
 def quiet_highs() -> Any:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formulations.bounds.highs import Floats
-from formulations.bounds.memory_master import Classes, Grid, Ints
+from formulations.bounds.pricing import Classes, Grid, Ints, Rows
 from formulations.lagrangian.costs import price_sums
-from formulations.lagrangian.lookahead import PricedRow, RowSums, row_sums
+from formulations.lagrangian.rows import PricedRow, row_sums
 from formulations.valid.lookahead import LookAheadRow
 from instances import Instance
 
@@ -26,57 +27,9 @@ VIOLATED = 4e-4
 MEMORY_UP_TO = 1 << 24
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Rows, each weighted over time by the hat function of a knot.
-
-    Attributes
-    ----------
-    hats
-        The rows, with the hats in place of prices.
-    sums
-        The same as the kernels take them.
-    weights
-        Sum of each hat, shape (rows,).
-    """
-
-    hats: tuple[PricedRow, ...]
-    sums: RowSums
-    weights: Floats
-
-    def __len__(self) -> int:
-        return len(self.hats)
-
-    def priced(self, payments: Floats) -> list[PricedRow]:
-        """Return the rows with prices on an M-th of a token in place of hats."""
-        return [
-            replace(hat, prices=np.asarray(hat.prices) * price)
-            for hat, price in zip(self.hats, payments, strict=True)
-            if price > 0
-        ]
-
-    def sums_at(self, payments: Floats) -> RowSums:
-        """Return the sums of prices on an M-th of a token where payments are those on tokens."""
-        chosen = np.flatnonzero(payments > 0)
-        shares, rounds, weights, begins, places = self.sums.rows
-        sizes = np.diff(places)
-        of_entry = np.repeat(payments, sizes)
-        kept = of_entry > 0
-        sums, moments = ((each * of_entry)[kept] for each in self.sums.prefix)
-        where = np.concatenate([[0], np.cumsum(sizes[chosen])])
-        columns = (shares[chosen], rounds[chosen], weights[chosen], begins[chosen], where)
-        return RowSums(columns, (sums, moments), self.sums.core[chosen])
-
-
 @dataclass
 class Separation:
-    """Finds rows that a solution of the master violates.
-
-    Attributes
-    ----------
-    rows
-        All rows so far, in the order in which they were found.
-    """
+    """Finds rows that a solution of the master violates; ``rows`` are all so far, as found."""
 
     instance: Instance
     classes: Classes
@@ -104,31 +57,27 @@ class Separation:
         """Return rows around a knot: the most violated, and one that looks ahead otherwise."""
         from formulations.lagrangian.lookahead_kernels import violations  # loads the compiler
 
-        hat = self._hat(k)
+        knots, memory = self.grid.knots, self.instance.memory
+        around = [j for j in (k - 1, k, k + 1) if 0 <= j < len(knots)]
+        times = tuple(int(knots[j]) for j in around)
+        hat = PricedRow(LookAheadRow(0, 0, ()), times, tuple(float(j == k) for j in around))
         begin, weights = hat.by_time()
         sums = price_sums(weights, 1)
         owners, starts, masses = columns
-        near = (starts + 1 < begin + len(weights)) & (
-            starts + self.classes.outputs[owners] >= begin
-        )
-        owners, starts, masses = owners[near], starts[near], masses[near]
-        cores = self._cores(begin, sums.tokens, owners, starts, masses)
+        near = starts + 1 < begin + len(weights)
+        near &= starts + self.classes.outputs[owners] >= begin
+        started = owners[near], starts[near], masses[near]
+        cores = self._cores(begin, sums.tokens, *started)
         candidates = self._candidates(cores)
         shares, rounds, _, of = candidates
         use = np.zeros(len(shares))
-        classes = (self.classes.prompts, self.classes.outputs)
         violations(
-            classes,
-            (owners, starts, masses),
+            (self.classes.prompts, self.classes.outputs),
+            started,
             (begin, sums.tokens, sums.moments),
-            candidates,
-            cores,
-            self.instance.memory,
-            0,
-            len(shares),
-            use,
+            *(candidates, cores, memory, use),
         )
-        over = use / (float(self.instance.memory) ** 2 * float(weights.sum())) - 1
+        over = use / (float(memory) ** 2 * float(weights.sum())) - 1
         found: list[PricedRow] = []
         for best in np.argsort(-over, kind="stable").tolist():
             if over[best] <= VIOLATED or len(found) == 2:
@@ -141,15 +90,9 @@ class Separation:
             found.append(replace(hat, row=row))
         return found
 
-    def _hat(self, k: int) -> PricedRow:
-        knots = self.grid.knots
-        around = [j for j in (k - 1, k, k + 1) if 0 <= j < len(knots)]
-        prices = tuple(1.0 if j == k else 0.0 for j in around)
-        return PricedRow(LookAheadRow(0, 0, ()), tuple(int(knots[j]) for j in around), prices)
-
     def _cores(
         self, begin: int, sums: Floats, owners: Ints, starts: Ints, masses: Floats
-    ) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    ) -> NDArray[np.uint8]:
         """Return which classes are in each core, shape (cores, classes)."""
         size = len(sums) - 1
         first = np.clip(starts + 1 - begin, 0, size)
@@ -158,9 +101,7 @@ class Separation:
         running = np.bincount(owners, covered, len(self.classes)) / self.classes.sizes
         return (running[None, :] > np.array(CORES)[:, None]).astype(np.uint8)
 
-    def _candidates(
-        self, cores: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
-    ) -> tuple[Ints, Ints, Ints, Ints]:
+    def _candidates(self, cores: NDArray[np.uint8]) -> tuple[Ints, Ints, Ints, Ints]:
         """Return the rows that are tried; two cores that are one are tried once."""
         memory, classes = self.instance.memory, self.classes
         distinct = [k for k in range(len(cores)) if not k or (cores[k] != cores[k - 1]).any()]

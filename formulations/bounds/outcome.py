@@ -1,4 +1,4 @@
-"""What every ``compute_bound`` returns, and whom it tells of improvements on the way."""
+"""The result of every ``compute_bound``, and who receives improvements on the way."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from formulations.lagrangian.states import PriceTable
 
 
 class Reporter(Protocol):
-    """Takes what a computation tells on the way."""
+    """Receives certified bounds (rounds) and the size of the master LP."""
 
     def bound(self, value: int, source: str) -> None:
         """Take a certified bound (rounds)."""
@@ -23,7 +23,7 @@ class Reporter(Protocol):
 
 
 class SilentReporter:
-    """Where nobody wants to be told."""
+    """Forgets all that it receives."""
 
     def bound(self, value: int, source: str) -> None:
         """Forget it."""
@@ -34,13 +34,12 @@ class SilentReporter:
 
 @dataclass(frozen=True)
 class Bound:
-    """What the computation of a bound leaves.
+    """The best certified bound on the TEL (rounds), and its certificate.
 
-    ``value`` is the best certified bound on the TEL (rounds).  ``prices`` is its certificate,
-    ``table`` that of a bound from prices on states, and ``rates`` that of a bound in seconds
-    (``formulations.certificates.rates``), whose value is in nanoseconds; None for other bounds.
+    ``prices`` are multipliers on tokens, ``table`` those on states, and ``rates`` the certificate
+    of a bound in seconds (``serving.bounds.certificate``), in nanoseconds.
     ``expected_starts`` is Σ t·x of each request in the last master LP, shape (n,), and
-    ``objective`` that of the LP that the prices are the dual of (rounds), where it was solved.
+    ``objective`` that of the LP (rounds), where it was solved.
     """
 
     value: int

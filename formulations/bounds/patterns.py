@@ -1,4 +1,14 @@
-"""Configuration LP: multipliers on states of running requests, certified in integers."""
+"""Configuration LP: multipliers on states of running requests, certified in integers.
+
+    grid = coarse; prices = the best multiple of the fluid limit's, or of prices on tokens
+    repeat until steps are short on the finest grid:
+        the cheapest start of each request class, the best pattern at each knot (one kernel each)
+        step along what they use of each price; without gain for a while: shorter steps, from the
+        best prices, then a finer grid
+        now and then evaluate the best prices in integers (``formulations.lagrangian.states``)
+
+A pattern is a set of requests that can run on together.  Proof: docs/proofs/configurations.md (P2).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +16,7 @@ import contextlib
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -15,46 +25,29 @@ from formulations.bounds.computed_bound import ComputedBound
 from formulations.bounds.fluid import fitted_knots, fluid_prices, likely_horizon, model_size
 from formulations.bounds.highs import Floats
 from formulations.bounds.outcome import Bound, Reporter, SilentReporter
+from formulations.bounds.pricing import Classes, request_classes
 from formulations.lagrangian.prices import PriceBound
-from formulations.lagrangian.states import (
-    Grids,
-    Priced,
-    evaluate,
-    hats,
-    last_starts,
-    rounded_table,
-    spans,
-)
+from formulations.lagrangian.states import Grids, Priced, evaluate, rounded_table, spans
 from formulations.valid.states import Ints, States, searchable_states
 from formulations.valid.windows import Windows
 from instances import Instance
-
-if TYPE_CHECKING:
-    from formulations.bounds.memory_master import Classes
 
 #: Factors on the prices of the fluid limit, the best of which is the first point.
 SPREAD = (1.0, 0.9, 1.1, 0.8, 1.2, 0.7, 0.6)
 #: Grids, one after the other: of how many knots and points asked for they have one, and the length
 #: of the first and of the last steps, as a share of what prices are in the fluid limit.
 LEVELS = ((2, 4, 0.03, 0.022), (2, 2, 0.02, 0.01), (1, 1, 0.01, 0.0002))
-#: Steps without a better value after which the next ones are shorter, and begin at the best point;
-#: and by what they are shorter.
-PATIENCE, SHORTER = 30, 0.7
 #: Shares of the past in the means of slopes and of their squares, and in those of starts.
 MOMENTUM, SECOND_MOMENT, PAST_STARTS = 0.95, 0.99, 0.98
-#: Prices move by a share of those of the fluid limit, at least of this share of its highest one.
-LEAST_SCALE = 0.4
 #: Seconds between two bounds that are reported, and share of the time that evaluating them takes.
 REPORT_EVERY, REPORT_SHARE = 1.0, 0.1
-#: Distinct requests beyond which memory alone is priced.
-MOST_CLASSES = 2_000
-#: Steps of all searches for best patterns together beyond which memory alone is priced.
-MOST_WORK = 1_000_000_000
+#: Distinct requests, and steps of all searches for best patterns, beyond which memory alone is
+#: priced.
+MOST_CLASSES, MOST_WORK = 2_000, 1_000_000_000
 #: Requests a kind, on average, from which prices begin with those of the LP, whose columns are few
-#: then, and share of the time that these may take.
-EQUAL, FIRST_LP_SHARE = 8, 0.2
-#: Rounds beyond which they do not: to set up a row for each takes a second a million.
-FIRST_LP_ROUNDS_UP_TO = 200_000
+#: then; the share of the time that these may take; and the rounds beyond which they do not, since
+#: a row for each takes a second a million.
+EQUAL, FIRST_LP_SHARE, FIRST_LP_ROUNDS_UP_TO = 8, 0.2, 200_000
 
 
 @dataclass(frozen=True)
@@ -68,6 +61,11 @@ class Options:
     points: Annotated[
         int, "points of tokens held, and of rounds left, between which multipliers are linear"
     ] = 20
+    patience: Annotated[int, "steps without gain after which the next ones are shorter"] = 30
+    shorter: Annotated[float, "by what they are shorter"] = 0.7
+    least_scale: Annotated[
+        float, "share of the highest multiplier of the fluid limit that a step moves at least by"
+    ] = 0.4
 
 
 def compute_bound(
@@ -75,57 +73,35 @@ def compute_bound(
     *,
     deadline: float,
     report: Reporter,
-    windows: Windows | None = None,
-    known_starts: Ints | None = None,
-    threads: int = 1,
     options: Options | None = None,
+    threads: int = 1,
+    **given: Any,
 ) -> Bound:
-    """Return the best certified bound by the deadline; parameters as in ``bound-dual``.
-
-    Prices λ_t on tokens charge every token the same.  Here a request that holds w tokens and has
-    r rounds left pays π_t(w, r), and where two requests cannot run together the two may pay more
-    than memory's worth: this prices what memory loses to growth and to sizes that do not add up to
-    M.  Subgradient steps find the prices (:class:`PatternPricing`).
+    """Return the best certified bound by the deadline; ``given`` as in ``PriceSearch``.
 
     Where many requests are equal, prices on tokens come first (:func:`prices_among_equals`); theirs
     is the bound until those on states are better.  Where the search for patterns would take too
     long (large M), or the requests are of too many kinds, the bound is ``bound-dual``.
-
-    Proof: docs/proofs/configurations.md (P2).
     """
-    from formulations.bounds.memory_master import request_classes  # loads SciPy
-
-    options = options or Options()
+    options, given = options or Options(), given | {"threads": threads}
     work = MOST_WORK // max(options.knots, 2)
     states = searchable_states(instance, work, lookahead=options.lookahead)
-    if states is None or len(request_classes(instance, windows)) > MOST_CLASSES:
-        return dual.compute_bound(
-            instance,
-            deadline=deadline,
-            report=report,
-            windows=windows,
-            known_starts=known_starts,
-            threads=threads,
-        )
-    left = deadline - time.monotonic()
-    first = prices_among_equals(instance, left, windows, known_starts, threads)
+    if states is None or len(request_classes(instance, given.get("windows"))) > MOST_CLASSES:
+        return dual.compute_bound(instance, deadline=deadline, report=report, **given)
+    tokens = prices_among_equals(instance, deadline - time.monotonic(), **given)
     followed = None
-    if first is not None:
-        report.bound(first.value, "prices")
-        followed = first.numerators / first.denominator
+    if tokens is not None:
+        report.bound(tokens.value, "prices")
+        followed = tokens.numerators / tokens.denominator
+    # Start windows limit nothing: the certificate of a sweep takes none.
     pricing = PatternPricing(
-        instance,
-        states,
-        deadline=deadline,
-        # The certificate of a sweep takes no start windows.
-        windows=None,
-        followed=followed,
-        threads=threads,
-        options=options,
+        *(instance, states), deadline=deadline, followed=followed, threads=threads, options=options
     )
     priced = _improved(pricing, deadline, report)
-    own = Bound(priced.bound, None, pricing.expected_starts, None, priced.table)
-    return _better_of(first, own)
+    found = Bound(priced.bound, tokens, pricing.expected_starts, None, priced.table)
+    if tokens is None or found.value > tokens.value:
+        return found
+    return replace(found, value=tokens.value, table=None)
 
 
 def _improved(pricing: PatternPricing, deadline: float, report: Reporter) -> Priced:
@@ -141,28 +117,19 @@ def _improved(pricing: PatternPricing, deadline: float, report: Reporter) -> Pri
         pause = max(REPORT_EVERY, pricing.evaluating / REPORT_SHARE)
 
 
-def _better_of(tokens: PriceBound | None, states: Bound) -> Bound:
-    """Return prices on tokens, if there are any, and those on states where they certify more."""
-    if tokens is None or states.value > tokens.value:
-        return replace(states, prices=tokens)
-    return Bound(tokens.value, tokens, states.expected_starts, None)
-
-
 def prices_among_equals(
     instance: Instance,
     seconds: float,
-    windows: Windows | None,
-    known_starts: Ints | None,
-    threads: int,
+    windows: Windows | None = None,
+    known_starts: Ints | None = None,
+    threads: int = 1,
 ) -> PriceBound | None:
     """Return prices on tokens of the LP, with their bound, where many requests are equal.
 
     Its columns are few there, and what many equal requests that come at once do to prices is far
-    from the fluid limit.  None for other instances, and for horizons whose rows would take long to
-    be set up; a share of the ``seconds`` is taken.
+    from the fluid limit.  None for other instances, and for long horizons; a share of the
+    ``seconds`` is taken.
     """
-    from formulations.bounds.memory_master import request_classes  # loads SciPy
-
     if likely_horizon(instance) > FIRST_LP_ROUNDS_UP_TO:
         return None
     if len(instance) < EQUAL * len(request_classes(instance)):
@@ -182,28 +149,13 @@ class PatternPricing:
 
     Subgradient steps on the Lagrangian, which is concave in the prices at the points of a grid.
     What starts and patterns use of a point is a subgradient; its mean over past steps is followed,
-    over the root of the mean of its square, as Adam does (Kingma and Ba 2015).  Where steps have
-    gained nothing for a while they begin at the best point again, and are shorter.  Nothing
-    here has to be right for a bound to be: any prices ≥ 0 certify one.
+    over the root of the mean of its square, as Adam does (Kingma and Ba 2015).  Nothing here has to
+    be right for a bound to be: any prices ≥ 0 certify one.
 
-    Parameters
-    ----------
-    deadline
-        When no further first point is tried; one always is.
-    followed
-        Good prices on tokens at times 0, 1, ..., where knots are fitted to them; None for those of
-        the fluid limit.
-    tried
-        Such prices that the first point may be; knots are not fitted to them.
-
-    Attributes
-    ----------
-    finished
-        Steps have become too short to matter.
-    evaluating
-        Seconds that the last exact evaluation took.
-    expected_starts
-        Means of the cheapest starts over past steps, shape (n,), rounds; None before the first one.
+    Knots are fitted to ``followed``, good prices on tokens at times 0, 1, ..., or to those of the
+    fluid limit; after the ``deadline`` no further first point is tried, one always is.
+    ``evaluating`` are the seconds of the last exact evaluation, ``expected_starts`` the means of
+    the cheapest starts over past steps, shape (n,), rounds; None before the first one.
     """
 
     def __init__(
@@ -212,25 +164,19 @@ class PatternPricing:
         states: States,
         *,
         deadline: float,
-        windows: Windows | None,
         followed: Floats | None = None,
-        tried: Floats | None = None,
         threads: int = 1,
         options: Options | None = None,
     ) -> None:
-        # Here, not above: it loads SciPy.
-        from formulations.bounds.memory_master import request_classes
-
         self._options = options or Options()
         self._instance, self._states = instance, states
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self._threads = threads
         horizon = max(likely_horizon(instance), 2)
-        self._latest = last_starts(instance, horizon, windows)
-        classes = request_classes(instance, windows)
-        self._columns, self._class_of = _columns_of(instance, classes, self._latest)
+        classes = request_classes(instance)
+        self._columns, self._class_of = _columns_of(instance, classes, horizon), classes.class_of
         self._constant = int((instance.outputs - instance.arrivals).sum())
-        self._fluid = fluid_prices(instance, request_classes(instance), horizon)
+        self._fluid = fluid_prices(instance, classes, horizon)
         self._followed = _lengthened(self._fluid if followed is None else followed, horizon)
         self._starts = np.zeros(len(classes), dtype=np.int64)
         self.expected_starts: Floats | None = None
@@ -238,7 +184,7 @@ class PatternPricing:
         self._take_grid()
         self._begin(np.zeros_like(self._unit))
         self._priced, self._evaluated = self._evaluate(self._best), self._best
-        firsts = [each for each in (followed, tried) if each is not None]
+        firsts = [] if followed is None else [followed]
         firsts += [factor * self._fluid for factor in SPREAD]
         for place, prices in enumerate(firsts):
             if place and time.monotonic() >= deadline:
@@ -275,22 +221,18 @@ class PatternPricing:
         knots = fitted_knots(self._followed[: len(self._fluid)], number)
         grids = _grids(self._states, knots, max(self._options.points // fewer, 1))
         self._grids, states = grids, self._states
-        of_tokens, of_left = (
-            _sparse_hats(*pair)
-            for pair in ((grids.tokens, states.tokens), (grids.left, states.left))
-        )
+        of_tokens = _sparse_hats(grids.tokens, states.tokens)
+        of_left = _sparse_hats(grids.left, states.left)
         size = len(grids.left)
         points = [a * size + c for a, _ in of_tokens for c, _ in of_left]
         shares = [x * y for _, x in of_tokens for _, y in of_left]
-        rows = np.tile(np.arange(len(states)), 4)
+        places = np.tile(np.arange(len(states)), 4), np.concatenate(points)
         whole = len(states), len(grids.tokens) * size
-        self._shares = sp.csr_matrix(
-            (np.concatenate(shares), (rows, np.concatenate(points))), whole
-        )
+        self._shares = sp.csr_matrix((np.concatenate(shares), places), whole)
         self._shares.eliminate_zeros()
         self._times = np.arange(grids.knots[-1] + 1.0)
         self._weights = _summed_hats(grids.knots)
-        least = max(LEAST_SCALE * self._fluid.max(), 0.1 / states.memory)
+        least = max(self._options.least_scale * self._fluid.max(), 0.1 / states.memory)
         scale = np.maximum(self._fluid[grids.knots], least)
         heavy = np.repeat(grids.tokens, len(grids.left)) + states.memory // 10 + 1
         self._unit: Floats = scale[:, None] * heavy
@@ -313,7 +255,7 @@ class PatternPricing:
         for axis, (before, now) in enumerate(
             ((old.knots, new.knots), (old.tokens, new.tokens), (old.left, new.left))
         ):
-            prices = np.moveaxis(np.tensordot(hats(before, now), prices, (1, axis)), 0, axis)
+            prices = np.moveaxis(np.tensordot(_hats(before, now), prices, (1, axis)), 0, axis)
         self._begin(np.ascontiguousarray(prices.reshape(len(new.knots), -1)))
 
     def _of_tokens(self, prices: Floats) -> Floats:
@@ -328,9 +270,9 @@ class PatternPricing:
     def _evaluate(self, point: Floats) -> Priced:
         """Return the exact value at a point."""
         began = time.monotonic()
-        shape = self._grids.shape
-        table = rounded_table(self._instance, self._states, self._grids, point.reshape(shape))
-        priced = evaluate(self._instance, self._states, table, self._latest, self._pool)
+        prices = point.reshape(self._grids.shape)
+        table = rounded_table(self._instance, self._states, self._grids, prices)
+        priced = evaluate(self._instance, self._states, table, self._pool)
         self.evaluating = time.monotonic() - began
         return priced
 
@@ -345,8 +287,12 @@ class PatternPricing:
     def _step(self) -> None:
         self._waited += 1
         slope = self._try(self._point)
-        if self._waited > PATIENCE:
-            self._length, self._waited, self._point = SHORTER * self._length, 0, self._best
+        if self._waited > self._options.patience:
+            self._length, self._waited, self._point = (
+                self._options.shorter * self._length,
+                0,
+                self._best,
+            )
             if self._length < LEVELS[self._level][3]:
                 self._refine()
                 return
@@ -376,13 +322,13 @@ class PatternPricing:
                 for each in (self._columns, knots)
             )
             cost = cheapest_starts_use(
-                self._columns, states.of, values, knots, self._times, first[0], first[1],
-                self._starts, use,
-            )  # fmt: skip
+                *(self._columns, states.of, values, knots, self._times),
+                *(first[0], first[1], self._starts, use),
+            )
             worth = best_patterns_use(
-                states.tokens, states.left, values, states.memory, states.most, self._weights,
-                stop[0], stop[1], use,
-            )  # fmt: skip
+                *(states.tokens, states.left, values, states.memory, states.most, self._weights),
+                *(stop[0], stop[1], use),
+            )
             return cost - worth, use
 
         run = map if self._pool is None else self._pool.map
@@ -397,13 +343,19 @@ def _sparse_hats(grid: Ints, values: Ints) -> list[tuple[Ints, Floats]]:
     return [(below, 1 - share), (above, share)]
 
 
+def _hats(grid: Ints, values: Ints) -> Floats:
+    """Return the weight of each grid point in linear interpolation, shape (values, points)."""
+    weights = np.zeros((len(values), len(grid)))
+    for points, shares in _sparse_hats(grid, values):
+        weights[np.arange(len(values)), points] += shares
+    return weights
+
+
 def _summed_hats(knots: Ints) -> Floats:
     """Return the sum of each knot's weights at the times from the first to the last one."""
-    width = np.diff(knots).astype(float)
-    found = np.ones(len(knots))
     # On either side of a knot at the distances 1 to w − 1: (w − 1) / 2.
-    found[:-1] += (width - 1) / 2
-    found[1:] += (width - 1) / 2
+    side = np.append((np.diff(knots) - 1.0) / 2, 0.0)
+    found: Floats = 1.0 + side + np.roll(side, 1)
     return found
 
 
@@ -412,12 +364,13 @@ def _lengthened(prices: Floats, last: int) -> Floats:
     return np.append(prices, np.zeros(max(last + 1 - len(prices), 0)))
 
 
-def _columns_of(instance: Instance, classes: Classes, latest: Ints) -> tuple[Ints, Ints]:
-    """Return what the kernel reads of the classes, and the class of each request."""
+def _columns_of(instance: Instance, classes: Classes, horizon: int) -> Ints:
+    """Return what the kernel reads of the classes, where prices end at the horizon."""
     firsts = np.unique(classes.class_of, return_index=True)[1]
     places = np.cumsum(instance.outputs) - instance.outputs
-    columns = [instance.arrivals[firsts], latest[firsts], instance.outputs[firsts], places[firsts]]
-    return np.ascontiguousarray(np.stack([*columns, classes.sizes], axis=1)), classes.class_of
+    latest = np.maximum(classes.arrivals, horizon)
+    columns = (classes.arrivals, latest, classes.outputs, places[firsts], classes.sizes)
+    return np.ascontiguousarray(np.stack(columns, axis=1))
 
 
 def _grids(states: States, knots: Ints, points: int) -> Grids:

@@ -10,64 +10,51 @@ import numpy as np
 
 from formulations.bounds.fluid import fitted_knots, fluid_prices, likely_horizon
 from formulations.bounds.highs import Floats
-from formulations.bounds.lookahead_rows import MEMORY_UP_TO, Rows, Separation
-from formulations.bounds.memory_master import (
+from formulations.bounds.lookahead_rows import MEMORY_UP_TO, Separation
+from formulations.bounds.memory_master import Master, Solution
+from formulations.bounds.outcome import Bound, Reporter
+from formulations.bounds.pricing import (
     MOST_CLUSTERS,
     Grid,
     Ints,
-    Master,
+    Options,
     Pricing,
-    Solution,
+    Rows,
     request_classes,
 )
-from formulations.bounds.outcome import Bound, Reporter
-from formulations.lagrangian.lookahead import certify_lookahead
 from formulations.lagrangian.prices import PriceBound, certify_prices
 from formulations.valid.windows import Windows
 from instances import Instance
 
-#: Share of the best prices in those that are priced next (Wentges' smoothing).
-SMOOTHING = 0.5
 #: Factors on the fluid prices whose cheapest starts are the first columns.
 SPREAD = (0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2)
 #: Seconds between two exact evaluations of improving prices, and share of the time that they take.
 CERTIFY_EVERY, CERTIFY_SHARE = 1.0, 0.1
-#: Columns are dropped when this many times dearer than a cluster's share of the gap allows.
-KEEP_FACTOR = 10.0
-#: Share of the deviation from a full memory whose spans of the grid are split.
-SPLIT_SHARE = 0.95
 
 
 class PriceSearch:
     """Prices that improve over iterations and grids, and the bounds they certify.
 
     Nothing here has to be right for the bound to be: any λ ≥ 0 certifies one
-    (``formulations.lagrangian.prices``).  What is searched for is the maximum of
+    (``formulations.lagrangian.prices``).  The search maximises
     Σ_i min_p [p + o_i − a_i + Σ_j (s_i + j) λ(p + j)] − M Σ λ over prices that are linear between
     the knots of a grid.  By LP duality that is the LP relaxation with its memory rows added up
-    by hat functions (``formulations.bounds.memory_master.Master``); with a knot at every time it is
-    the LP relaxation itself.
+    by hat functions (``formulations.bounds.memory_master.Master``).
 
     *Start.*  In the fluid limit, where a request is a job of volume V_i on a machine that works
-    off M token-rounds a round, smallest volume first is optimal and the price falls by 1/M
-    whenever a request is through: λ(t) is the number of requests that have arrived and wait, over
-    M.  Its value is often within 1 % of the best.
+    off M token-rounds a round, smallest volume first is optimal: λ(t) is the number of requests
+    that have arrived and wait, over M.  Its value is often within 1 % of the best.
 
     Parameters
     ----------
+    deadline
+        On the clock of ``time.monotonic``, seconds.
     windows
         Proved start windows; None for starts from the arrival on.
     known_starts
         A feasible schedule, in the instance's order; its columns make the master feasible.
     horizon
         T, the last priced time.
-
-    Attributes
-    ----------
-    solution
-        Of the last master, where its columns are now.
-    value
-        The Lagrangian value of the best prices so far (rounds).
     """
 
     def __init__(
@@ -80,31 +67,30 @@ class PriceSearch:
         windows: Windows | None = None,
         known_starts: Ints | None = None,
         horizon: int | None = None,
+        options: Options | None = None,
     ) -> None:
         self.instance, self.report = instance, report
         self.deadline, self.threads = deadline, threads
-        self.solution: Solution | None = None
-        self._windows = windows
+        self._windows, self._known = windows, known_starts
+        self._options = options or Options()
         self.classes = request_classes(instance, windows)
         self.horizon = likely_horizon(instance) if horizon is None else horizon
         self.pricing = Pricing(instance, self.classes, self.horizon, threads)
+        #: Of the last master, where its columns are now.
+        self.solution: Solution | None = None
         self.certified: PriceBound | None = None
+        #: The Lagrangian value of the best prices so far (rounds).
         self.value = -np.inf
-        self._near = 0
         self._prices: Floats = np.zeros(self.horizon + 1)
         self._payments: Floats = np.zeros(0)
+        self._best_costs: Floats = np.zeros(len(self.classes))
         self._separation: Separation | None = None
         self._rows: Rows | None = None
-        self._certified_value = -np.inf
-        self._certified_at = -np.inf
+        self._certified_value = self._certified_at = -np.inf
         self._certified_in = 0.0
-        self._known = known_starts
-        self._best_costs: Floats = np.zeros(len(self.classes))
-        self.try_prices(fluid_prices(instance, self.classes, self.horizon), certify=True)
+        self.try_prices(fluid_prices(instance, self.classes, self.horizon))
 
-    def try_prices(
-        self, prices: Floats, payments: Floats | None = None, *, certify: bool = False
-    ) -> Ints:
+    def try_prices(self, prices: Floats, payments: Floats | None = None) -> Ints:
         """Evaluate prices, keep them if they are the best so far; return the cheapest starts."""
         value, starts, costs = self.pricing(prices, self._rows, payments)
         if value > self.value:
@@ -112,7 +98,7 @@ class PriceSearch:
             rows = len(self._rows) if self._rows else 0
             self._payments = np.zeros(rows) if payments is None else payments
         pause = max(CERTIFY_EVERY, self._certified_in / CERTIFY_SHARE)
-        if certify or time.monotonic() - self._certified_at > pause:
+        if time.monotonic() - self._certified_at > pause:
             self.certify()
         return starts
 
@@ -120,13 +106,10 @@ class PriceSearch:
         """Evaluate the best prices exactly and report the bound if it is a better one."""
         if self.value <= self._certified_value:
             return
+        begun = time.monotonic()
         latest = None if self._windows is None else self._windows.latest
-        begun, bound = time.monotonic(), None
-        if self._rows is not None and self._payments.any():
-            priced = self._rows.priced(self._payments)
-            bound = certify_lookahead(self.instance, self._prices, priced, latest, self.threads)
-        if bound is None:
-            bound = certify_prices(self.instance, self._prices.tolist(), latest)
+        priced = self._rows.priced(self._payments) if self._rows else []
+        bound = certify_prices(self.instance, self._prices, latest, priced, self.threads)
         self._certified_value, self._certified_at = self.value, time.monotonic()
         self._certified_in = self._certified_at - begun
         if self.certified is None or bound.value > self.certified.value:
@@ -139,7 +122,10 @@ class PriceSearch:
         grid = Grid(knots)
         self.master = Master(self.instance, self.classes, grid, self.pricing.constant)
         prices = grid.prices(self._prices[knots])
-        self.master.add(self._escape(), keep=True)
+        # Starts past the priced times where windows allow it are always within memory.
+        arrivals, latest = self.classes.arrivals, self.classes.latest
+        escape = np.minimum(np.maximum(arrivals, self.horizon), np.maximum(latest, arrivals))
+        self.master.add(escape, keep=True)
         if self._known is not None:
             self._add_known(self._known)
         for factor in SPREAD:
@@ -169,20 +155,18 @@ class PriceSearch:
         Tells whether it came to that.  ``near`` columns of each class, its cheapest starts, are
         added in every iteration besides the cheapest one.
         """
-        self._near = near
         if near:
-            for starts in self.pricing.near_cheapest(self._prices, 3 * near):
-                self.master.add(starts)
+            self._add_near(self._prices, 3 * near)
         for iteration in itertools.count(1):
             if self.out_of_time():
-                break
+                return False
             solution = self.master.solve(self.deadline - time.monotonic(), self.threads)
             if solution is None:
-                break
+                return False
             self.solution = solution
             if self._closed(tolerance):
                 return True
-            if not self._improve(solution, tolerance, iteration):
+            if not self._improve(solution, tolerance, iteration, near):
                 return self._closed(tolerance)
         return False
 
@@ -195,21 +179,25 @@ class PriceSearch:
         scale = max(abs(self.solution.objective), 1.0)
         return self.solution.objective - self.value <= tolerance * scale
 
-    def _improve(self, solution: Solution, tolerance: float, iteration: int) -> bool:
+    def _improve(self, solution: Solution, tolerance: float, iteration: int, near: int = 0) -> bool:
+        """Add columns; tell whether any is new and the gap is not closed."""
         pure = self.master.grid.prices(solution.prices)
-        mixed = SMOOTHING * self._prices + (1 - SMOOTHING) * pure
-        paid = SMOOTHING * self._payments + (1 - SMOOTHING) * solution.payments
+        share = self._options.smoothing
+        mixed = share * self._prices + (1 - share) * pure
+        paid = share * self._payments + (1 - share) * solution.payments
         new = self.master.add(self.try_prices(mixed, paid))
         if self._closed(tolerance):
             return False
         # Smoothed prices may find nothing new; those of the master then settle the matter.
         new += self.master.add(self.try_prices(pure, solution.payments))
-        if self._near:
-            for starts in self.pricing.near_cheapest(mixed, self._near):
-                new += self.master.add(starts)
+        if near:
+            new += self._add_near(mixed, near)
         if new and iteration % 4 == 0:
             self._drop(solution)
         return new > 0
+
+    def _add_near(self, prices: Floats, count: int) -> int:
+        return sum(self.master.add(each) for each in self.pricing.near_cheapest(prices, count))
 
     def _drop(self, solution: Solution) -> None:
         allowance = max(solution.objective - self.value, 0.001 * abs(solution.objective))
@@ -218,7 +206,7 @@ class PriceSearch:
             self._payments,
             self._best_costs,
             solution.weights,
-            KEEP_FACTOR * allowance / min(len(self.classes), MOST_CLUSTERS),
+            self._options.keep_factor * allowance / min(len(self.classes), MOST_CLUSTERS),
         )
         # What comes after a deadline must find the weights where the columns are now.
         self.solution = replace(solution, weights=weights)
@@ -241,9 +229,8 @@ class PriceSearch:
         total = np.cumsum(error[order])
         if not len(total) or total[-1] <= 0:
             return None
-        split = order[: int(np.searchsorted(total, SPLIT_SHARE * total[-1])) + 1]
-        middles = (knots[split] + knots[split + 1]) // 2
-        finer = np.union1d(knots, middles)
+        split = order[: int(np.searchsorted(total, self._options.split_share * total[-1])) + 1]
+        finer = np.union1d(knots, (knots[split] + knots[split + 1]) // 2)
         return finer if len(knots) < len(finer) <= most else None
 
     def result(self, *, solved: bool = False) -> Bound:
@@ -253,18 +240,10 @@ class PriceSearch:
         expected = objective = None
         if self.solution is not None:
             expected = self.master.expected_starts(self.solution.weights)[self.classes.class_of]
-            if solved:
-                objective = self.solution.objective
+            objective = self.solution.objective if solved else None
             columns, rows, entries = self.master.size
             self.report.built(columns=columns, rows=rows, entries=entries)
         return Bound(self.certified.value, self.certified, expected, objective)
-
-    def _escape(self) -> Ints:
-        """Return starts past the priced times where windows allow it: always within memory."""
-        return np.minimum(
-            np.maximum(self.classes.arrivals, self.horizon),
-            np.maximum(self.classes.latest, self.classes.arrivals),
-        )
 
     def _add_known(self, starts: Ints) -> None:
         """Add the columns of a schedule, one proposal for each round of requests of a class."""

@@ -40,14 +40,9 @@ class TooLongError(CertificateError):
 
 
 class Budget:
-    """What is left of the steps; the parts of a certificate share one.
+    """The ``steps`` that are left, and the ``numbers`` of 64 bits that may be held at a time.
 
-    Attributes
-    ----------
-    steps
-        Steps that are left.
-    numbers
-        Numbers of 64 bits that may be held at a time.
+    The parts of a certificate share one.
     """
 
     def __init__(self, requests: int, document: object) -> None:
@@ -58,13 +53,7 @@ class Budget:
         self.numbers = min(MOST_NUMBERS, paid)
 
     def take(self, steps: int) -> None:
-        """Count steps that are about to be taken.
-
-        Raises
-        ------
-        TooLongError
-            If there are not so many left.
-        """
+        """Count steps that are about to be taken; raise TooLongError if not so many are left."""
         self.steps -= steps
         if self.steps < 0:
             raise TooLongError(
@@ -72,13 +61,7 @@ class Budget:
             )
 
     def hold(self, numbers: int) -> None:
-        """Refuse to hold more numbers at a time than are paid for.
-
-        Raises
-        ------
-        TooLongError
-            If they are more.
-        """
+        """Raise TooLongError if more numbers are held at a time than are paid for."""
         if numbers > self.numbers:
             raise TooLongError(
                 f"the evaluation holds more than the {self.numbers} numbers its length pays for"

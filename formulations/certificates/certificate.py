@@ -1,10 +1,15 @@
-"""Certificates of lower bounds, evaluated in integers; ``certificate_file`` has what they hold.
+"""Evaluation of certificates of lower bounds in integers; ``certificate_file`` has the format.
 
-Whoever found the numbers, evaluating a certificate proves the bound anew.  The evaluation shares
-no code with the search for prices and runs in exact arithmetic.  For that independence
-``certificate_prices`` writes anew what starts cost (``costs``, ``kernels``): the one second writing
-that is meant.  It shares with that search what is valid whatever the prices are, and where 64 bits
-are exact (``exact``).
+    volumes   the area bound or the parallel-machine bound                    (P3, valid.volumes)
+    prices    Σ_i least priced cost of a start − the worth of all priced rows (P1 and P14, prices)
+    sweep     no path through the levels of states stays below the value      (P4 and P5, sweep)
+    parts     the sum of what is proved of disjoint sets of requests          (P8, here)
+
+P1 to P14 are pages of docs/proofs; that of sums is docs/proofs/parts.md (P8).
+
+Whoever found the numbers, evaluating a certificate proves the bound anew.  The evaluation runs in
+exact arithmetic and shares no code with the search for prices, but ``formulations.valid``, which
+holds whatever the prices are, and the proof of where 64 bits are exact.
 """
 
 from __future__ import annotations
@@ -14,14 +19,8 @@ from dataclasses import replace
 from typing import Any
 
 from formulations.certificates.budget import Budget, CertificateError, TooLongError
-from formulations.certificates.certificate_file import (
-    Certificate,
-    PartBound,
-    PricedGroup,
-    read_certificate,
-)
-from formulations.certificates.lookahead import check_row, prices_by_time
-from formulations.certificates.prices import check_group, least_costs, measured
+from formulations.certificates.certificate_file import Certificate, PartBound, read_certificate
+from formulations.certificates.prices import check_group, check_row, least_costs, measured, worth_of
 from formulations.certificates.sweep import prove
 from formulations.certificates.sweep_tables import BackwardError, kinds_of, take_tables
 from formulations.valid.parts import part_of
@@ -35,24 +34,9 @@ def evaluate(instance: Instance, certificate: Certificate, budget: Budget | None
     """Return the lower bound on the TEL (rounds) that a certificate proves, exactly.
 
     Where it names a TEL U as ``upper_bound``, starts end at the latest of the windows that U
-    proves; the caller must know that a schedule with a TEL of at most U exists.
-
-    Proofs of the kinds ``prices``: docs/proofs/multipliers.md (P1) and, where there are look-ahead
-    rows, docs/proofs/look_ahead_rows.md (P14), ``sweep``: docs/proofs/backward.md (P4), ``parts``:
-    docs/proofs/parts.md (P8); of ``volumes``: :func:`formulations.valid.volumes.volume_bound`.
-
-    Parameters
-    ----------
-    budget
-        What the parts of one certificate share; one of its own if left out.
-
-    Raises
-    ------
-    CertificateError
-        If a group or row is not one, a grid does not hold all states, or the arrivals are not
-        rounds.
-    TooLongError
-        If it takes more steps or numbers than its length pays for.
+    proves; the caller must know that a schedule with a TEL of at most U exists.  The parts of one
+    certificate share a ``budget``.  Raises CertificateError where nothing is proved, TooLongError
+    where it takes more steps or numbers than its length pays for.
     """
     budget = budget or Budget(len(instance), certificate)
     if instance.time_unit != "round":
@@ -80,10 +64,7 @@ def _evaluate_prices(instance: Instance, certificate: Certificate, budget: Budge
     for number, row in enumerate(certificate.lookahead):
         check_row(instance, number, row)
     latest = _latest(instance, certificate)
-    total = least_costs(instance, certificate, latest, budget)
-    total -= instance.memory * sum(certificate.memory)
-    total -= sum(group.most * sum(group.prices) for group in certificate.groups)
-    total -= instance.memory**2 * sum(sum(prices_by_time(each)) for each in certificate.lookahead)
+    total = least_costs(instance, certificate, latest, budget) - worth_of(instance, certificate)
     return -(-total // certificate.denominator)
 
 
@@ -92,67 +73,6 @@ def _latest(instance: Instance, certificate: Certificate) -> Sequence[int] | Non
     if certificate.upper_bound is None:
         return None
     return start_windows(instance, certificate.upper_bound).latest
-
-
-def too_long(instance: Instance, document: Mapping[str, Any]) -> str | None:
-    """Return why :func:`evaluate` refuses prices, or a sweep of none, for their size; else None.
-
-    Whoever found the prices had compiled kernels, and may use more steps than a reader is asked to.
-    """
-    certificate, budget = read_certificate(document), Budget(len(instance), document)
-    try:
-        if certificate.states is None:
-            measured(instance, certificate, _latest(instance, certificate), budget)
-        else:
-            knots = certificate.states.knots
-            kinds = kinds_of(instance, budget)
-            take_tables(instance, kinds, knots[-1] + 2, len(knots), budget, search=True)
-    except TooLongError as error:
-        return str(error)
-    return None
-
-
-def shrink(instance: Instance, certificate: Certificate) -> Certificate:
-    """Return a certificate of the same bound with a smaller denominator, so with shorter numbers.
-
-    Prices that end in zeros are cut there.  Sweeps and parts are as they are made.
-    """
-    if certificate.kind != "prices":
-        return certificate
-    bits = certificate.denominator.bit_length()
-    for exponent in range(2, bits, 2):
-        smaller = _rounded(certificate, 1 << exponent)
-        if evaluate(instance, smaller) >= certificate.value:
-            return smaller
-    return _rounded(certificate, certificate.denominator)
-
-
-def _rounded(certificate: Certificate, denominator: int) -> Certificate:
-    def scaled(prices: Sequence[int]) -> tuple[int, ...]:
-        rounded = list(_scaled(prices, certificate.denominator, denominator))
-        while rounded and not rounded[-1]:
-            rounded.pop()
-        return tuple(rounded)
-
-    groups = (
-        PricedGroup(group.most, group.members, scaled(group.prices)) for group in certificate.groups
-    )
-    return Certificate(
-        kind=certificate.kind,
-        value=certificate.value,
-        upper_bound=certificate.upper_bound,
-        denominator=denominator,
-        memory=scaled(certificate.memory),
-        groups=tuple(group for group in groups if group.prices),
-        lookahead=tuple(
-            replace(row, prices=_scaled(row.prices, certificate.denominator, denominator))
-            for row in certificate.lookahead
-        ),
-    )
-
-
-def _scaled(prices: Sequence[int], old: int, new: int) -> tuple[int, ...]:
-    return tuple((2 * price * new + old) // (2 * old) for price in prices)
 
 
 def _evaluate_sweep(instance: Instance, certificate: Certificate, budget: Budget) -> int:
@@ -203,3 +123,57 @@ def _evaluate_part(instance: Instance, number: int, bound: PartBound, budget: Bu
         raise TooLongError(f"part {number}: {error}") from None
     except ValueError as error:
         raise CertificateError(f"part {number}: {' '.join(str(error).split())}") from None
+
+
+def too_long(instance: Instance, document: Mapping[str, Any]) -> str | None:
+    """Return why :func:`evaluate` refuses prices, or a sweep of none, for their size; else None.
+
+    Whoever found the prices had compiled kernels, and may use more steps than a reader is asked to.
+    """
+    certificate, budget = read_certificate(document), Budget(len(instance), document)
+    try:
+        if certificate.states is None:
+            measured(instance, certificate, _latest(instance, certificate), budget)
+        else:
+            knots = certificate.states.knots
+            kinds = kinds_of(instance, budget)
+            take_tables(instance, kinds, knots[-1] + 2, len(knots), budget, search=True)
+    except TooLongError as error:
+        return str(error)
+    return None
+
+
+def shrink(instance: Instance, certificate: Certificate) -> Certificate:
+    """Return a certificate of the same bound with a smaller denominator, so with shorter numbers.
+
+    Prices that end in zeros are cut there.  Sweeps and parts are as they are made.
+    """
+    if certificate.kind != "prices":
+        return certificate
+    bits = certificate.denominator.bit_length()
+    for exponent in range(2, bits, 2):
+        smaller = _rounded(certificate, 1 << exponent)
+        if evaluate(instance, smaller) >= certificate.value:
+            return smaller
+    return _rounded(certificate, certificate.denominator)
+
+
+def _rounded(certificate: Certificate, denominator: int) -> Certificate:
+    old = certificate.denominator
+
+    def scaled(prices: Sequence[int], cut: bool = True) -> tuple[int, ...]:
+        rounded = [(2 * price * denominator + old) // (2 * old) for price in prices]
+        while cut and rounded and not rounded[-1]:
+            rounded.pop()
+        return tuple(rounded)
+
+    groups = (replace(group, prices=scaled(group.prices)) for group in certificate.groups)
+    return replace(
+        certificate,
+        denominator=denominator,
+        memory=scaled(certificate.memory),
+        groups=tuple(group for group in groups if group.prices),
+        lookahead=tuple(
+            replace(row, prices=scaled(row.prices, cut=False)) for row in certificate.lookahead
+        ),
+    )

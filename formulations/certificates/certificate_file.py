@@ -1,9 +1,8 @@
-"""What a file keeps of a lower bound: reading a certificate, and writing one of each kind."""
+"""The file format of lower bounds: reading a certificate, and writing one of each kind."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from numpy import int64
@@ -12,12 +11,12 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from formulations.certificates.budget import CertificateError, Count, Counts, Integer, Positive
-from formulations.certificates.priced_states import PricedStates
+from formulations.certificates.sweep_tables import PricedStates
 from formulations.lagrangian.states import PriceTable
 from formulations.valid.groups import WindowGroup
 
 if TYPE_CHECKING:
-    from formulations.lagrangian.lookahead import PricedRow
+    from formulations.lagrangian.rows import PricedRow
 
 _CONFIG = ConfigDict(extra="forbid")
 
@@ -59,14 +58,9 @@ class PricedLookAhead:
 class PartBound:
     """A bound on what some requests add to the TEL (``formulations.valid.parts``).
 
-    Attributes
-    ----------
-    requests
-        Their positions in the instance.
-    certificate
-        Of the instance that they are, with its first arrival at 0; not of parts again.
-    starts
-        A schedule of that instance, where the certificate assumes one.
+    ``requests`` are their positions in the instance, ``certificate`` that of the instance that they
+    are, with its first arrival at 0, and not of parts again; ``starts`` a schedule of that
+    instance, where the certificate assumes one.
     """
 
     requests: Annotated[Counts, Field(min_length=1)]
@@ -76,29 +70,21 @@ class PartBound:
 
 @dataclass(frozen=True, config=_CONFIG)
 class Certificate:
-    """A lower bound on the TEL and what proves it.
+    """A lower bound on the TEL, ``value`` (rounds), and what proves it; see docs/certificates.md.
 
     Attributes
     ----------
-    kind
-        ``volumes`` (nothing else is needed), ``prices``, ``sweep`` or ``parts``.
-    value
-        The bound, rounds.
     upper_bound
         TEL of a feasible schedule that the starts were limited with
         (``formulations.valid.windows``); None where every start from the arrival on is allowed.
-    denominator, memory, groups
-        Prices as fractions: ``memory[t]`` / denominator on a token at time t, and those of groups.
-    lookahead
-        Of the kind ``prices``: look-ahead rows with prices.
+    denominator, memory, groups, lookahead
+        Prices as fractions: ``memory[t]`` / denominator on a token at time t, and those of rows.
     states
-        Of the kind ``sweep``, where it has no ``memory``: prices on states, in units of
-        1 / denominator.
+        Of the kind ``sweep``, where it has no ``memory``: prices on states.
     multipliers
-        Of the kind ``sweep``: of each different request, in units of 1 / denominator; empty where
-        the sweep alone does (``formulations.certificates.sweep``).
+        Of the kind ``sweep``: of each different request; empty where the sweep alone does.
     strict
-        Of the kind ``sweep``: where dominated bases are dropped, the different requests, by their
+        Of the kind ``sweep``, where dominated bases are dropped: the different requests, by their
         places in the order of ``multipliers``, that must not run twice at a time.
     parts
         Of the kind ``parts``: bounds of requests of which none is in two, to be added up.
@@ -126,13 +112,7 @@ _ADAPTER = TypeAdapter(Certificate)
 
 
 def read_certificate(document: object) -> Certificate:
-    """Return the certificate of a JSON object.
-
-    Raises
-    ------
-    CertificateError
-        If it is not of this form.
-    """
+    """Return the certificate of a JSON object; raise CertificateError if it is not of this form."""
     refuse_wide(document)
     try:
         return _ADAPTER.validate_python(document)
@@ -141,13 +121,7 @@ def read_certificate(document: object) -> Certificate:
 
 
 def refuse_wide(document: object) -> None:
-    """Refuse objects of many keys, of each of which a validation would note that it is unknown.
-
-    Raises
-    ------
-    CertificateError
-        If there is one.
-    """
+    """Raise CertificateError for an object of many keys: a validation would note each of them."""
     open_ = [document]
     while open_:
         each = open_.pop()
@@ -184,18 +158,9 @@ def price_certificate(
 ) -> dict[str, Any]:
     """Return the JSON object of the certificate of a bound from prices.
 
-    A value of 0 or less needs no prices, since no TEL is below 0.
-
-    Parameters
-    ----------
-    memory
-        Numerators of λ, shape (T + 1,).
-    upper_bound
-        TEL that limited the starts; None where nothing did.
-    group_prices
-        Numerators of μ, shape (groups, T + 1); without ``groups`` None.
-    lookahead
-        Look-ahead rows with numerators of their prices.
+    ``memory`` are numerators of λ, ``group_prices`` those of μ, shape (groups, T + 1), and
+    ``lookahead`` rows with numerators of their prices; ``upper_bound`` is the TEL that limited the
+    starts.  A value of 0 or less needs no prices, since no TEL is below 0.
     """
     if value <= 0:
         return certificate_document(Certificate("prices", 0))
@@ -229,15 +194,23 @@ def sweep_certificate(
     ``prices`` are those on states, or numerators of λ and their denominator; ``strict`` is None
     where no dominated bases were dropped.
     """
-    kinds = None if strict is None else tuple(int(each) for each in strict)
-    own = tuple(int(each) for each in multipliers)
     if isinstance(prices, PriceTable):
-        states = _listed(prices)
-        made = Certificate("sweep", value, denominator=prices.denominator, states=states)
+        grids = (prices.knots, prices.tokens, prices.left, prices.numerators.ravel())
+        states, memory = PricedStates(*(tuple(each.tolist()) for each in grids)), ()
+        denominator = prices.denominator
     else:
-        memory = tuple(prices[0].tolist())
-        made = Certificate("sweep", value, denominator=prices[1], memory=memory)
-    return certificate_document(replace(made, multipliers=own, strict=kinds))
+        states, memory, denominator = None, tuple(prices[0].tolist()), prices[1]
+    return certificate_document(
+        Certificate(
+            "sweep",
+            value,
+            denominator=denominator,
+            memory=memory,
+            states=states,
+            multipliers=tuple(int(each) for each in multipliers),
+            strict=None if strict is None else tuple(int(each) for each in strict),
+        )
+    )
 
 
 def parts_certificate(
@@ -245,11 +218,8 @@ def parts_certificate(
 ) -> dict[str, Any]:
     """Return the JSON object of the certificate of a sum.
 
-    Parameters
-    ----------
-    parts
-        Positions of requests, the certificate of the instance that they are, and a feasible
-        schedule of it where the certificate assumes one.
+    Of each part the positions of its requests, the certificate of the instance that they are, and a
+    feasible schedule of it, which is kept where the certificate assumes one.
     """
     bounds = tuple(
         PartBound(
@@ -261,12 +231,3 @@ def parts_certificate(
     )
     value = sum(int(each.certificate["value"]) for each in bounds)
     return certificate_document(Certificate("parts", value, parts=bounds))
-
-
-def _listed(table: PriceTable) -> PricedStates:
-    return PricedStates(
-        tuple(table.knots.tolist()),
-        tuple(table.tokens.tolist()),
-        tuple(table.left.tolist()),
-        tuple(table.numerators.ravel().tolist()),
-    )

@@ -1,4 +1,16 @@
-"""Evaluation of prices on memory and window groups: the least priced cost of each request."""
+"""Evaluation of the kind ``prices``: multipliers on memory, on window groups, on look-ahead rows.
+
+    cost_i(p) = D·(p + o − a) + Σ_j (s + j)·memory[p + j] + Σ of prices under the windows of i
+                + Σ over rows, over j of price[p + j]·M·pay_i(s + j, o − j)
+    bound     = ⌈(Σ_i min_p cost_i(p) − M·Σ memory − Σ most·Σ prices − M²·Σ prices of rows) / D⌉
+
+Proofs: docs/proofs/multipliers.md (P1), of rows docs/proofs/look_ahead_rows.md (P14).  Summed twice
+by parts, what a run pays in a row is Σ_j Δ²pay(j)·B(p + j) over the few rounds j where the second
+difference of its payments is not 0, with B(t) = Σ_{u ≥ t} (u − t + 1)·price_u.
+
+All this is written anew: it shares no code with ``formulations.lagrangian``, which searches, but
+the proof of where 64 bits are exact.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.certificates.budget import CALL, OPERATION, Budget, CertificateError
-from formulations.certificates.certificate_file import Certificate, PricedGroup
-from formulations.certificates.lookahead import RowPayments, paid_at_most
-from formulations.lagrangian.exact import SAFE, run_cost
-from instances import Instance
+from formulations.certificates.certificate_file import Certificate, PricedGroup, PricedLookAhead
+from formulations.lagrangian.exact import SAFE, lookahead_cost, run_cost
+from instances import Instance, Request
 
 #: Starts that are priced at a time, few enough for a processor's cache.
 STARTS = 1 << 14
@@ -22,6 +33,9 @@ STEPS_OF_A_START, STEPS_OF_A_WINDOW, STEPS_OF_A_ROW, CALLS_OF_A_REQUEST = 30, 10
 #: Numbers that are held for each time of a look-ahead row, for each time up to the last price of
 #: any row, and for each start of a request, where there are rows.
 HELD_OF_A_ROW, HELD_OF_A_TIME, HELD_OF_A_START = 8, 12, 4
+
+#: Group, and rounds of a window before the start and after it.
+Window = tuple[int, int, int]
 
 
 def check_group(instance: Instance, number: int, group: PricedGroup) -> None:
@@ -49,6 +63,22 @@ def check_group(instance: Instance, number: int, group: PricedGroup) -> None:
             )
 
 
+def check_row(instance: Instance, number: int, row: PricedLookAhead) -> None:
+    """Refuse a row that is not of the form that is proved."""
+    if len(set(row.core)) < len(row.core) or max(row.core, default=0) >= len(instance):
+        raise CertificateError(f"lookahead {number}: expected different requests of the instance")
+    rising = all(a < b for a, b in zip(row.times, row.times[1:], strict=False))
+    if not rising or len(row.times) != len(row.prices):
+        raise CertificateError(f"lookahead {number}: expected a price for each of rising times")
+
+
+def worth_of(instance: Instance, certificate: Certificate) -> int:
+    """Return denominator times what memory, groups and look-ahead rows are worth."""
+    total = instance.memory * sum(certificate.memory)
+    total += sum(group.most * sum(group.prices) for group in certificate.groups)
+    return total + instance.memory**2 * sum(sum(_by_time(row)) for row in certificate.lookahead)
+
+
 def least_costs(
     instance: Instance, certificate: Certificate, latest: Sequence[int] | None, budget: Budget
 ) -> int:
@@ -63,15 +93,9 @@ def least_costs(
 def measured(
     instance: Instance, certificate: Certificate, latest: Sequence[int] | None, budget: Budget
 ) -> list[tuple[_Pricing, list[int], tuple[int, int]]]:
-    """Return what prices starts, the requests that are alike, and their starts to be priced.
-
-    Raises
-    ------
-    TooLongError
-        If pricing them takes too many steps, or holds too many numbers.
-    """
+    """Return what prices starts, the requests that are alike, and their starts to be priced."""
     budget.take(len(instance) * CALLS_OF_A_REQUEST * CALL)
-    rows = [RowPayments(instance, row) for row in certificate.lookahead]
+    rows = [_RowPayments(instance, row) for row in certificate.lookahead]
     length = max(
         *(1, len(certificate.memory), *(len(each.prices) for each in certificate.groups)),
         *(row.last + 1 for row in rows),
@@ -84,7 +108,7 @@ def measured(
         times = sum(row.last - row.first + 1 for row in rows)
         budget.hold((HELD_OF_A_ROW * times + HELD_OF_A_TIME * length) * factor)
         budget.take(times * factor * OPERATION)
-    windows: list[list[tuple[int, int, int]]] = [[] for _ in instance.requests]
+    windows: list[list[Window]] = [[] for _ in instance.requests]
     for number, group in enumerate(certificate.groups):
         for position, before, after in group.members:
             windows[position].append((number, before, after))
@@ -94,25 +118,18 @@ def measured(
         for position in each.core:
             cores[position].append(number)
     pricing = _Pricing(instance, certificate, windows, rows, length, kind)
-    likes = [
-        (
-            (int(r.arrival), r.prompt, r.output),
-            latest[position] if latest else None,
-            tuple(windows[position]),
-            tuple(cores[position]),
-        )
-        for position, r in enumerate(instance.requests)
-    ]
     found: dict[Any, list[int]] = {}
-    for position, like in enumerate(likes):
+    for position, r in enumerate(instance.requests):
+        limit = latest[position] if latest else None
+        own, core = tuple(windows[position]), tuple(cores[position])
+        like = (int(r.arrival), r.prompt, r.output), limit, own, core
         found.setdefault(like, []).append(position)
     spans, steps = {}, 0
     for like, (position, *_) in found.items():
         _, limit, own, _ = like
         last = length + max((b for _, b, _ in own if b > 0), default=0)
-        spans[like] = pricing.span(position, last, limit)
-        starts = spans[like][1] - spans[like][0] + 1
-        steps += starts * (STEPS_OF_A_START + STEPS_OF_A_WINDOW * len(own))
+        spans[like] = first, end = pricing.span(position, last, limit)
+        steps += (end - first + 1) * (STEPS_OF_A_START + STEPS_OF_A_WINDOW * len(own))
     budget.take(steps * factor)
     if rows:
         longest = max(last - first + 1 for first, last in spans.values())
@@ -130,7 +147,7 @@ def _parts(first: int, last: int) -> Iterator[NDArray[np.int64]]:
 
 
 def _largest(
-    instance: Instance, certificate: Certificate, rows: Sequence[RowPayments], length: int
+    instance: Instance, certificate: Certificate, rows: Sequence[_RowPayments], length: int
 ) -> int:
     """Return what no number on the way to the cost of one start exceeds."""
     horizon = length + max(int(request.arrival) for request in instance.requests)
@@ -141,6 +158,68 @@ def _largest(
     return int(run_cost(certificate.denominator, *of_all)) + sum(row.most for row in rows)
 
 
+def _by_time(row: PricedLookAhead) -> list[int]:
+    """Return the price at each time from the first one on, to the last one."""
+    found = []
+    for k, (time, price) in enumerate(zip(row.times[:-1], row.prices[:-1], strict=True)):
+        span, rise = row.times[k + 1] - time, row.prices[k + 1] - price
+        found += [price + rise * after // span for after in range(span)]
+    return [*found, row.prices[-1]]
+
+
+class _RowPayments:
+    """What starts pay in one row, priced from time ``first`` to ``last``.
+
+    No number on the way exceeds ``most``; ``prices`` are by time from the first on, once prepared.
+    """
+
+    def __init__(self, instance: Instance, row: PricedLookAhead) -> None:
+        self._memory, self._row, self._core = instance.memory, row, frozenset(row.core)
+        self.rounds = row.rounds
+        # M·κ, with y and κ in M-ths.
+        self._kappa = row.share * instance.memory
+        for position in row.core:
+            held = instance.requests[position].prompt + 1
+            self._kappa += max(0, instance.memory - row.share * held)
+        self.first, self.last = row.times[0], row.times[-1]
+        peak = max(request.peak for request in instance.requests)
+        times = self.last - self.first + 1
+        of_row = (row.rounds, row.share, self._kappa, times, max(1, *row.prices))
+        self.most = lookahead_cost(instance.memory, peak, *of_row)
+
+    def prepare(self, kind: type) -> None:
+        """Add up the prices, from every time on, and these sums again."""
+        self.prices: NDArray[Any] = np.array(_by_time(self._row), dtype=kind)
+        after = np.cumsum(self.prices[::-1])
+        self._twice, self._once = np.cumsum(after)[::-1], after[-1]
+
+    def of_request(self, position: int, request: Request, kind: type) -> list[tuple[int, Any]]:
+        """Return the rounds at which the second difference of its payments is not 0, and these."""
+        held: NDArray[Any] = request.prompt + np.arange(1, request.output + 1).astype(kind)
+        left: NDArray[Any] = np.arange(request.output - 1, -1, -1).astype(kind)
+        y = np.minimum(self._memory, self._row.share * held)
+        if position in self._core:
+            y = np.full_like(held, self._memory)
+        short = np.maximum(0, self._row.rounds - left)
+        pays = np.maximum(0, self._memory * held + y * self._row.rounds - self._kappa * short)
+        nothing: NDArray[Any] = np.zeros(2, dtype=kind)
+        second = np.diff(np.concatenate([nothing, pays, nothing]), 2)
+        return [(int(k) + 1, second[k]) for k in np.flatnonzero(second)]
+
+    def paid(self, parts: Sequence[tuple[int, Any]], starts: NDArray[np.int64]) -> NDArray[Any]:
+        """Return what a request pays in M-ths of a token at price, for increasing starts."""
+        total: NDArray[Any] = np.zeros(len(starts), dtype=self._twice.dtype)
+        for after, change in parts:
+            place = starts + after - self.first
+            inside = place[: np.searchsorted(place, len(self._twice))]
+            # From before the first price on, each round earlier adds all prices once more.
+            # Of the kind of the sums: a number of Python's times 64 bits would be 64 bits.
+            ahead = np.maximum(-inside, 0).astype(self._twice.dtype)
+            later = self._twice[np.maximum(inside, 0)] + self._once * ahead
+            total[: len(inside)] += change * later
+        return total
+
+
 class _Pricing:
     """Prices the starts of a request, by its position, in units of 1 / denominator."""
 
@@ -148,21 +227,27 @@ class _Pricing:
         self,
         instance: Instance,
         certificate: Certificate,
-        windows: Sequence[Sequence[tuple[int, int, int]]],
-        rows: Sequence[RowPayments],
+        windows: Sequence[Sequence[Window]],
+        rows: Sequence[_RowPayments],
         length: int,
         kind: type,
     ) -> None:
         self._requests, self._windows, self._rows = instance.requests, windows, rows
         self._denominator, self._length, self._kind = certificate.denominator, length, kind
-        self._sums = _running(certificate.memory, length, kind)
-        moments = (t * price for t, price in enumerate(certificate.memory))
-        self._moments = _running(moments, length, kind)
+        self._of_tokens = _token_sums(certificate.memory, length, kind)
         # As long as its own prices, so that many short ones take little memory.
         self._opened = [
             _running(each.prices, len(each.prices), kind) for each in certificate.groups
         ]
-        self._ahead = paid_at_most(rows, instance.memory, length, kind) if rows else None
+        # Rows pay at most (w + ℓ)·M for each M-th: as a price on tokens, and one on rounds.
+        self._ahead = None
+        if rows:
+            tokens: NDArray[Any] = np.zeros(length, dtype=kind)
+            rounds: NDArray[Any] = np.zeros(length, dtype=kind)
+            for row in rows:
+                tokens[row.first : row.last + 1] += instance.memory * row.prices
+                rounds[row.first : row.last + 1] += instance.memory * row.rounds * row.prices
+            self._ahead = _token_sums(tokens.tolist(), length, kind), _running(rounds, length, kind)
 
     def __call__(self, position: int, starts: NDArray[np.int64]) -> NDArray[Any]:
         """Return what starts cost that increase, one by one."""
@@ -185,15 +270,15 @@ class _Pricing:
         high = np.minimum(starts + request.output + 1, self._length)
         wide: NDArray[Any] = starts.astype(self._kind)
         cost = (wide + (request.output - int(request.arrival))) * self._denominator
-        cost += _tokens_paid(request.prompt, wide, low, high, self._sums, self._moments)
+        cost += _tokens_paid(request.prompt, wide, low, high, self._of_tokens)
         for number, before, after in self._windows[position]:
             paid = self._opened[number]
             cost += paid[np.clip(starts + after, 0, len(paid) - 1)]
             cost -= paid[np.clip(starts - before, 0, len(paid) - 1)]
         if self._ahead is None:
             return cost, cost
-        sums, moments, rounds = self._ahead
-        most = _tokens_paid(request.prompt, wide, low, high, sums, moments)
+        of_tokens, rounds = self._ahead
+        most = _tokens_paid(request.prompt, wide, low, high, of_tokens)
         return cost, cost + most + rounds[high] - rounds[low]
 
     def span(self, position: int, last: int, latest: int | None) -> tuple[int, int]:
@@ -227,15 +312,20 @@ class _Pricing:
         return steps
 
 
-def _tokens_paid(prompt: int, start: Any, low: Any, high: Any, sums: Any, moments: Any) -> Any:
-    """Return what prompt + t − start tokens pay at each time t of low..high − 1.
+def _token_sums(prices: Iterable[Any], length: int, kind: type) -> tuple[Any, Any]:
+    """Return the sums of λ_t and of t·λ_t over the times before each."""
+    values = list(prices)
+    moments = (t * price for t, price in enumerate(values))
+    return _running(values, length, kind), _running(moments, length, kind)
 
-    ``sums`` and ``moments`` add up λ_t and t·λ_t over the times before each; starts may be many.
-    """
+
+def _tokens_paid(prompt: int, start: Any, low: Any, high: Any, of_tokens: tuple[Any, Any]) -> Any:
+    """Return what prompt + t − start tokens pay at each time t of low..high − 1, of many starts."""
+    sums, moments = of_tokens
     return (prompt - start) * (sums[high] - sums[low]) + moments[high] - moments[low]
 
 
-def _running(values: Iterable[int], length: int, kind: type) -> NDArray[Any]:
+def _running(values: Iterable[Any], length: int, kind: type) -> NDArray[Any]:
     """Return the sums of the values before each time 0..length, shape (length + 1,)."""
     sums: NDArray[Any] = np.zeros(length + 1, dtype=kind)
     given: NDArray[Any] = np.array(list(values), dtype=kind)

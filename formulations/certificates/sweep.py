@@ -1,10 +1,17 @@
-"""Certificates from sweeps: no schedule has a TEL below a value, shown by going through them all.
+"""Evaluation of the kind ``sweep``: no schedule has a TEL below a value, by going through them all.
 
-The evaluation imports nothing of the search that made the certificate, nor does the search
-anything of it: tables, levels, the filter of dominated bases and the counting are written anew.
-Without ``strict`` the levels are gone through once, and what is left once more with the counts of
-all kinds.  With ``strict`` dominated bases are dropped, the multipliers are paid in the sweep
-itself, and nothing is counted.
+    level T = nobody runs, label 0
+    for t = T, T − 1, ..., 1:
+        for each base (who runs on) at t, for each choice of who completes at t within memory:
+            label = label + what is lost at t; keep the least label of each base at t − 1
+        drop bases that lose more than the window, with what they lose at least before t
+        with ``strict``: drop dominated bases too
+    proved, if a level is empty
+    else, without ``strict``: go through what is left once more with how many of each kind completed
+
+It imports nothing of the search that made the certificate, nor does the search anything of it:
+tables, levels, the filter of dominated bases and the counting are written anew.  With ``strict``
+the multipliers are paid in the sweep itself, and nothing is counted.
 
 Proof: docs/proofs/backward.md (P4); with ``strict``: docs/proofs/dominance.md (P5).
 """
@@ -12,15 +19,35 @@ Proof: docs/proofs/backward.md (P4); with ``strict``: docs/proofs/dominance.md (
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formulations.certificates.budget import Budget, TooLongError
-from formulations.certificates.priced_states import PricedStates
-from formulations.certificates.sweep_counts import count
-from formulations.certificates.sweep_levels import sweep
-from formulations.certificates.sweep_tables import BITS, BackwardError, kinds_of, network_of
+from formulations.certificates.sweep_tables import (
+    BITS,
+    FAR,
+    BackwardError,
+    Ints,
+    Network,
+    PricedStates,
+    gain_of,
+    kinds_of,
+    network_of,
+    refuse_large,
+)
 from instances import Instance
+
+#: Steps of a level by itself, for each kind that may complete, and for each state.
+LEVEL, COMPLETION, STATE = 200_000, 10_000, 2
+#: Numbers of 64 bits that a base of a level takes by itself, and that each of its members takes.
+HELD_OF_A_BASE, HELD_OF_A_MEMBER = 16, 2
+#: Steps for a path that is counted, and for each kind of it; numbers held for a path.
+STEPS_OF_A_PATH, STEPS_OF_A_KIND, HELD_OF_A_PATH = 200, 20, 12
+#: Bits of a number that several places of a row are told by.
+WORD = 59
 
 
 def prove(
@@ -33,25 +60,9 @@ def prove(
     strict: tuple[int, ...] | None,
     budget: Budget,
 ) -> None:
-    """Prove that no TEL is below ``value`` (rounds).
+    """Prove that no TEL is below ``value`` (rounds), with the fields of a certificate.
 
-    Parameters
-    ----------
-    denominator, memory, states
-        Prices as fractions: on a token at times 0, 1, ..., or on states.
-    multipliers
-        Numerators, one for each different (arrival, prompt, output) in increasing order; empty
-        where the sweep alone does.
-    strict
-        Kinds that must not run twice at a time, where dominated bases are dropped; None where none
-        is.
-
-    Raises
-    ------
-    BackwardError
-        If it does not.
-    TooLongError
-        If that would take or hold too much.
+    Raises BackwardError if they do not, TooLongError if that would take or hold too much.
     """
     kinds = kinds_of(instance, budget)
     if len(multipliers) not in (0, len(kinds.counts)):
@@ -71,3 +82,223 @@ def prove(
     if not counted:
         raise BackwardError(f"the sweep leaves paths below {value}")
     count(found, steps, np.array(multipliers, dtype=np.int64), value, budget)
+
+
+@dataclass
+class Level:
+    """Who runs on: members of base b are members[offsets[b]:offsets[b + 1]]; and the labels."""
+
+    members: NDArray[np.int32]
+    offsets: Ints
+    labels: Ints
+
+    @property
+    def parts(self) -> tuple[NDArray[np.int32], Ints, Ints]:
+        """As the kernels take it."""
+        return self.members, self.offsets, self.labels
+
+
+@dataclass
+class Step:
+    """Ways from one level to the next: where from, where to, slack, and who completes."""
+
+    origin: Ints
+    to: Ints
+    slack: Ints
+    entered: NDArray[np.uint8 | np.uint16]
+
+
+def sweep(network: Network, budget: Budget, *, keep: bool) -> list[Step] | None:
+    """Return the steps between levels from the last time on; None where a level is empty.
+
+    Without ``keep`` none is kept.  With dominance (``network.strict``) what survives may hold
+    a kind more often than there are requests, and is no way of a schedule.
+    """
+    level = Level(np.zeros(0, np.int32), np.zeros(2, np.int64), np.zeros(1, np.int64))
+    steps: list[Step] = []
+    kept = 0
+    for t in range(network.last, 0, -1):
+        level, step = _back(network, t, level, budget, keep=keep)
+        if not len(level.labels):
+            return None
+        if keep:
+            steps.append(step)
+            kept += len(step.to) * (3 + len(network.kinds.counts) // 4)
+            budget.hold(kept)
+    return steps
+
+
+def _back(
+    network: Network, t: int, level: Level, budget: Budget, *, keep: bool
+) -> tuple[Level, Step]:
+    """Return the level at t − 1 and the ways there."""
+    from formulations.certificates.sweep_kernels import (  # loads the compiler
+        lost_before,
+        step_back,
+    )
+
+    kinds, limit = network.kinds, network.limits[t - 1]
+    able, gain, power = _able(network, t, budget)
+    budget.take(LEVEL + COMPLETION * len(able) + STATE * len(kinds.ages))
+    # With each way it is kept how many of each kind complete.
+    places = budget.numbers // (HELD_OF_A_MEMBER * (1 + len(kinds.counts) // 8 * keep))
+    most = (budget.steps, budget.numbers // HELD_OF_A_BASE, places)
+    limits = np.array([network.memory, limit, *most, int(kinds.counts.sum())], dtype=np.int64)
+    pay = network.pay[min(t, len(network.pay) - 1)]
+    worth = int(network.worth[t]) if t < len(network.worth) else 0
+    members, offsets, labels, taken, held, ways, entered = step_back(
+        level.parts, kinds.states, pay, worth, able, gain, power, limits, keep
+    )
+    budget.take(taken)
+    budget.hold(held)
+    found = Level(members, offsets, labels)
+    lost = np.zeros(len(labels), dtype=np.int64)
+    looked = (network.pay, network.worth, network.ahead)
+    budget.take(lost_before(found.parts, kinds.states, *looked, t, limits, lost))
+    stay = labels + lost <= limit
+    step = _ways(network, ways, entered) if keep else Step(*(np.zeros((4, 0), dtype=np.int64)))
+    if keep:
+        fine = level.labels[step.origin] + step.slack + lost[step.to] <= limit
+        to = (np.cumsum(stay) - 1)[step.to[fine]]
+        step = Step(step.origin[fine], to, step.slack[fine], step.entered[fine])
+    found = _chosen(found, np.flatnonzero(stay))
+    if network.strict is not None:
+        found = _undominated(network, t - 1, found, budget)
+    return found, step
+
+
+def _able(network: Network, t: int, budget: Budget) -> tuple[Ints, Ints, int]:
+    """Return who may complete at t, and by how much all of these may lower a label.
+
+    At a time no more of a kind complete than there are requests; and no more run, where it counts.
+    """
+    kinds = network.kinds
+    starts = t - kinds.outputs
+    able = np.flatnonzero((starts >= 0) & (starts < len(network.dear)))
+    able = able[network.dear[starts[able], able] <= network.window]
+    if network.strict is not None:
+        # What costs no less than it pays leaves a base that the one without it dominates.
+        cost = network.dear[starts[able], able] + network.extra[able]
+        able = able[cost < network.paid[starts[able], able]]
+    peaks = kinds.first[able] + kinds.outputs[able] - 1
+    costs = network.dear[starts[able], able] + network.extra[able]
+    costs = costs - network.pay[min(t, len(network.pay) - 1), peaks]
+    together = kinds.counts[able]
+    if network.strict is not None:
+        together = np.where(np.isin(able, network.strict), together, 1 << 62)
+    columns = (peaks, kinds.tokens[peaks], costs, able, kinds.counts[able], together)
+    return np.ascontiguousarray(np.stack(columns, axis=1)), *gain_of(network, costs, able, budget)
+
+
+def _ways(network: Network, ways: Ints, entered: NDArray[np.int32]) -> Step:
+    """Return the ways of a kernel with how many of each kind complete on each."""
+    kinds = network.kinds
+    number = np.zeros((len(ways), len(kinds.counts)), dtype=kinds.counter)
+    lengths = np.diff(np.append(ways[:, 3], len(entered)))
+    np.add.at(number, (np.repeat(np.arange(len(ways)), lengths), entered), 1)
+    return Step(ways[:, 0], ways[:, 1], ways[:, 2], number)
+
+
+def _chosen(level: Level, which: Ints) -> Level:
+    from formulations.certificates.sweep_kernels import chosen_bases  # loads the compiler
+
+    members, offsets = chosen_bases(level.members, level.offsets, which)
+    return Level(members, offsets, level.labels[which])
+
+
+def _undominated(network: Network, t: int, level: Level, budget: Budget) -> Level:
+    """Return a level at t without the bases that others dominate; docs/proofs/dominance.md (P5)."""
+    from formulations.certificates.sweep_filter import measured, undominated  # loads the compiler
+
+    kinds = network.kinds
+    if len(level.labels) < 2:
+        return level
+    strict = np.full(len(kinds.counts), -1, dtype=np.int64)
+    strict[list(network.strict or ())] = np.arange(len(network.strict or ()))
+    longest = int(kinds.ages[level.members].max(initial=1))
+    budget.take(4 * longest * len(level.members) + 100 * len(level.labels))
+    sigma, weight, signs, masks = measured(
+        level.parts, kinds.states, network.pay, t, network.memory, strict, longest
+    )
+    order = np.lexsort((weight, sigma))
+    which, taken, held = undominated(
+        level.parts, kinds.states, order, signs, masks, longest, budget.steps, budget.numbers
+    )
+    budget.take(taken)
+    budget.hold(held)
+    return _chosen(level, which)
+
+
+def count(
+    network: Network, steps: list[Step], multipliers: Ints, value: int, budget: Budget
+) -> None:
+    """Go through the paths left with how many of each kind have completed.
+
+    Whole levels are matrices, compared by sorting their rows.  Raises BackwardError for a schedule.
+    """
+    counts = network.kinds.counts
+    largest = max(abs(int(each)) for each in multipliers) * (len(steps) + 1) * int(counts.sum())
+    refuse_large(2 * largest + network.window)
+    limit = network.window + int(multipliers @ counts)
+    # The least that is paid from each node of each level to the end.
+    rest = [np.zeros(1, dtype=np.int64)]
+    costs = [step.slack + step.entered.astype(np.int64) @ multipliers for step in steps]
+    sizes = [1, *(int(step.to.max()) + 1 for step in steps)]
+    for step, cost, size in zip(steps[::-1], costs[::-1], sizes[-2::-1], strict=True):
+        least = np.full(size, FAR)
+        np.minimum.at(least, step.origin, cost + rest[-1][step.to])
+        rest.append(least)
+    rest.reverse()
+    node, paid = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    done = np.zeros((1, len(counts)), dtype=network.kinds.counter)
+    for step, cost, least in zip(steps, costs, rest[1:], strict=True):
+        order = np.argsort(step.origin, kind="stable")
+        begins = np.searchsorted(step.origin[order], np.arange(int(step.origin.max()) + 2))
+        known = node < len(begins) - 1
+        node, paid, done = node[known], paid[known], done[known]
+        number = begins[node + 1] - begins[node]
+        paths = int(number.sum())
+        budget.take(paths * (STEPS_OF_A_PATH + STEPS_OF_A_KIND * len(counts)))
+        budget.hold(paths * (HELD_OF_A_PATH + len(counts) // 2))
+        state = np.repeat(np.arange(len(node)), number)
+        within = np.arange(len(state)) - np.repeat(np.cumsum(number) - number, number)
+        way = order[begins[node[state]] + within]
+        longer = paid[state] + cost[way]
+        fine = longer + least[step.to[way]] <= limit
+        state, way, longer = state[fine], way[fine], longer[fine]
+        counted = done[state] + step.entered[way]
+        fine = (counted <= counts).all(axis=1)
+        counted, way, longer = counted[fine], way[fine], longer[fine]
+        words = _words(counted.T, int(counts.max()) + 1)
+        first, to = _different(np.concatenate((words, step.to[way][None])))
+        paid = np.full(len(first), FAR)
+        np.minimum.at(paid, to, longer)
+        node, done = step.to[way][first], counted[first]
+        if not len(node):
+            return
+    if (done == counts).all(axis=1).any():
+        raise BackwardError(f"a schedule has a TEL below {value}")
+
+
+def _words(places: NDArray[Any], end: int) -> Ints:
+    """Return whole numbers of 64 bits, (numbers, rows), that are equal where the rows are.
+
+    Every place is below ``end``, so as many places as fit are the digits of one number.
+    """
+    digits = max(1, WORD // max(1, (end - 1).bit_length()))
+    words = np.zeros((-(-len(places) // digits), len(places[0])), dtype=np.int64)
+    for place, digit in enumerate(places):
+        words[place // digits] *= end
+        words[place // digits] += digit
+    return words
+
+
+def _different(words: Ints) -> tuple[Ints, Ints]:
+    """Return a place of each different column, and for every column which of them it equals."""
+    order = np.lexsort(words)
+    ordered = words[:, order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
+    to = np.empty(len(order), dtype=np.int64)
+    to[order] = np.cumsum(new) - 1
+    return order[new], to

@@ -93,9 +93,8 @@ def key_of(members, first, end):
 def choices(able, gain, scale, limits, runs, used, path, held, label, found):
     """Fill every choice of who completes beside a base, with the label that it leads to.
 
-    Returns
-    -------
-    Their number, −1 where they do not fit into ``found``, and the steps; ``used`` is as it was.
+    Returns their number, −1 where they do not fit into ``found``, and the steps; ``used`` is as it
+    was.
     """
     places, ends, labels = found
     number = depth = k = steps = 0
@@ -214,26 +213,14 @@ def held_and_paid(base, states, pay, runs):
 def step_back(level, states, pay, worth, able, gain, scale, limits, keep):
     """Return the bases at t − 1 of a level at t: every choice of who completes at t is tried.
 
-    Parameters
-    ----------
-    level
-        Members, offsets, labels.
-    states
-        Ages, tokens and kinds of all states.
-    pay, worth
-        What states pay at t, and the most that can be paid.
-    able, gain, scale
-        Who may complete; by tokens in units of 2^``scale``, the most by which that lowers a label.
-    limits
-        Memory, largest label, most steps, bases and members, and how many may complete.
-    keep
-        Whether ways are listed: from where, to where, what they add, and where in ``entered`` the
-        kinds begin that complete.
+    ``level`` has members, offsets, labels; ``states`` ages, tokens and kinds of all states; they
+    ``pay`` at t so much, at most ``worth`` together; ``able`` may complete, which lowers a label by
+    ``gain`` at most, by tokens in units of 2^``scale``; ``limits`` are memory, largest label, most
+    steps, bases and members, and how many may complete.
 
-    Returns
-    -------
-    Members, offsets, labels, steps, ways and entered, and before these what was held; where it was
-    given up, the steps or the numbers held are more than allowed.
+    Returns members, offsets, labels, steps and numbers held (more than allowed where it was given
+    up), and, to ``keep``, the ways (from where, to where, what they add, and where in the last
+    array the kinds begin that complete).
     """
     old, offsets, labels = level
     ages, _, kinds = states

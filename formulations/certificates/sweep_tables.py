@@ -5,17 +5,20 @@ Every number in them is far below 64 bits, or the certificate is refused.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass as validated
 
-from formulations.certificates.budget import CALL, OPERATION, Budget, TooLongError
-from formulations.certificates.priced_states import PricedStates, interpolated, worths
+from formulations.certificates.budget import CALL, OPERATION, Budget, Counts, TooLongError
 from instances import Instance
 
 Ints = NDArray[np.int64]
@@ -31,10 +34,25 @@ DEPTH = 48
 #: Bits of the units of tokens that what completes is told by.
 UNIT_BITS = 12
 FAR = 1 << BITS
+#: Entries of the table of patterns that are filled at a time.
+ENTRIES = 1 << 23
 
 
 class BackwardError(ValueError):
     """Nothing is proved; the message is one line."""
+
+
+@validated(frozen=True, config=ConfigDict(extra="forbid"))
+class PricedStates:
+    """Prices on states of running requests: a ``formulations.lagrangian.states.PriceTable``.
+
+    ``table`` lists the numerators by knot, then by tokens held, then by rounds left.
+    """
+
+    knots: Counts
+    tokens: Counts
+    left: Counts
+    table: Counts
 
 
 @dataclass(frozen=True)
@@ -58,9 +76,15 @@ class Kinds:
         return np.repeat(self.prompts, self.outputs) + self.ages
 
     @cached_property
-    def of(self) -> Ints:
-        """The kind of each state."""
-        return np.repeat(np.arange(len(self.outputs)), self.outputs)
+    def states(self) -> tuple[Ints, Ints, Ints]:
+        """Ages, tokens and kinds of all states, as the kernels take them."""
+        return self.ages, self.tokens, np.repeat(np.arange(len(self.outputs)), self.outputs)
+
+    @property
+    def listed(self) -> Iterator[tuple[int, int]]:
+        """Tokens held and rounds left in each state."""
+        for s, o in zip(self.prompts.tolist(), self.outputs.tolist(), strict=True):
+            yield from ((s + j, o - j) for j in range(1, o + 1))
 
     def refuse_strict(self, strict: Sequence[int]) -> None:
         """Refuse what are no places of kinds with one request, increasing."""
@@ -78,10 +102,8 @@ class Kinds:
 class Network:
     """Prices of states and times, worths of times, slacks of starts, and the window.
 
-    Attributes
-    ----------
-    extra, strict
-        What each kind pays more, and the kinds that are strict, None without dominance.
+    ``extra`` is what each kind pays more; ``strict`` are the kinds that are strict, None without
+    dominance.
     """
 
     memory: int
@@ -171,10 +193,7 @@ def network_of(
     states: PricedStates | None,
     budget: Budget,
 ) -> Network | None:
-    """Return what the sweep goes by; every number in it is far below 64 bits.
-
-    None where the prices alone prove the value.
-    """
+    """Return what the sweep goes by; None where the prices alone prove the value."""
     if states is None:
         pay, worth = _of_memory(instance, kinds, memory, budget)
     else:
@@ -252,13 +271,11 @@ def _of_memory(
     instance: Instance, kinds: Kinds, memory: Sequence[int], budget: Budget
 ) -> tuple[Ints, Ints]:
     """Return what states pay at times 0.., (times, states), and the worth of times."""
-    sizes = zip(kinds.prompts.tolist(), kinds.outputs.tolist(), strict=True)
-    held = [s + j for s, o in sizes for j in range(1, o + 1)]
     refuse_large(max(memory, default=0) * instance.memory * len(instance))
     search = 4 * _work(instance, kinds) * (len(memory) + 1) <= 3 * budget.steps
     take_tables(instance, kinds, len(memory) + 1, 0, budget, search=search)
     prices = np.array([*memory, 0], dtype=np.int64)
-    pay = prices[:, None] * np.array(held, dtype=np.int64)
+    pay = prices[:, None] * kinds.tokens
     return pay, _worths(instance, kinds, pay) if search else prices * instance.memory
 
 
@@ -268,11 +285,10 @@ def _work(instance: Instance, kinds: Kinds) -> int:
     Or how many entries its table has.
     """
     work = 0
-    for s, o in zip(kinds.prompts.tolist(), kinds.outputs.tolist(), strict=True):
-        for j in range(1, o + 1):
-            room = instance.memory - s - o
-            times = min(room // max(o - j, 1) + 1, instance.memory // (s + j))
-            work += times * (room + 1)
+    for held, left in kinds.listed:
+        room = instance.memory - held - left
+        times = min(room // max(left, 1) + 1, instance.memory // held)
+        work += times * (room + 1)
     most = instance.memory // (1 + int(kinds.prompts.min()))
     return max(work, (most + 1) * (instance.memory + 1))
 
@@ -287,9 +303,8 @@ def _of_states(
             raise BackwardError(f"states.{name}: expected two or more, increasing")
     if len(states.table) != shape[0] * shape[1] * shape[2] or knots[0] < 1:
         raise BackwardError("states: expected a price for each point, and times from 1 on")
-    total, widest = int(kinds.outputs.sum()), knots[-1]
-    refuse_large(4 * (max(states.table) + 1) * widest)
-    take_tables(instance, kinds, widest + 2, len(knots), budget, search=True)
+    refuse_large(4 * (max(states.table) + 1) * knots[-1])
+    take_tables(instance, kinds, knots[-1] + 2, len(knots), budget, search=True)
     if (
         states.tokens[0] > int(kinds.prompts.min()) + 1
         or states.left[0] > 0
@@ -298,20 +313,27 @@ def _of_states(
     ):
         raise BackwardError("states: expected to hold all states")
     table = np.array(states.table, dtype=object).reshape(shape)
-    pay = np.zeros((knots[-1] + 2, total), dtype=np.int64)
+    pay = np.zeros((knots[-1] + 2, len(kinds.tokens)), dtype=np.int64)
     times = np.arange(knots[0], knots[-1] + 1)
     knot = np.minimum(np.searchsorted(knots, times, side="right") - 1, len(knots) - 2)
     at = np.array(knots, dtype=np.int64)
-    column = 0
-    for s, o in zip(kinds.prompts.tolist(), kinds.outputs.tolist(), strict=True):
-        for j in range(1, o + 1):
-            price = interpolated(table, states, s + j, o - j)
-            past = times - at[knot]
-            width = at[knot + 1] - at[knot]
-            sums = price[knot] * (width - past) + price[knot + 1] * past
-            pay[knots[0] : knots[-1] + 1, column] = sums // width
-            column += 1
+    past, width = times - at[knot], at[knot + 1] - at[knot]
+    for column, (held, left) in enumerate(kinds.listed):
+        price = interpolated(table, states, held, left)
+        sums = price[knot] * (width - past) + price[knot + 1] * past
+        pay[knots[0] : knots[-1] + 1, column] = sums // width
     return pay, _worths(instance, kinds, pay)
+
+
+def interpolated(table: NDArray[Any], states: PricedStates, held: int, rounds: int) -> Ints:
+    """Return the price of a state at every knot, rounded down."""
+    a = min(bisect_right(states.tokens, held), len(states.tokens) - 1)
+    c = min(bisect_right(states.left, rounds), len(states.left) - 1)
+    w0, w1 = states.tokens[a] - held, held - states.tokens[a - 1]
+    r0, r1 = states.left[c] - rounds, rounds - states.left[c - 1]
+    sums = w0 * (r0 * table[:, a - 1, c - 1] + r1 * table[:, a - 1, c])
+    sums += w1 * (r0 * table[:, a, c - 1] + r1 * table[:, a, c])
+    return np.array(sums // ((w0 + w1) * (r0 + r1)), dtype=np.int64)
 
 
 def _worths(instance: Instance, kinds: Kinds, pay: Ints) -> Ints:
@@ -319,15 +341,41 @@ def _worths(instance: Instance, kinds: Kinds, pay: Ints) -> Ints:
 
     The prices of equal states are equal.
     """
-    priced, column = {}, 0
-    for s, o in zip(kinds.prompts.tolist(), kinds.outputs.tolist(), strict=True):
-        for j in range(1, o + 1):
-            priced[s + j, o - j] = np.ascontiguousarray(pay[:, column])
-            column += 1
+    columns = enumerate(kinds.listed)
+    priced = {state: np.ascontiguousarray(pay[:, column]) for column, state in columns}
     order = sorted(priced, key=lambda state: -state[1])
     most = instance.memory // min(held for held, _ in order)
     refuse_large(int(pay.max(initial=0)) * 2 * (most + 2))
     return np.array(worths(order, priced, instance.memory, len(pay)), dtype=np.int64)
+
+
+def worths(
+    order: Sequence[tuple[int, int]], priced: dict[tuple[int, int], Ints], memory: int, times: int
+) -> list[int]:
+    """Return the most that requests which can run together pay at each of some times.
+
+    Every request is added to longer ones, so at its completion all of them hold memory.
+    """
+    most = memory // min(held for held, _ in order)
+    # Far below 0 stands for what cannot be.
+    never = -(most + 1) * (max(int(prices.max()) for prices in priced.values()) + 1)
+    at_once = max(1, ENTRIES // ((most + 1) * (memory + 1)))
+    found: list[int] = []
+    for first in range(0, times, at_once):
+        part = slice(first, min(first + at_once, times))
+        best = np.full((most + 1, memory + 1, part.stop - first), never, dtype=np.int64)
+        best[0, 0] = 0
+        for held, rounds in order:
+            prices = priced[held, rounds][part]
+            for count in range(most):
+                room = memory - held - (count + 1) * rounds
+                if room < 0:
+                    break
+                longer = best[count, : room + 1] + prices
+                there = best[count + 1, held : held + room + 1]
+                np.maximum(there, longer, out=there)
+        found += [int(worth) for worth in best.max(axis=(0, 1))]
+    return found
 
 
 def looking_ahead(plain: Network, budget: Budget) -> Network:
@@ -343,23 +391,28 @@ def looking_ahead(plain: Network, budget: Budget) -> Network:
     budget.take(depth * work)
     ahead = np.zeros((depth + 1, plain.memory + 1, times), dtype=np.int64)
     for e in range(1, depth + 1):
-        best = ahead[e - 1].copy()
+        ahead[e] = ahead[e - 1]
         for g in range(len(kinds.counts)):
             age = int(kinds.outputs[g]) - e + 1
             if age < 1:
                 continue
-            held = int(kinds.prompts[g]) + age
             price = plain.pay[:, int(kinds.first[g]) + age - 1].copy()
             possible = np.zeros(times, dtype=bool)
             last = max(age, min(times, len(plain.dear) + age))
             possible[age:last] = plain.dear[: last - age, g] <= plain.window
             price[~possible] = 0
-            # By blocks of ``held``: what a block reads lies below it and is done.
-            for m in range(held, plain.memory + 1, held):
-                block = best[m : m + held]
-                np.maximum(block, best[m - held : m - held + len(block)] + price, out=block)
-        ahead[e] = best
+            _fill_up(ahead[e], int(kinds.prompts[g]) + age, price)
     return replace(plain, ahead=ahead)
+
+
+def _fill_up(best: Ints, held: int, gain: Ints | int) -> None:
+    """Let as many as fit that hold so many tokens each gain so much, in ``best`` by tokens.
+
+    By blocks of ``held``: what a block reads lies below it and is done.
+    """
+    for m in range(held, len(best), held):
+        block = best[m : m + held]
+        np.maximum(block, best[m - held : m - held + len(block)] + gain, out=block)
 
 
 def gain_of(network: Network, costs: Ints, able: Ints, budget: Budget) -> tuple[Ints, int]:
@@ -376,9 +429,6 @@ def gain_of(network: Network, costs: Ints, able: Ints, budget: Budget) -> tuple[
             continue
         if not held:
             gain -= int(network.kinds.counts[g]) * cost
-            continue
-        # By blocks of ``held``: what a block reads lies below it and is done.
-        for m in range(held, len(gain), held):
-            block = gain[m : m + held]
-            np.maximum(block, gain[m - held : m - held + len(block)] - cost, out=block)
+        else:
+            _fill_up(gain, held, -cost)
     return gain, power

@@ -3,29 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from instances import Instance
 
 
-class StartRounds(Protocol):
-    """What a CP model reads: first and last start round of each request, last completion."""
-
-    @property
-    def earliest(self) -> tuple[int, ...]:
-        """First start round of each request, shape (n,)."""
-
-    @property
-    def latest(self) -> tuple[int, ...]:
-        """Last start round of each request, shape (n,)."""
-
-    @property
-    def horizon(self) -> int:
-        """Last round in which a request can complete."""
-
-
 @dataclass(frozen=True)
-class PlainWindows:
+class StartRounds:
     """First and last start round of each request, shape (n,), and the last completion."""
 
     earliest: tuple[int, ...]
@@ -33,17 +16,12 @@ class PlainWindows:
     horizon: int
 
 
-def start_windows(instance: Instance, upper_bound: int | None = None) -> PlainWindows:
+def start_windows(instance: Instance, upper_bound: int | None = None) -> StartRounds:
     """Return start windows that keep every optimal schedule.
 
     Apart on purpose from ``formulations.valid.windows``, which is tighter: an optimum counts as
     proved by two engines only if their models share no code, and that file serves the integer
-    programs.
-
-    Parameters
-    ----------
-    upper_bound
-        TEL (rounds) of a schedule known to be feasible.
+    programs.  ``upper_bound`` is the TEL (rounds) of a schedule known to be feasible.
 
     Proof.  Let U be the smaller of that and the TEL of running the requests one after the other
     in the order of their arrivals, which is feasible.  Every latency is at least the request's
@@ -58,7 +36,7 @@ def start_windows(instance: Instance, upper_bound: int | None = None) -> PlainWi
     earliest = tuple(int(request.arrival) for request in requests)
     latest = tuple(arrival + slack for arrival in earliest)
     horizon = max(last + request.output for last, request in zip(latest, requests, strict=True))
-    return PlainWindows(earliest, latest, horizon)
+    return StartRounds(earliest, latest, horizon)
 
 
 def _one_after_the_other(instance: Instance) -> int:

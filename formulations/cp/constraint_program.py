@@ -1,4 +1,4 @@
-"""What a CP-SAT model declares of itself.
+"""The declaration of a CP-SAT model.
 
 Apart from ``formulations.mip.integer_program`` on purpose: models of the two kinds share no file,
 so that each can be a witness of the other's optima.

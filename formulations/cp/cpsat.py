@@ -97,9 +97,5 @@ def _add_separation(model: cp_model.CpModel, instance: Instance, starts: list[An
 
 
 FORMULATION = ConstraintProgram(
-    name="cpsat",
-    build=build_model,
-    size=model_size,
-    windows=start_windows,
-    options=Options,
+    name="cpsat", build=build_model, size=model_size, windows=start_windows, options=Options
 )

@@ -1,12 +1,17 @@
 """Backward dynamic programming with state-space relaxation: bounds by windows, then the optimum.
 
-Source: ours (``notes/experiments.md``); fixing and sublimation as tanaka2009 has them for one machine.
+    target ← the value of the prices
+    until the optimum is found:
+        widen the target, so that three times as many bases are met; up to the best TEL known as
+            soon as that seems short enough
+        sweep: from the last time back, every base with every choice of requests that complete,
+            unless the slack so far and the least to come exceed the window (``levels``)
+        no base is left: no schedule has a TEL up to the target, which is a bound
+        paths are left: multipliers on "each request once", arcs fixed; then nodes split by how many
+            of some kinds have completed, until the best path is a schedule (``paths``)
 
-A window holds the schedules with a TEL up to a target.  It is *closed* where no base is left, which
-shows that no schedule lies in it.  Members of bases are compared, whatever their keys are, and
-``_backward_tables`` refuses prices and windows for which a sum could exceed 2⁶⁰.
-
-Proof: docs/proofs/backward.md (P4).
+Source: ours; fixing and sublimation as tanaka2009 has them for one machine.  ``network`` refuses
+prices and windows for which a sum could exceed 2⁶⁰.  Proof: docs/proofs/backward.md (P4).
 """
 
 from __future__ import annotations
@@ -19,10 +24,11 @@ from typing import Annotated
 
 import numpy as np
 
-from formulations.dp._backward_levels import Limits, sweep
-from formulations.dp._backward_paths import Paths, entries, improved, priced, split, starts_of
-from formulations.dp._backward_tables import Ints, Kinds, Network, kinds_of, rules
 from formulations.dp.exact_search import ExactSearch
+from formulations.dp.levels import Limits, sweep
+from formulations.dp.network import Ints, Kinds, Network, kinds_of, rules
+from formulations.dp.paths import Paths, entries, improved, priced, split, starts_of
+from formulations.dp.relaxation import Tuning
 from formulations.valid.windows import Windows
 from instances import Instance
 from schedules.evidence import Argument
@@ -59,37 +65,31 @@ ENTRY_BYTES = 32
 
 
 @dataclass(frozen=True)
-class Options:
-    """Which prices and rules are used."""
+class Options(Tuning):
+    """Whether requests have multipliers, and how prices and windows share the time."""
 
-    patterns: Annotated[
-        bool, "multipliers on what a request holds and has left, else on memory"
-    ] = True
-    exact: Annotated[
-        bool, "keep the paths that a window leaves and look for the optimum among them"
-    ] = True
     multipliers: Annotated[
         bool, "multipliers on each request, by dominance, once there are prices"
     ] = False
+    prices_share: Annotated[float, "share of the time after which prices stay as they are"] = 0.65
+    windows_share: Annotated[float, "seconds of windows for each second of their prices"] = 0.25
+    last_times: Annotated[float, "seconds of the last window for each second of all prices"] = 5.0
+    last_share: Annotated[float, "share of the time left that the last window may take"] = 0.4
+    ascent_from: Annotated[float, "share of the time before multipliers follow prices"] = 0.15
+    ascent_until: Annotated[float, "share of the time after which they do at once"] = 0.5
+    gain: Annotated[float, "share of the gap below which two turns of prices gain too little"] = (
+        0.015
+    )
 
 
 @dataclass(frozen=True)
 class Step:
     """What one window has proved.
 
-    Attributes
-    ----------
-    target
-        The TEL (rounds) up to which it is settled: that the window reaches up to, or less where a
-        limit came first.
-    bound
-        No TEL is below it.
-    starts
-        Those of an optimal schedule, where one lies in the window.
-    nodes
-        Bases that the sweep has met.
-    multipliers
-        Of each kind, in units of the prices, where the sweep alone did not do; else None.
+    It is settled up to the TEL ``target`` (rounds), less than asked for where a limit came first.
+    No TEL is below ``bound``; ``starts`` are those of an optimal schedule, where one lies in it.
+    ``nodes`` are the bases that the sweep has met, ``multipliers`` those of each kind, in units of
+    the prices, where the sweep alone did not do.
     """
 
     target: int
@@ -108,7 +108,6 @@ def search(
     on_step: Callable[[Step], None],
     seconds: Callable[[], float] = lambda: math.inf,
     last_seconds: float = math.inf,
-    options: Options | None = None,
 ) -> bool:
     """Sweep window after window, from a proved bound on, and report each that is closed.
 
@@ -117,7 +116,6 @@ def search(
     The window up to ``below`` − 1 is next as soon as it is expected to take no more than
     ``last_seconds``; where it takes far longer, windows grow in steps again.
     """
-    options = options or Options()
     step = max(1, int(FIRST_WINDOW * network.bound))
     target = max(bound, network.bound) - 1 + step
     before: tuple[int, int] | None = None
@@ -126,8 +124,8 @@ def search(
         target = min(max(target, bound), below - 1)
         began = time.monotonic()
         if not last:
-            within = _until(limits, OTHERS_AFTER * max(seconds(), 1.0))
-        found = _window(network, target, within, options)
+            within = limits.until(began + OTHERS_AFTER * max(seconds(), 1.0))
+        found = _window(network, target, within)
         if found is not None:
             on_step(found)
             bound = max(bound, found.bound)
@@ -147,19 +145,13 @@ def search(
         if factor < math.inf and took * factor <= last_seconds:
             target, last = below - 1, True
             # Few last windows close without multipliers, which need the arcs.
-            within = replace(_until(limits, GIVEN_UP_AFTER * last_seconds), needed=True)
+            end = time.monotonic() + GIVEN_UP_AFTER * last_seconds
+            within = replace(limits.until(end), needed=True)
             continue
         target += step
         if growth < LEAST_GROWTH or limits.out_of_time():
             return False
     return True
-
-
-def _until(limits: Limits, seconds: float) -> Limits:
-    """Return limits that come after so many seconds at the latest."""
-    end = time.monotonic() + seconds
-    out_of_time = limits.out_of_time
-    return replace(limits, out_of_time=lambda: out_of_time() or time.monotonic() > end)
 
 
 def _last_factor(network: Network, target: int, below: int) -> float:
@@ -180,12 +172,12 @@ def _next_step(
     return max(1, min(2 * step, int(math.log(max(growth, LEAST_GROWTH)) / slope)))
 
 
-def _window(network: Network, target: int, limits: Limits, options: Options) -> Step | None:
+def _window(network: Network, target: int, limits: Limits) -> Step | None:
     """Return what the window up to a TEL proves; None where a limit came first."""
     window = network.window(target)
     if window < 0:
         return Step(target, target + 1, None, 0, None)
-    swept = sweep(rules(network, window), _width(network), limits, keep=options.exact)
+    swept = sweep(rules(network, window), _width(network), limits, keep=True)
     if swept.closed:
         return Step(target, target + 1, None, swept.nodes, None)
     if swept.paths is None:

@@ -1,9 +1,10 @@
 """Bidirectional dynamic programming: a backward relaxation bounds the forward search.
 
-The forward search is that of :mod:`formulations.dp.layers`.  A state is dropped where no base
-that the backward relaxation keeps at its time (:mod:`formulations.dp.relaxation`) holds no
-more tokens than the state's running requests, at a cost at which the best schedule known is beaten.
+    sweep backwards with the best multipliers (``relaxation``), and keep the bases of every time
+    search forwards (``forward``); drop a state at u unless some base at u holds no more tokens
+        than the state's running requests, at a cost at which the best schedule known is beaten
 
+Bases of a time are a tree by the tokens held, so that few are looked at for each state.
 Source: ours, as completion bounds are used in bidirectional labelling for vehicle routes.
 Proof: docs/proofs/completion.md (P15).
 """
@@ -15,13 +16,13 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from formulations.dp import layers
-from formulations.dp._backward_levels import Level, Limits
-from formulations.dp._backward_tables import SAFE, Ints
-from formulations.dp._dominance import Dominance, Words
-from formulations.dp._tables import Bases, CompletionBounds
+from formulations.dp import forward
+from formulations.dp.dominance import Dominance, Words
 from formulations.dp.exact_search import ExactSearch
-from formulations.dp.relaxation import Relaxation
+from formulations.dp.levels import Level, Limits
+from formulations.dp.network import SAFE, Ints
+from formulations.dp.relaxation import Relaxation, Tuning
+from formulations.dp.state_bounds import Bases, CompletionBounds
 from schedules.evidence import Argument
 
 
@@ -70,7 +71,7 @@ class _Tree(NamedTuple):
 
 
 def _tree(sigma: Ints, vectors: Words, rule: Dominance) -> _Tree:
-    from formulations.dp import _dominance_kernels as kernels  # loads the compiler
+    from formulations.dp import dominance_kernels as kernels  # loads the compiler
 
     corners = np.zeros((len(vectors) // 2 + 2, vectors.shape[1]), dtype=np.uint64)
     depth, order = kernels.grow_tree(vectors, corners, 0, len(vectors), rule.bits, rule.high)
@@ -93,21 +94,26 @@ def _joined(trees: list[_Tree], high: np.uint64) -> Bases:
 
 
 @dataclass(frozen=True)
-class Options:
-    """With which multipliers the search begins."""
+class Options(Tuning):
+    """With which multipliers the search begins, and how it shares its time."""
 
     states: Annotated[
         bool, "multipliers on what a request holds and has left first, else on memory"
     ] = False
+    passes_up_to: Annotated[float, "seconds of the next pass before completion bounds come"] = 0.5
+    turn_seconds: Annotated[float, "seconds a request of the first turn of multipliers"] = 0.1
+    first_width: Annotated[int, "states of the first pass within completion bounds"] = 5_000
+    next_share: Annotated[float, "share of the time left that the next pass may take"] = 0.1
+    gain: Annotated[float, "share of the gap from which another turn follows, with states"] = 0.05
 
 
 FORMULATION = ExactSearch(
     name="bidirectional",
-    search=layers.search,
-    size=layers.model_size,
-    entry_bytes=layers.ENTRY_BYTES,
-    widths=layers.WIDTHS,
-    requests_up_to=layers.REQUESTS_UP_TO,
+    search=forward.search,
+    size=forward.model_size,
+    entry_bytes=forward.ENTRY_BYTES,
+    widths=forward.WIDTHS,
+    requests_up_to=forward.REQUESTS_UP_TO,
     argument=Argument.BIDIRECTIONAL,
     options=Options,
 )

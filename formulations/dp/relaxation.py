@@ -1,12 +1,12 @@
 """State-space relaxation: backward dynamic programming with dominance, under multipliers.
 
-Source: ours; proof: docs/proofs/dominance.md (P5).
+    a completion of kind g costs v_g more; a kind may run more often than the instance has it
+    from the last time back: every base with every choice of completions, as in ``backward``
+    of a level keep the bases that no other one dominates
+    least path − Σ_g count_g·v_g ≤ the slack of every schedule: a bound for any v ∈ Zᵏ
 
-It is the oracle of the Lagrangian of "each request once".  Bases are those of
-:mod:`formulations.dp.backward`, but of a level only those are kept that no other one dominates,
-and a kind may run more often at once than the instance has it, unless it is strict.  A completion
-of kind g costs v_g more.  So the length of the least path, less Σ_g count_g·v_g, is at most the
-slack of every schedule, and multipliers v ∈ Zᵏ of either sign make it larger.
+It is the oracle of the Lagrangian of "each request once".  Source: ours; proof:
+docs/proofs/dominance.md (P5).
 
 *Window.*  To prove that no TEL is up to V, labels beyond w(V) + Σ_g count_g·v_g less the least that
 is still to be paid are dropped: what completes at t or before costs its start slack and v_g, of
@@ -17,34 +17,49 @@ left, the least of those left is the bound: of paths that are no schedules some 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from formulations.dp._backward_levels import Limits, Most, OnLevel, Swept, last_time, sweep
-from formulations.dp._backward_paths import Paths
-from formulations.dp._backward_tables import SAFE, Ints, Network, TooLargeError, rules
-from formulations.dp._dominance import dominance
+from formulations.dp.dominance import dominance
+from formulations.dp.levels import Limits, Most, OnLevel, Swept, last_time, sweep
+from formulations.dp.network import SAFE, Ints, Network, TooLargeError, rules
+from formulations.dp.paths import Paths
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How the search for multipliers shares its time; measured on am1, am2 and uniform draws."""
+
+    beam: Annotated[int, "bases of a level that beams follow at first"] = 200
+    widest_beam: Annotated[int, "and at most, before windows are exact"] = 6_400
+    beam_share: Annotated[
+        float, "share of the time for beams, which show the way and prove no bound"
+    ] = 0.2
+    begin_share: Annotated[
+        float, "share of the time after which beams without a path are given up"
+    ] = 0.3
+    first_way: Annotated[
+        float, "share of the way to the expected bound of the first exact window"
+    ] = 0.25
+    first_share: Annotated[float, "share of the time left that the first exact window may take"] = (
+        0.4
+    )
+    promise: Annotated[float, "share of the gap that a step of beams has to promise"] = 0.01
+    exact_promise: Annotated[
+        float, "and a step of exact windows, which end the search below it"
+    ] = 0.0005
 
 
 @dataclass(frozen=True)
 class Evaluated:
     """What multipliers come to within a window.
 
-    Attributes
-    ----------
-    bound
-        No TEL (rounds) is below it; None where a limit came first, or bases were left out.
-    least
-        Length of the least path less Σ_g count_g·v_g, in units of the prices; None where no path
-        is within the window, or a limit came first.
-    paths
-        Those left; None where they were not kept.
-    nodes
-        Bases that were made.
-    reason
-        Which limit came first.
+    No TEL (rounds) is below ``bound``; None where a limit came first, for a ``reason``, or bases
+    were left out.  ``least`` is the length of the least path less Σ_g count_g·v_g, in units of the
+    prices; None where none is within the window.  ``paths`` are those left, where they were kept,
+    and ``nodes`` the bases that were made.
     """
 
     bound: int | None
@@ -55,28 +70,17 @@ class Evaluated:
 
 
 class Relaxation:
-    """The relaxation of an instance under prices, for any multipliers and windows.
+    """The relaxation of an instance under prices, for any multipliers and windows below a TEL.
 
-    Parameters
-    ----------
-    below
-        No window reaches up to it (rounds).
-    strict
-        Kinds of one request that are not held twice at once.
-
-    Raises
-    ------
-    TooLargeError
-        If there are too many rounds or tokens, or numbers too large for 64 bits.
+    Raises :class:`TooLargeError`, if there are too many tokens for lanes, too.
     """
 
-    def __init__(self, network: Network, below: int, strict: Sequence[int] = ()) -> None:
+    def __init__(self, network: Network, below: int) -> None:
         found = rules(network, network.window(below - 1))
         self.network = network
         self._width = found.memory // (1 + int(network.kinds.prompts.min()))
         counts = np.full(len(network.kinds.counts), self._width + 1)
-        counts[list(strict)] = 1
-        compared = dominance(found, strict)
+        compared = dominance(found)
         if compared is None or found.behind.shape[2] <= found.memory:
             raise TooLargeError("the memory is too large for dominance between bases")
         self._rules, self.dominance = found._replace(counts=counts), compared

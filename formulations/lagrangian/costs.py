@@ -1,7 +1,7 @@
-"""What starts cost under prices on memory and on windows, for many starts at once.
+"""Priced costs of many starts at once, under prices on memory and on windows.
 
 One formula, written here for NumPy and in ``kernels`` for compiled loops.  A certificate is
-evaluated by neither: ``certificate_prices`` has the second writing of it.
+evaluated by neither: ``formulations.certificates.prices`` has the second writing of it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,9 @@ Ints = NDArray[np.int64]
 class PriceSums:
     """Prices of the times 0..L − 1 added up: entry k of a sum is over the times before k.
 
-    Attributes
-    ----------
-    unit
-        Cost of a round: the denominator of prices that are numerators, 1.0 for those in rounds.
-    tokens, moments
-        Sums of λ_t and of t·λ_t, shape (L + 1,).
-    windows
-        Sums of μ_gt, shape (groups, L + 1).
+    ``unit`` is the cost of a round: the denominator of prices that are numerators, 1.0 for those in
+    rounds.  ``tokens`` and ``moments`` sum λ_t and t·λ_t, shape (L + 1,); ``windows`` sums μ_gt,
+    shape (groups, L + 1).
     """
 
     unit: float
@@ -62,9 +57,8 @@ class PriceSums:
 def price_sums(memory: NDArray[Any], unit: float, groups: NDArray[Any] | None = None) -> PriceSums:
     """Return the sums of λ, shape (L,), and of μ, shape (groups, L), in the prices' own type."""
     groups = np.zeros((0, len(memory)), dtype=memory.dtype) if groups is None else groups
-    return PriceSums(
-        unit, _before(memory), _before(np.arange(len(memory)) * memory), _before(groups)
-    )
+    moments = np.arange(len(memory)) * memory
+    return PriceSums(unit, _before(memory), _before(moments), _before(groups))
 
 
 def _before(values: NDArray[Any]) -> NDArray[Any]:

@@ -1,7 +1,6 @@
 """Compiled kernels of the Lagrangian: priced starts, tokens held, the best patterns; integers.
 
-Imported only where an instance is large enough to pay for loading the compiler.  Every kernel is
-cached on disk, so that a second process only loads it.
+Imported only where an instance is large enough to pay for loading the compiler.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ def start_cost(unit, start, prompt, low, high, sums, moments):
     """Return ``unit``·start plus what the tokens held at the times low..high − 1 pay.
 
     The formula of ``costs.PriceSums``, with its sums.  It becomes part of the kernels that use it,
-    those of ``formulations.dp._kernels`` too: numba finds them stale by their own file only.
+    those of ``formulations.dp.state_kernels`` too: numba finds them stale by their own file only.
     """
     return (
         unit * start + (prompt - start) * (sums[high] - sums[low]) + (moments[high] - moments[low])
@@ -29,16 +28,9 @@ def cheapest_starts(
 ):
     """Fill the least cost of a start, and the first start that has it, for classes first..stop-1.
 
-    On 64-bit integers the result is exact; the same source serves floating point.
-
-    Parameters
-    ----------
-    arrivals, latest, prompts, outputs : int64 arrays, shape (classes,)
-        First and last start round to be tried, prompt and output (tokens).
-    sums, moments, unit
-        Of ``costs.PriceSums``, of one type.
-    costs, starts : arrays, shape (classes,)
-        Filled.
+    On 64-bit integers the result is exact; the same source serves floating point.  ``arrivals`` and
+    ``latest`` are the first and last start round to be tried, shape (classes,); ``sums``,
+    ``moments`` and ``unit`` are those of ``costs.PriceSums``, of one type.
     """
     length = len(sums) - 1
     for each in range(first, stop):
@@ -71,20 +63,11 @@ def cheapest_starts(
 
 @njit()
 def token_use(members, offsets, starts, prompts, outputs, sizes, knot, share, use):
-    """Add up the tokens that each cluster holds, spread over the knots, for given starts.
+    """Fill ``use``, (clusters, knots + 1): token-rounds of each cluster for given starts, by knot.
 
     The tokens held at time t count with 1 − ``share[t]`` for knot ``knot[t]`` and with
-    ``share[t]`` for the next one; times past the last entry count nowhere.
-
-    Parameters
-    ----------
-    members, offsets : int64 arrays, shapes (classes,) and (clusters + 1,)
-        The classes of cluster c are members[offsets[c]:offsets[c + 1]].
-    starts, prompts, outputs, sizes : int64 arrays, shape (classes,)
-        Start round, prompt, output (tokens) and number of requests of each class.
-    knot, share : int64 and float64 arrays, shape (T + 1,)
-    use : float64 array, shape (clusters, knots + 1)
-        Filled, token-rounds.
+    ``share[t]`` for the next one; times past the last entry count nowhere.  The classes of
+    cluster c are members[offsets[c]:offsets[c + 1]].
     """
     end = len(knot)
     for cluster in range(len(offsets) - 1):
@@ -142,15 +125,9 @@ def most_worth(tokens, left, values, memory, most):
 def least_costs(arrivals, latest, outputs, offsets, of, values, knots, unit):
     """Return the least ``unit``·start + priced states of the starts arrivals_i..latest_i.
 
-    The price of state q at time t between knots a ≤ t < b is
-    ⌊((b − t)·values[a, q] + (t − a)·values[b, q]) / (b − a)⌋; before the first knot and past the
-    last one it is 0.
-
-    Parameters
-    ----------
-    of, offsets
-        States of request i: of[offsets[i]:offsets[i] + outputs[i]].
-    values : int64 array, shape (knots, states)
+    ``values`` has the shape (knots, states).  The price of state q at time t between knots
+    a ≤ t < b is ⌊((b − t)·values[a, q] + (t − a)·values[b, q]) / (b − a)⌋, outside of them 0.  The
+    states of request i are of[offsets[i]:offsets[i] + outputs[i]].
     """
     last = knots[-1]
     span = np.zeros(last + 1, dtype=np.int64)

@@ -16,9 +16,9 @@ from support.compiling import filling_part, njit
 
 @filling_part()
 def fill_pieces(prompt, output, memory, share, rounds, weight, core, piece):
-    """Fill rows (first, last, a, b), within which a + b·j > 0 is M times the payment in round j.
+    """Fill rows (first, last, a, b) of ``piece``, shape (3, 4); return how many.
 
-    Return how many; ``piece`` has shape (3, 4).
+    Within each a + b·j > 0 is M times the payment in round j.
     """
     full = output + 1
     if core:
@@ -74,28 +74,19 @@ def paid(piece, count, start, begin, sums, moments, low, size):
 
 
 @njit()
-def row_use(classes, starts, rows, prefix, core, memory, scale, first, stop, use):
-    """Fill what the requests of each class pay in each row, for given starts.
+def row_use(classes, starts, rows, prefix, core, memory, scale, use):
+    """Fill what the requests of each class pay in each row for given starts, (classes, rows).
 
-    Parameters
-    ----------
-    classes : (prompts, outputs, sizes)
-        int64 arrays, shape (classes,).
-    rows : (shares, rounds, weights, begins, places)
-        int64 arrays, shape (rows,), the last (rows + 1,): where the prefix sums of each begin.
-    prefix : (sums, moments)
-        Of the rows' prices; see ``paid``.
-    core : uint8 array, shape (rows, classes)
-    scale : float64 array, shape (rows,)
-        Factors on M times the payments.
-    use : float64 array, shape (classes, rows)
-        Filled for the classes first..stop − 1.
+    ``classes`` are prompts, outputs and sizes, shape (classes,); ``rows`` shares, rounds, weights
+    and begins, shape (rows,), and the places where the prefix sums of each row begin, (rows + 1,);
+    ``prefix`` the sums and moments of the rows' prices (see ``paid``); ``core`` is uint8, shape
+    (rows, classes); ``scale`` has factors on M times the payments, shape (rows,).
     """
     prompts, outputs, sizes = classes
     shares, rounds, weights, begins, places = rows
     sums, moments = prefix
     piece = np.zeros((3, 4), dtype=np.int64)
-    for each in range(first, stop):
+    for each in range(len(prompts)):
         prompt, output, start = prompts[each], outputs[each], starts[each]
         for r in range(len(shares)):
             begin, size = begins[r], places[r + 1] - places[r] - 1
@@ -116,18 +107,12 @@ def cheapest_paid_starts(
 ):
     """Fill the least cost of a start, and a start that has it, for the classes first..stop − 1.
 
-    On 64-bit integers the result is exact; the same source serves floating point.
-
-    Parameters
-    ----------
-    classes : (arrivals, prompts, outputs)
-        int64 arrays, shape (classes,); ``latest`` are the last starts that are tried.
-    tokens : (sums, moments)
-        Of the prices on tokens, as in ``costs.PriceSums``; with ``unit`` the cost of a round.
-    rows, prefix, core
-        As in :func:`row_use`; the prices on an M-th of a token are in the prefix sums.
-    grid : int64 array
-        Increasing rounds from 0 on: the starts that are tried are the arrival and so much later.
+    On 64-bit integers the result is exact; the same source serves floating point.  ``classes`` are
+    arrivals, prompts and outputs, ``latest`` the last starts that are tried, ``tokens`` the sums
+    and moments of the prices on tokens as in ``costs.PriceSums``, with ``unit`` the cost of a
+    round; ``rows``, ``prefix`` and ``core`` are as in :func:`row_use`, the prices on an M-th of a
+    token in the prefix sums.  Starts at the arrival and ``grid`` later, increasing rounds from 0
+    on, are tried.
     """
     arrivals, prompts, outputs = classes
     shares, rounds, weights, begins, places = rows
@@ -171,19 +156,12 @@ def cheapest_paid_starts(
 
 
 @njit()
-def violations(classes, columns, hat, candidates, core, memory, first, stop, found):
-    """Fill how much columns use of the candidates first..stop − 1 for a row around one knot.
+def violations(classes, columns, hat, candidates, core, memory, found):
+    """Fill how much columns use of each candidate for a row around one knot, (candidates,).
 
-    Parameters
-    ----------
-    classes : (prompts, outputs)
-    columns : (class, start, mass)
-        Arrays of those that run near the knot.
-    hat : (begin, sums, moments)
-        First time with a weight, and prefix sums of the weights as in ``paid``.
-    candidates : (shares, rounds, weights, cores)
-        Shape (candidates,); the last is the row of ``core``.
-    core : uint8 array, shape (cores, classes)
+    ``classes`` are prompts and outputs, ``columns`` class, start and mass of those that run near
+    the knot, ``hat`` the first time with a weight and the prefix sums of the weights as in
+    ``paid``, ``candidates`` shares, rounds, weights and rows of ``core``, uint8, (cores, classes).
     """
     prompts, outputs = classes
     owners, starts, masses = columns
@@ -191,20 +169,13 @@ def violations(classes, columns, hat, candidates, core, memory, first, stop, fou
     shares, rounds, weights, cores = candidates
     size = len(sums) - 1
     piece = np.zeros((3, 4), dtype=np.int64)
-    for k in range(first, stop):
-        total = 0.0
+    for k in range(len(shares)):
+        total, share, ahead, weight = 0.0, shares[k], rounds[k], weights[k]
         for c in range(len(owners)):
             each = owners[c]
             inside = core[cores[k], each] != 0
             count = fill_pieces(
-                prompts[each],
-                outputs[each],
-                memory,
-                shares[k],
-                rounds[k],
-                weights[k],
-                inside,
-                piece,
+                prompts[each], outputs[each], memory, share, ahead, weight, inside, piece
             )
             total += masses[c] * paid(piece, count, starts[c], begin, sums, moments, 0, size)
         found[k] = total

@@ -13,20 +13,16 @@ from formulations.lagrangian.exact import SAFE, largest_denominator, run_cost
 from formulations.valid.groups import WindowGroup
 from instances import Instance
 
+Floats = NDArray[np.float64]
+
 
 @dataclass(frozen=True)
 class StartCosts:
-    """Priced cost of every start, the certificate of a bound.
+    """Priced cost of every start, the certificate of a bound; all times the ``denominator``.
 
-    Attributes
-    ----------
-    costs
-        Per request, for starts a_i, a_i + 1, ...: ``denominator`` times (latency + priced tokens
-        + priced windows), shape (starts,), rounds.
-    constant
-        ``denominator`` times M Σ λ + Σ_g most_g Σ μ_g.
-    memory, groups
-        Numerators of λ, shape (T + 1,), and of μ, shape (groups, T + 1).
+    ``costs`` are, per request, for starts a_i, a_i + 1, ...: latency + priced tokens + priced
+    windows, rounds; the ``constant`` is M Σ λ + Σ_g most_g Σ μ_g; ``memory`` and ``groups`` are the
+    numerators of λ, shape (T + 1,), and of μ, shape (groups, T + 1).
     """
 
     costs: list[Ints]
@@ -48,9 +44,9 @@ class StartCosts:
 
 def start_costs(
     instance: Instance,
-    prices: Sequence[float] | NDArray[np.float64],
+    prices: Sequence[float] | Floats,
     groups: Sequence[WindowGroup],
-    group_prices: Sequence[Sequence[float]] | NDArray[np.float64],
+    group_prices: Sequence[Sequence[float]] | Floats,
     latest: Sequence[int] | None = None,
 ) -> StartCosts:
     """Return the priced start costs; their ``bound`` is a lower bound on the TEL for any prices.
@@ -60,52 +56,55 @@ def start_costs(
     up to one round after the last priced time plus the largest ``before``.  With ``latest`` those
     of request i end there; the bound is valid for the schedules that keep to them.
 
-    Proof: docs/proofs/multipliers.md (P1).
+    Raises OverflowError if the numbers are too large for exact 64-bit arithmetic.
 
-    Raises
-    ------
-    ValueError
-        If a price is not finite.
-    OverflowError
-        If the numbers are too large for exact 64-bit arithmetic.
+    Proof: docs/proofs/multipliers.md (P1).
     """
     length = max(1, len(prices), *(len(each) for each in group_prices))
     floats = np.zeros((1 + len(groups), length))
-    floats[0, : len(prices)] = prices
-    for row, each in zip(floats[1:], group_prices, strict=True):
+    for row, each in zip(floats, [prices, *group_prices], strict=True):
         row[: len(each)] = each
     if not np.all(np.isfinite(floats)):
         raise ValueError("expected finite prices")
-    denominator = _denominator(instance, floats, groups, latest)
-    rounded = np.rint(np.maximum(floats, 0.0) * denominator).astype(np.int64)
-    sums = price_sums(rounded[0], denominator, rounded[1:])
-    constant = instance.memory * int(rounded[0].sum()) + sum(
-        group.most * int(row.sum()) for group, row in zip(groups, rounded[1:], strict=True)
-    )
-    costs = list(_costs(instance, groups, sums, latest))
-    return StartCosts(costs, constant, rounded[0], rounded[1:], denominator)
-
-
-def _costs(
-    instance: Instance,
-    groups: Sequence[WindowGroup],
-    sums: PriceSums,
-    latest: Sequence[int] | None,
-) -> Iterator[Ints]:
-    """Yield what the starts of each request cost, times the denominator."""
     windows: list[list[tuple[int, int, int]]] = [[] for _ in instance.requests]
     for g, group in enumerate(groups):
         for member in group.members:
             windows[member.request].append((g, member.before, member.after))
+    lasts = _last_starts(instance, windows, length, latest)
+    denominator = _denominator(instance, floats, max(lasts))
+    rounded = np.rint(np.maximum(floats, 0.0) * denominator).astype(np.int64)
+    sums = price_sums(rounded[0], denominator, rounded[1:])
+    worths = [instance.memory, *(group.most for group in groups)]
+    constant = sum(most * int(row.sum()) for most, row in zip(worths, rounded, strict=True))
+    costs = list(_costs(instance, windows, sums, lasts))
+    return StartCosts(costs, constant, rounded[0], rounded[1:], denominator)
+
+
+def _last_starts(
+    instance: Instance,
+    windows: list[list[tuple[int, int, int]]],
+    length: int,
+    latest: Sequence[int] | None,
+) -> list[int]:
+    """Return the last start of each request that is priced."""
+    lasts = []
     for i, request in enumerate(instance.requests):
         arrival = int(request.arrival)
-        end = max(arrival, sums.length + max((0, *(before for _, before, _ in windows[i]))))
-        if latest is not None:
-            end = min(end, max(latest[i], arrival))
-        starts = np.arange(arrival, end + 1, dtype=np.int64)
+        last = max(arrival, length + max((0, *(before for _, before, _ in windows[i]))))
+        lasts.append(last if latest is None else min(last, max(latest[i], arrival)))
+    return lasts
+
+
+def _costs(
+    instance: Instance, windows: list[list[tuple[int, int, int]]], sums: PriceSums, lasts: list[int]
+) -> Iterator[Ints]:
+    """Yield what the starts of each request cost, times the denominator."""
+    for request, own, last in zip(instance.requests, windows, lasts, strict=True):
+        arrival = int(request.arrival)
+        starts = np.arange(arrival, last + 1, dtype=np.int64)
         cost = sums.of_runs(request.prompt, request.output, starts)
         cost += (request.output - arrival) * sums.unit
-        for g, before, after in windows[i]:
+        for g, before, after in own:
             cost += sums.of_windows(g, before, after, starts)
         yield cost
 
@@ -113,7 +112,7 @@ def _costs(
 def certified_costs(
     instance: Instance,
     groups: Sequence[WindowGroup],
-    prices: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
+    prices: tuple[Floats, Floats] | None,
     latest: Sequence[int],
 ) -> StartCosts:
     """Return the start costs of prices λ and μ, or of prices of 0 where these prove no less.
@@ -131,21 +130,9 @@ def certified_costs(
     return found if found.bound > free.bound else free
 
 
-def _denominator(
-    instance: Instance,
-    floats: NDArray[np.float64],
-    groups: Sequence[WindowGroup],
-    latest: Sequence[int] | None,
-) -> int:
+def _denominator(instance: Instance, floats: Floats, last: int) -> int:
     """Return the largest power of two for which no number of the evaluation overflows."""
-    last = floats.shape[1] + max(int(request.arrival) for request in instance.requests)
-    if latest is not None:
-        last = max(last, *latest)
-    else:
-        last += max(
-            (m.before for group in groups for m in group.members if m.before > 0), default=0
-        )
-    rounds = last + max(request.output for request in instance.requests)
+    rounds = last + floats.shape[1] + max(request.output for request in instance.requests)
     peak = max(request.peak for request in instance.requests)
     total = float(np.abs(floats).sum())
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from formulations.lagrangian.exact import SAFE, exact_sum, largest_denominator, state_cost
 from formulations.valid.states import Ints, States
-from formulations.valid.windows import Windows
 from instances import Instance
 
 Floats = NDArray[np.float64]
@@ -18,14 +17,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Grids:
-    """Points of time, of tokens held and of rounds left at which prices are free.
+    """Points of time, of tokens held and of rounds left at which prices are free, increasing.
 
-    Attributes
-    ----------
-    knots
-        Increasing times from 1 on; before the first and after the last one prices are 0.
-    tokens, left
-        Increasing, from 0 on; they contain the states between their ends.
+    ``knots`` are times from 1 on; before the first and after the last one prices are 0.  ``tokens``
+    and ``left`` contain the states between their ends.
     """
 
     knots: Ints
@@ -85,17 +80,6 @@ def over_time(knots: Ints, values: Ints) -> Ints:
     return found
 
 
-def hats(grid: Ints, values: Ints) -> NDArray[np.float64]:
-    """Return the weight of each grid point in linear interpolation, shape (values, points)."""
-    below, above, width = spans(grid, values)
-    share = (values - grid[below]) / width
-    weights = np.zeros((len(values), len(grid)))
-    rows = np.arange(len(values))
-    weights[rows, below] = 1 - share
-    weights[rows, above] += share
-    return weights
-
-
 @dataclass(frozen=True)
 class Priced:
     """What prices come to: ``total`` / their denominator is the Lagrangian value (rounds)."""
@@ -114,44 +98,31 @@ class Priced:
         return -(-self.total // self.table.denominator)
 
 
-def last_starts(instance: Instance, horizon: int, windows: Windows | None) -> Ints:
-    """Return the last start of each request that can be cheapest if prices end at ``horizon``."""
-    latest = np.maximum(instance.arrivals, horizon)
-    if windows is not None:
-        latest = np.maximum(np.minimum(latest, np.array(windows.latest)), instance.arrivals)
-    return latest
-
-
 def evaluate(
-    instance: Instance,
-    states: States,
-    table: PriceTable,
-    latest: Ints,
-    pool: ThreadPoolExecutor | None = None,
+    instance: Instance, states: States, table: PriceTable, pool: ThreadPoolExecutor | None = None
 ) -> Priced:
     """Evaluate the Lagrangian of ``bound-patterns`` exactly, as an integer times 1/denominator.
 
-    Only the best patterns of the knots are needed, and no starts beyond ``last_starts``.  Requests
-    with equal arrival, last start, prompt and output cost the same, so each such class is priced
-    once.
+    Only the best patterns of the knots are needed, and no starts past the last one, which pay
+    nothing.  Equal requests are priced once.
 
     Proof: docs/proofs/configurations.md (P2).
     """
     from formulations.lagrangian.kernels import least_costs, most_worth  # loads the compiler
 
-    values = table.at_knots(states)
-    outputs = instance.outputs
-    rows = np.stack([instance.arrivals, latest, instance.prompts, outputs], axis=1)
+    values, outputs = table.at_knots(states), instance.outputs
+    rows = np.stack([instance.arrivals, instance.prompts, outputs], axis=1)
     one, counts = np.unique(rows, axis=0, return_index=True, return_counts=True)[1:]
-    offsets = np.cumsum(outputs) - outputs
+    arrivals = instance.arrivals[one]
+    latest = np.maximum(arrivals, table.knots[-1])
+    offsets = (np.cumsum(outputs) - outputs)[one]
     least = least_costs(
-        rows[one, 0], rows[one, 1], outputs[one], offsets[one], states.of, values, table.knots,
+        *(arrivals, latest, outputs[one], offsets, states.of, values, table.knots),
         table.denominator,
-    )  # fmt: skip
+    )
 
     def worth(at_knot: Ints) -> int:
-        own = states.tokens, states.left, at_knot, states.memory, states.most
-        return int(most_worth(*own))
+        return int(most_worth(states.tokens, states.left, at_knot, states.memory, states.most))
 
     run = map if pool is None else pool.map
     worths = np.array(list(run(worth, values)), dtype=np.int64)
@@ -164,12 +135,7 @@ def evaluate(
 def rounded_table(instance: Instance, states: States, grids: Grids, prices: Floats) -> PriceTable:
     """Return prices in the grids' shape as fractions of a denominator safe for 64 bits.
 
-    Raises
-    ------
-    ValueError
-        If a price is not finite.
-    OverflowError
-        If the prices are too large for exact 64-bit arithmetic.
+    Raises OverflowError if the prices are too large for exact 64-bit arithmetic.
     """
     floats = np.maximum(prices, 0.0)
     if not np.all(np.isfinite(floats)):

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from formulations.mip import ilp
-from formulations.mip._parts import weighted
-from formulations.mip.integer_program import IntegerProgram, Model
+from formulations.mip.integer_program import IntegerProgram, Model, weighted
 from formulations.valid.windows import Windows
 from instances import Instance
 
@@ -81,9 +80,5 @@ def model_size(instance: Instance, windows: Windows) -> int:
 
 
 FORMULATION = IntegerProgram(
-    name="ilp-xy",
-    source="J1 App. B.1",
-    build=build_model,
-    size=model_size,
-    set_starts=set_starts,
+    name="ilp-xy", source="J1 App. B.1", build=build_model, size=model_size, set_starts=set_starts
 )

@@ -16,14 +16,9 @@ class LookAheadRow:
         max(0, w + y·ℓ − κ·(ℓ − r)⁺),    y = 1 in the core, else min(1, c·w/M),
         κ = c + Σ_{i in the core} (1 − min(1, c·(s_i + 1)/M)).
 
-    Proof: docs/proofs/look_ahead_rows.md (P14).
+    ``share`` is c and ``rounds`` is ℓ, both at least 0; ``core`` lists positions of requests.
 
-    Attributes
-    ----------
-    share, rounds
-        c and ℓ, both at least 0.
-    core
-        Positions of requests.
+    Proof: docs/proofs/look_ahead_rows.md (P14).
     """
 
     share: int
@@ -36,10 +31,3 @@ class LookAheadRow:
         prompts = (instance.requests[i].prompt for i in self.core)
         own = sum(memory - min(memory, self.share * (prompt + 1)) for prompt in prompts)
         return self.share * memory + own
-
-    def payment(self, instance: Instance, position: int, held: int, left: int) -> int:
-        """Return M times what a request pays, an integer."""
-        memory = instance.memory
-        y = memory if position in self.core else min(memory, self.share * held)
-        less = self.weight(instance) * max(0, self.rounds - left)
-        return max(0, memory * held + y * self.rounds - less)

@@ -1,4 +1,4 @@
-"""Idle gaps: where an instance falls apart into others that need not know of each other.
+"""Idle gaps, at which an instance falls apart into others.
 
 Where the requests that come first would be complete, run one after the other from the last of
 their arrivals on, before the next one arrives, the optima of both parts add up.  Bounds always add
@@ -43,10 +43,7 @@ def parts_of(instance: Instance) -> list[Part]:
 def gaps(arrivals: Sequence[int], alone: Sequence[int]) -> list[list[int]]:
     """Return the positions of the requests in each part, the parts in the order of time.
 
-    Parameters
-    ----------
-    alone
-        What each request takes when it runs alone, in the unit of the arrivals, more than 0.
+    ``alone`` is what each request takes when it runs alone, in the unit of the arrivals, above 0.
     """
     groups: list[list[int]] = []
     work = until = 0

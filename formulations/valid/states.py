@@ -1,4 +1,4 @@
-"""Patterns: which requests can be running at one time, given what they hold and still have left.
+"""Patterns: sets of requests that can run at one time, given what they hold and have left.
 
 A pattern is a set of states (w, r) whose requests can run on from now within memory.  A request in
 state (w, r) holds w + e tokens e rounds from now, for e = 0..r.  So with the states in order of r,
@@ -28,15 +28,9 @@ AGES_UP_TO = 10_000_000
 class States:
     """States (w, r) of running requests: w tokens are held, r rounds are left; shape (states,).
 
-    Attributes
-    ----------
-    tokens, left
-        In the order of falling ``left``, then of growing ``tokens``.
-    of
-        Positions of the states through which the requests pass: (s_i + j, o_i − j) for
-        j = 1..o_i of request 0, then of request 1, ...; shape (Σ o_i,).
-    memory
-        M of the instance, tokens.
+    They are in the order of falling ``left``, then of growing ``tokens``.  ``of`` are the positions
+    of the states through which the requests pass: (s_i + j, o_i − j) for j = 1..o_i of request 0,
+    then of request 1, ...; shape (Σ o_i,).
     """
 
     tokens: Ints
@@ -85,10 +79,7 @@ def running_states(instance: Instance, *, lookahead: bool = True) -> States:
 
 
 def searchable_states(instance: Instance, work: int, *, lookahead: bool = True) -> States | None:
-    """Return the states if one search for the best pattern takes at most ``work`` steps.
-
-    None if it takes more, or if the states are too many to list.
-    """
+    """Return the states; None if a search for the best pattern takes more than ``work`` steps."""
     if int(instance.outputs.sum()) > AGES_UP_TO:
         return None
     states = running_states(instance, lookahead=lookahead)

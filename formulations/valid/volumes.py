@@ -1,7 +1,4 @@
-"""Completions by rank: the j-th cannot come before the j smallest volumes fit.
-
-Nor can more requests run at once than the smallest that fit together.
-"""
+"""Completions by rank: from the smallest volumes, and from how many requests fit at once."""
 
 from __future__ import annotations
 

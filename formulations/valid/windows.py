@@ -14,10 +14,7 @@ TIGHTEN_UP_TO = 300
 
 @dataclass(frozen=True)
 class Windows:
-    """First and last start round of each request, shape (n,), and the horizon.
-
-    ``horizon`` is the last round in which a request can complete.
-    """
+    """First and last start round of each request, shape (n,); no completion after ``horizon``."""
 
     earliest: tuple[int, ...]
     latest: tuple[int, ...]
@@ -55,14 +52,8 @@ def start_windows(instance: Instance, upper_bound: int | None = None) -> Windows
     leaving i out keeps the schedule feasible.  So p_i + o_i − a_i ≤ U − L_i.
 
     Cutting the horizon at the makespan of a good schedule is *not* valid: an optimal schedule may
-    end later (notes/experiments.md, traps).
-
-    Parameters
-    ----------
-    upper_bound
-        TEL (rounds) of a schedule known to be feasible; a smaller one gives narrower windows.
-        The windows keep every optimal schedule that completes by the horizon, also when the
-        known schedule is itself optimal.
+    end later (notes/experiments.md, traps).  With ``upper_bound``, U, the windows keep every
+    optimal schedule that completes by the horizon, also when the known one is itself optimal.
     """
     requests = instance.requests
     arrivals = [int(request.arrival) for request in requests]

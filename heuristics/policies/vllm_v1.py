@@ -35,9 +35,9 @@ from heuristics.policy import (
     State,
 )
 from heuristics.queues import exact
-from instances.deployments import engine_limits
+from instances.batch_time import EngineLimits
 
-_A100 = engine_limits("")
+_A100 = EngineLimits()
 _BUDGET = (
     f"tokens that one round may process (0: the engine's on the GPU of the batch time; on an A100 "
     f"{_A100.server} with chunks, {_A100.offline} without)"

@@ -64,13 +64,7 @@ def ranged(generate: Callable[Arguments, Result]) -> Callable[Arguments, Result]
 
 
 def check_ranges(generate: Callable[..., Any], values: Mapping[str, Any]) -> None:
-    """Refuse values outside the ranges of a generator; ``None`` stands for one that was not given.
-
-    Raises
-    ------
-    ValueError
-        One line: the parameter, what was expected and what was found.
-    """
+    """Refuse values outside the ranges of a generator; None stands for one that was not given."""
     limits = ranges(generate)
     for name, value in values.items():
         if value is not None and name in limits and value not in limits[name]:
@@ -96,38 +90,20 @@ def _ranges(generate: Callable[..., Any]) -> tuple[tuple[str, Range], ...]:
 
 
 def at_least(least: int, **parameters: int | None) -> None:
-    """Refuse parameters below what follows from others; ``None`` stands for one not given.
-
-    Raises
-    ------
-    ValueError
-        One line: the parameter, what was expected and what was found.
-    """
+    """Refuse parameters below what follows from others; ``None`` stands for one not given."""
     for name, value in parameters.items():
         if value is not None and value < least:
             raise ValueError(f"{name}: expected at least {least}, found {value}")
 
 
 def not_too_many(requests: int) -> None:
-    """Refuse parameters that together ask for more requests than are drawn.
-
-    Raises
-    ------
-    ValueError
-        One line: what was expected and what was found.
-    """
+    """Refuse parameters that together ask for more requests than are drawn."""
     if requests > MAX_REQUESTS:
         raise ValueError(f"expected at most {MAX_REQUESTS} requests, found {requests}")
 
 
 def longest_fits(longest: int, memory: int) -> None:
-    """Refuse a memory that cannot hold the longest prompt together with the longest output.
-
-    Raises
-    ------
-    ValueError
-        One line: what was expected and what was found.
-    """
+    """Refuse a memory that cannot hold the longest prompt together with the longest output."""
     if 2 * longest > memory:
         raise ValueError(f"memory: expected at least 2 * longest = {2 * longest}, found {memory}")
 
@@ -151,10 +127,7 @@ def drawn(
 def numbered(
     rows: Iterable[tuple[int, int, int]], prediction: tuple[int, int] | None = None
 ) -> tuple[Request, ...]:
-    """Return requests with ids 0, 1, ... from rows: arrival (rounds), prompt and output (tokens).
-
-    They share the prediction interval, if there is one (tokens).
-    """
+    """Return requests 0, 1, ... of rows (arrival, prompt, output) with one prediction."""
     lower, upper = prediction or (None, None)
     return tuple(
         Request(i, arrival, prompt, output, lower, upper)

@@ -24,13 +24,7 @@ Item = TypeVar("Item")
 
 
 class Draws:
-    """A stream of draws from one seed.
-
-    Raises
-    ------
-    ValueError
-        If the seed is negative.
-    """
+    """A stream of draws from one seed, or raise ValueError if the seed is negative."""
 
     def __init__(self, seed: int) -> None:
         if seed < 0:

@@ -25,15 +25,7 @@ def generate(
     cv: Variation = 1.0,
     seconds: bool = False,
 ) -> Instance:
-    """Draw an instance with normal lengths, by default all at round 0.
-
-    Parameters
-    ----------
-    seed, n, memory, longest, rate, cv, seconds
-        As in ``uniform``, with the same errors.
-    mean, deviation : float
-        Of prompts and of outputs before rounding and clipping (tokens), above 0.
-    """
+    """Draw normal lengths, moments before rounding and clipping; else as ``uniform``."""
 
     def length(draws: Draws) -> int:
         return rounded_and_clipped(draws.normal(mean, deviation), 1, longest)

@@ -35,17 +35,7 @@ def generate(
     cv: Variation = 1.0,
     seconds: bool = False,
 ) -> Instance:
-    """Draw an instance with two output lengths, by default all at round 0.
-
-    Parameters
-    ----------
-    seed, n, memory, prompt, rate, cv, seconds
-        As in ``geometric``, with the same errors.
-    lower, upper : int
-        ℓ and u, tokens.
-    long_share : float
-        Probability of u, independent for each request.
-    """
+    """Draw outputs ℓ = ``lower`` or u = ``upper``, u with probability ``long_share``."""
     at_least(lower, upper=upper)
     at_least(prompt + upper, memory=memory)
     draws = Draws(seed)

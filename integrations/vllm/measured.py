@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from instances.batch_time import read_batch_time
-from instances.traces import TraceOptions
-from instances.traces.reading import read_trace
-from kvopt.calibration import calibrated, latencies, simulate
 from kvopt.methods.grammar import read_method
-from schedules.real_time.serving import spreads
+from serving.batch_time import read_batch_time
+from serving.calibration import calibrated, latencies, simulate
+from serving.metrics import spreads
+from serving.traces import TraceOptions
+from serving.traces.reading import read_trace
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 FIGURES, PAGE = DOCS / "measured.csv", DOCS / "measured.md"

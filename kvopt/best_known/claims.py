@@ -61,18 +61,9 @@ _COLUMNS = tuple(each.name for each in fields(StoredRun))
 class Claims:
     """What a store has to offer for one instance.
 
-    Attributes
-    ----------
-    upper
-        The best schedule that the checker has accepted here, with its value; None without one.
-    certified
-        Bounds, each with the certificate that proves it.
-    reported
-        Bounds that solvers report.
-    proofs
-        Runs whose engine's own search met the schedule of the same run.
-    notes
-        One line for everything that could not be taken.
+    That is the best schedule that the checker accepts, bounds with the certificates that prove
+    them, bounds that solvers report, runs whose engine's own search met the schedule of the same
+    run, and a note for everything that could not be taken.
     """
 
     upper: tuple[Upper, Schedule] | None = None
@@ -85,8 +76,7 @@ class Claims:
 def runs_by_instance(store: Store) -> dict[str, list[StoredRun]]:
     """Return the stored runs in rounds by the hash of their instance, oldest first.
 
-    Those in seconds are left out: the hash does not tell them apart, and their TEL is of another
-    problem for every batch time.
+    Those in seconds are another problem, which the hash does not tell apart.
     """
     found: dict[str, list[StoredRun]] = defaultdict(list)
     for batch_time, *row in store.select("batch_time", *_COLUMNS):
@@ -108,15 +98,9 @@ def collect(
 ) -> Claims:
     """Return what runs claim of an instance.
 
-    Sweeps for no more than ``proved`` (rounds), or than another one here, are not evaluated: that
-    takes seconds each, and nothing better comes of it.
-
-    Schedules are checked once more.  Of policies that keep tokens over an eviction, whose TEL is no
-    bound on the optimum (``docs/problem.md``), only schedules that are possible without it are
-    taken; cancelled attempts are dropped, since without them a schedule is possible all the more.
-
-    Certificates are taken from anyone, since they are evaluated here; of the other bounds those
-    that are believed (:func:`schedules.evidence.believed`).
+    Schedules are checked once more, without cancelled attempts and without keeping tokens.
+    Certificates of any method are evaluated, sweeps only for more than ``proved`` (rounds) or than
+    another one here; other bounds must be believed (:func:`schedules.evidence.believed`).
     """
     notes: list[str] = []
     named = [each for run in runs if (each := _named(run, notes)) is not None]
@@ -164,13 +148,7 @@ def volume_claim(instance: Instance, date: str) -> tuple[Certified, Certificate]
 
 
 def planted_claim(instance: Instance, starts: Sequence[int], date: str) -> tuple[Upper, Schedule]:
-    """Return the schedule that the construction of an instance implies.
-
-    Raises
-    ------
-    ValueError
-        If the checker refuses it.
-    """
+    """Return the schedule that the construction of an instance implies, checked."""
     schedule = make_schedule(instance, starts, CONSTRUCTION)
     verdict = check_schedule(instance, schedule)
     if not verdict.valid:

@@ -1,9 +1,7 @@
-"""What the registry holds of an instance.
+"""Entries of the registry: what runs and certificates have shown of an instance.
 
-An entry states what a run or a certificate has shown, and of what follows from it only what is
-compared with it (:mod:`kvopt.best_known.known`).  Where a file lies follows from the instance's
-name, so no entry names a file.  What a bound rests on is its kind (``Lower``), a certificate's or
-a solver's report: a value cannot pass for certified while another one is evaluated.
+Where a file lies follows from the instance's name.  What a bound rests on is its kind (``Lower``):
+a value cannot pass for certified while another one is evaluated.
 """
 
 from __future__ import annotations
@@ -55,12 +53,10 @@ CertificateKind = Literal["volumes", "prices", "sweep", "parts"]
 
 @dataclass(frozen=True, config=_CONFIG, kw_only=True)
 class Value:
-    """What a run has shown of the optimum.
+    """What a run has shown of the optimum: a TEL, or an integer that no TEL is below (rounds).
 
-    The value is the TEL of a schedule, or an integer that no TEL is below (rounds).  Method and
-    seed are those of the run (:data:`NO_METHODS` are of none), the date is the UTC day on which it
-    ended, ``solver`` the name and version of its one engine: empty where none was used, and of a
-    bound where several worked, since ``source`` or ``certificate`` say what that rests on.
+    Method and seed are those of the run (:data:`NO_METHODS` are of none), the date is the UTC day
+    on which it ended, ``solver`` the name and version of its one engine.
     """
 
     value: Rounds
@@ -149,8 +145,7 @@ Lower = Annotated[Certified | SolverReported | Construction, Field(discriminator
 class Proof(Value):
     """A run in which an engine's own search proved the TEL of ``upper`` optimal.
 
-    ``made_by`` is the digest of what it rests on (:func:`kvopt.methods.witness.made_by`), empty
-    where the run was not made by the sources that merged it.
+    ``made_by`` is the digest of what it rests on, empty where other sources made the run.
     """
 
     made_by: Annotated[str, Field(pattern=r"^([0-9a-f]{16})?$")]
@@ -185,10 +180,8 @@ class Entry:
     """All that is known of one instance: name, file below ``instances/``, hash, requests, tokens.
 
     ``standing`` is what is known of the optimum by the rule of evidence
-    (:mod:`schedules.evidence`), and ``reason`` by what it counts as proved, or why not.  ``upper``
-    is the best checked schedule, ``lower`` the best bound and what it rests on, ``history`` what
-    they were before, and ``proofs`` the runs in which an engine proved the TEL of ``upper``
-    optimal, one a method.
+    (:mod:`schedules.evidence`), and ``reason`` why.  ``upper`` is the best checked schedule,
+    ``lower`` the best bound, ``history`` what they were before, ``proofs`` one run a method.
     """
 
     instance: Name
@@ -219,6 +212,12 @@ class Entry:
         if isinstance(self.lower, SolverReported):
             return True
         return self.opt and not isinstance(self.lower, Certified)
+
+    @property
+    def rests_on(self) -> str:
+        """What a bound rests on that is not certified."""
+        solver = isinstance(self.lower, SolverReported)
+        return f"solver-reported by {self.lower.method}" if solver else "by construction"
 
     @property
     def on_ladder(self) -> bool:

@@ -52,13 +52,7 @@ def digest(entries: Iterable[Entry]) -> str:
 
 
 def read_registry(folder: Path = LIBRARY) -> Registry | None:
-    """Return the registry of a folder, None where there is none yet.
-
-    Raises
-    ------
-    RegistryError
-        If it is not of the format, or its digest is not that of its entries.
-    """
+    """Return the registry of a folder, None where there is none yet; else a RegistryError."""
     path = folder / REGISTRY_FILE
     if not path.exists():
         return None
@@ -79,13 +73,7 @@ def read_registry(folder: Path = LIBRARY) -> Registry | None:
 
 
 def read_entries(folder: Path) -> dict[str, Entry]:
-    """Return the entries of a folder's registry by hash, in their order; none where it has none.
-
-    Raises
-    ------
-    RegistryError
-        As :func:`read_registry` says.
-    """
+    """Return the entries of a folder's registry by hash, in their order; none where it has none."""
     registry = read_registry(folder)
     return {entry.sha256: entry for entry in registry.instances} if registry else {}
 
@@ -123,7 +111,7 @@ def schedule_of(instance: Instance, starts: Sequence[int], upper: Upper) -> Sche
 
 
 def format_certificate(instance: Instance, certificate: Certificate) -> str:
-    """Return the text of a certificate file, which names its instance by hash."""
+    """Return the text of a certificate file, with the hash of its instance."""
     from formulations.certificates.certificate_file import certificate_document  # see above
 
     told = {"schema": CERTIFICATE_SCHEMA, "instance": instance.name}
@@ -132,13 +120,7 @@ def format_certificate(instance: Instance, certificate: Certificate) -> str:
 
 
 def read_certificate_file(path: Path, instance: Instance) -> Certificate:
-    """Read a certificate file.
-
-    Raises
-    ------
-    CertificateError
-        If it cannot be read, is not of the format, or belongs to another instance.
-    """
+    """Read a certificate file; a CertificateError says what is wrong, or of another instance."""
     from formulations.certificates.certificate_file import read_certificate  # see above
 
     try:
@@ -162,13 +144,7 @@ def certificate_path(name: str) -> str:
 
 
 def write_files(folder: Path, texts: dict[str, str]) -> None:
-    """Write files given by their paths below a folder, together, the registry itself last.
-
-    Raises
-    ------
-    OSError, FileError
-        If one cannot be written; then none is.
-    """
+    """Write files given by their paths below a folder, all or none, the registry itself last."""
     changed: dict[Path, bytes] = {}
     for path in sorted(texts, key=lambda path: (path == REGISTRY_FILE, path)):
         target, data = folder / path, texts[path].encode()
@@ -180,13 +156,7 @@ def write_files(folder: Path, texts: dict[str, str]) -> None:
 
 
 def proof_file(folder: Path, name: str) -> Path:
-    """Return the path of an entry's proof, without following it anywhere else.
-
-    Raises
-    ------
-    RegistryError
-        If it is, by a link, outside ``best_known/``.
-    """
+    """Return the path of an entry's proof; a RegistryError if a link leads out of the folder."""
     base = folder / PROOFS
     path = base / name
     # Not Path.resolve, which ends in a RuntimeError where a link leads to itself.
@@ -196,11 +166,7 @@ def proof_file(folder: Path, name: str) -> Path:
 
 
 def left_over(folder: Path, names: Iterable[str]) -> list[str]:
-    """Return what no entry refers to: all below ``best_known/``, and what is called like it.
-
-    That is anything but the proofs of the instances that are named, and the folders that hold them:
-    other files, links, pipes and folders.
-    """
+    """Return all below ``best_known/``, or called like it, that is no proof of the named ones."""
     proofs = {
         PROOFS + "/" + each(name) for name in names for each in (schedule_path, certificate_path)
     }

@@ -182,8 +182,7 @@ def read_known(
 ) -> Known:
     """Read the schedule and the certificate of an entry and prove both values anew.
 
-    What this process has proved ``before``, the same bound by the same certificate, is not
-    evaluated again.
+    The same bound by the same certificate as ``before`` is not evaluated again.
 
     Raises
     ------
@@ -244,9 +243,8 @@ def merge(
 ) -> Known | None:
     """Return what is known of an instance now; None while no run has a schedule of it.
 
-    A value is replaced only by a strictly better one, except that a certified bound takes the
-    place of an equal one without a certificate, and a bare certificate that of an equal one that
-    rests on windows or groups.  ``planted`` are the starts (rounds) that the construction implies.
+    A value is replaced by a better one, a bound also by an equal one with a certificate, or with a
+    barer one.  ``planted`` are the starts (rounds) that the construction implies.
 
     Raises
     ------
@@ -298,17 +296,8 @@ def decide(
 ) -> Verdict:
     """Decide what is known of the optimum, by the rule of evidence (:mod:`schedules.evidence`).
 
-    The known optimum of an instance of the library follows from its construction.  The reason says
-    what an optimum rests on: a certificate that is evaluated here, or what solvers report.
-
-    Parameters
-    ----------
-    upper, lower
-        TEL of the best checked schedule and the best bound, rounds.
-    proofs
-        Runs of engines that proved ``upper`` optimal.
-    certified
-        Kind of the best certificate, and what it was evaluated to (rounds).
+    It has the best TEL and bound (rounds), the runs of engines that proved ``upper`` optimal, and
+    kind and value of the best certificate.
     """
     engines = [engine_witness(each.method, each.value) for each in proofs]
     found = [*engines, certificate_witness(*certified)]
@@ -316,10 +305,7 @@ def decide(
 
 
 def contradiction(instance: Instance, upper: Upper, lowers: Iterable[Value | Construction]) -> str:
-    """Return one line on the greatest bound above the best schedule or the optimum by construction.
-
-    Empty where there is none; the optimum by construction is a bound and a schedule alike.
-    """
+    """Return one line on the greatest bound above the schedule or the optimum by construction."""
     by = f"the checked TEL {upper.value} ({upper.method}, {upper.date})"
     uppers = [Statement(upper.value, by)]
     bounds = [
@@ -341,10 +327,7 @@ def is_stale(proof: Proof) -> bool:
 def _lower(
     instance: Instance, certified: Certified, reported: Iterable[Reported], day: str
 ) -> Lower:
-    """Return the best bound: certified where that reaches the others, else what exceeds it.
-
-    Of equal bounds the construction stands before what solvers report.
-    """
+    """Return the best bound: certified, else by construction, else what a solver reports."""
     known = instance.known_optimum
     best = max(reported, key=lambda each: each.value, default=None)
     if known is not None and known > certified.value:
@@ -356,10 +339,9 @@ def _lower(
 
 
 def _proofs(proofs: Iterable[Proof], upper: int, certificate: Witness) -> tuple[Proof, ...]:
-    """Return one proof of the present upper bound for each method, the oldest ones first.
+    """Return one proof of the upper bound for each method, in the place of a stale one.
 
-    A proof that the sources of today have made takes the place of a stale one.  What a certificate
-    proves by the same argument, evaluated in integers, needs no run.
+    What a certificate proves by the same argument needs no run.
     """
     kept: dict[str, Proof] = {}
     for proof in proofs:

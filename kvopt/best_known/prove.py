@@ -72,8 +72,7 @@ def main(options: Options) -> int:
 def _prove(options: Options, deadline: float) -> Iterator[tuple[str, bool]]:
     """Run what is wanted, what took least first; yield a line on each, and if it held.
 
-    A proof takes the place of the stale one as soon as it has ended.  One that does not hold any
-    more stays in the registry, where it is stale, unless it is to be dropped.
+    A proof that does not hold any more stays in the registry unless it is to be dropped.
     """
     library, file = WithLadder(library_by_hash()), options.folder / REGISTRY_FILE
     registry = read_registry(options.folder)

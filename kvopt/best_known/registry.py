@@ -29,13 +29,7 @@ _NONE: Mapping[str, Known] = MappingProxyType({})
 
 
 def read_all(known: Mapping[str, LibraryInstance], folder: Path) -> dict[str, Known]:
-    """Return the present values by hash, each proved anew: only what is proved is merged into.
-
-    Raises
-    ------
-    RegistryError, DamagedError
-        If a file is damaged or does not prove its value.
-    """
+    """Return the present values by hash, each proved anew: only what is proved is merged into."""
     entries = read_entries(folder)
     for sha, entry in entries.items():
         if sha not in known:
@@ -57,12 +51,7 @@ def write_all(
 ) -> None:
     """Write the registry, its schemas and all proofs, in the library's order.
 
-    What is ``beside`` stays as it is, with its proofs.
-
-    Raises
-    ------
-    OSError
-        If a file cannot be written.
+    Entries ``beside`` stay as they are, with their proofs.
     """
     by_hash = {entry.sha256: entry for entry in (*beside, *(each.entry for each in merged))}
     entries = [by_hash[sha] for sha in known if sha in by_hash]
@@ -81,11 +70,9 @@ def faults(
 ) -> Iterator[str]:
     """Yield one line for everything that is wrong; nothing if every value is proved again.
 
-    Each schedule passes the checker with the TEL of its entry, each certificate is evaluated in
-    integers and proves its bound, each standing holds by :func:`kvopt.best_known.known.decide`, the
-    history ends with the present values and only improves, no instance of the library and no file
-    is missing or left over, and every file is to the byte what its command writes.  Certificates of
-    what this process has ``proved`` before are not evaluated again.
+    Each schedule passes the checker, each certificate is evaluated in integers, each standing holds
+    by the rule, the history only improves, no file is left over, and each is to the byte what its
+    command writes.  What this process has ``proved`` before is not evaluated again.
     """
     texts = format_schemas() | {REGISTRY_FILE: format_registry(registry.instances)}
     for file, text in texts.items():

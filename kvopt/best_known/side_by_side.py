@@ -9,9 +9,9 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from threading import Thread
 from typing import TypeVar
 
+from kvopt.runs.linux import end_with
 from kvopt.runs.provenance import usable_cores
 
 T = TypeVar("T")
@@ -25,18 +25,12 @@ class KilledError(RuntimeError):
 
 
 def side_by_side(function: Callable[[T], R], things: Sequence[T]) -> Iterator[R]:
-    """Yield what a function returns of each thing, in their order, from a pool of processes.
-
-    Raises
-    ------
-    KilledError
-        If a process was killed, as where memory is over.
-    """
+    """Yield what a function returns of each thing, in their order, from a pool of processes."""
     if len(things) < SEVERAL:
         yield from map(function, things)
         return
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(usable_cores(), mp_context=context, initializer=_begin)
+    pool = ProcessPoolExecutor(usable_cores(), context, _begin, (os.getpid(),))
     try:
         # Not ``pool.map``, which cancels what a broken pool is about to end.
         waiting = deque(pool.submit(function, each) for each in things)
@@ -51,14 +45,7 @@ def side_by_side(function: Callable[[T], R], things: Sequence[T]) -> Iterator[R]
             child.terminate()
 
 
-def _begin() -> None:
+def _begin(parent: int) -> None:
     """Leave Ctrl-C to the first process, and end where that is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None  # this is a child
-    parent.join()
-    os._exit(1)
+    end_with(parent)

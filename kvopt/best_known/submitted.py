@@ -38,11 +38,6 @@ def judge(paths: Iterable[Path], known: Library, folder: Path) -> Iterator[Judge
     """Judge files, each against the registry of a folder and the files before it.
 
     A solution file is of the model of its name beside it, as ``a.sol`` of ``a.mps``.
-
-    Raises
-    ------
-    RegistryError
-        If the registry is damaged.
     """
     read_registry(folder)
     best: dict[str, tuple[int, Path]] = {}
@@ -59,11 +54,6 @@ def take(
     """Merge schedules that are better; yield what is known then, or None, and a line on each.
 
     Everything else that the registry has of the instance is proved anew first.
-
-    Raises
-    ------
-    RegistryError
-        If the registry is damaged.
     """
     entries = read_entries(folder)
     for schedule in schedules:
@@ -114,13 +104,7 @@ def _judge(
 
 
 def _read(path: Path, known: Library) -> Schedule:
-    """Return the schedule of a file, by the model beside it where it is a solution file.
-
-    Raises
-    ------
-    FileError
-        If there is none.
-    """
+    """Return the schedule of a file, by the model beside it where it is a solution file."""
     if path.suffix.lower() not in SOLUTIONS:
         return read_schedule(path)
     models = [path.with_suffix(suffix) for suffix in MODELS]

@@ -21,18 +21,8 @@ def known_values(
 ) -> dict[str, dict[str, Any]]:
     """Return what reports take of each instance of the registry, by the instance's hash.
 
-    ``among`` are the hashes that are asked for; None means all.
-
-    Keys are ``upper_bound``, ``lower_bound`` and ``certified_bound`` (rounds), ``upper_by`` and
-    ``lower_by`` (method), ``certified_by`` (the kind of its certificate), ``witnesses`` (a list of
-    :class:`schedules.evidence.Witness`), ``construction`` (the optimum by construction, rounds, or
-    None), ``schedule`` (path of its file) and ``history`` (a list of objects with side, value,
-    method and date, oldest first).  Nothing is evaluated.  Empty where there is no registry.
-
-    Raises
-    ------
-    RegistryError
-        If the file is damaged or was edited by hand, or names a schedule outside its folder.
+    ``among`` are the hashes that are asked for; None means all.  Values are in rounds, ``schedule``
+    is the path of a file, ``history`` begins with the oldest.  Nothing is evaluated.
     """
     entries = read_entries(folder)
     if among is not None:

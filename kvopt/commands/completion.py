@@ -1,7 +1,4 @@
-"""What the shell proposes where a command takes names: those of the library, of methods, of suites.
-
-Files are listed, not imported: a shell waits for the answer.
-"""
+"""Names that the shell proposes; files are listed, not imported, as a shell waits."""
 
 from __future__ import annotations
 
@@ -12,10 +9,10 @@ from itertools import chain
 import heuristics.policies
 from formulations.registry import formulations
 from heuristics.predictions import PREDICTIONS
-from instances.batch_time import batch_times
 from instances.ladder import ladder
 from instances.named import library_files
 from kvopt.methods.engines import named_engines
+from serving.batch_time import batch_times
 from support.command import Names
 
 

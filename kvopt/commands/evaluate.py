@@ -17,31 +17,17 @@ from typing import Any
 import click
 
 from instances import Instance
-from instances.batch_time import DEFAULT, parse_batch_time
+from instances.batch_time import parse_batch_time
 from instances.named import hides
-from instances.traces import TraceReport
-from instances.traces.arguments import trace_options
-from kvopt.best_bound import bound_runs
 from kvopt.best_known import RegistryError, known_values
 from kvopt.commands.evaluate_arguments import OPTIONS, judge_options
-from kvopt.commands.in_seconds import deploy
 from kvopt.commands.leaderboard import NAME as LEADERBOARD
 from kvopt.commands.leaderboard import leaderboard
-from kvopt.commands.workload import (
-    RESUMES,
-    check_beside_store,
-    store_of,
-    tell,
-    tell_unread,
-    whose_lines,
-    wishes_of,
-)
 from kvopt.executors import ExecutorError
 from kvopt.methods.fingerprint import UNREAD
 from kvopt.methods.grammar import MethodError, read_methods, unique_methods
 from kvopt.methods.knowledge import shown_method
 from kvopt.progress import Display, counts
-from kvopt.runs.batch_time import read_wish, refuse_silent_default
 from kvopt.runs.record import FAILED
 from kvopt.runs.task import Finished, Task
 from kvopt.store import Store, StoreError
@@ -52,6 +38,21 @@ from kvopt.sweeps.failures import failures, unread
 from kvopt.sweeps.inputs import InputError, read_inputs
 from kvopt.sweeps.plan import plan
 from reports.folder import check_place
+from serving.batch_time import DEFAULT
+from serving.best_bound import bound_runs
+from serving.choice import read_wish, refuse_silent_default
+from serving.commands.deployment import deploy
+from serving.commands.workload import (
+    RESUMES,
+    check_beside_store,
+    store_of,
+    tell,
+    tell_unread,
+    whose_lines,
+    wishes_of,
+)
+from serving.traces import TraceReport
+from serving.traces.arguments import trace_options
 from support.called import own_command
 from support.command import Command, Options
 from support.outputs import OutputError, write_outputs
@@ -181,10 +182,7 @@ def _planned(options: Options) -> list[Task]:
 
 
 def _check_places(options: Options) -> None:
-    """Find out before the runs, not after them, what cannot be written or must not be.
-
-    All that is read has been read.
-    """
+    """Find out before the runs what cannot be written or must not be."""
     kept = check_beside_store(options, "export")
     if options.report:
         rows = [Path(options.export)] if options.export else []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from instances.traces.arguments import TRACE_OPTIONS
 from kvopt.commands import completion
-from kvopt.commands.in_seconds import BATCH_TIME_OPTION, DEPLOYMENT_OPTIONS
-from kvopt.commands.workload_arguments import KEPT
 from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds
+from serving.commands.deployment import BATCH_TIME_OPTION, DEPLOYMENT_OPTIONS
+from serving.commands.workload_arguments import KEPT
+from serving.traces.arguments import TRACE_OPTIONS
 from support.command import Options, argument, option, refuse_both, together
 from support.usage import UsageError
 
@@ -63,13 +63,7 @@ OPTIONS = together(
 
 
 def judge_options(options: Options) -> None:
-    """Refuse options that do not go together.
-
-    Raises
-    ------
-    UsageError
-        With one line.
-    """
+    """Raise a UsageError of options that do not go together."""
     refuse_both(options, "--rerun", "--rerun-failed")
     if bool(options.scheduler) != (options.executor == "dask"):
         raise UsageError("--scheduler and --executor dask go together")

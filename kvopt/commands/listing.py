@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from formulations.registry import formulations
 from heuristics.predictions import PREDICTIONS
 from heuristics.registry import policies
-from instances.batch_time import batch_times
 from kvopt.methods.engines import named_engines
 from kvopt.methods.grammar import ANSWER
 from kvopt.methods.installed import installed_methods
@@ -15,6 +14,7 @@ from kvopt.methods.knowledge import knowledge_words
 from kvopt.methods.options import Declared, describe
 from kvopt.methods.syntax import FORM
 from kvopt.suites import read_suite, suites
+from serving.batch_time import batch_times
 
 #: What the form of a method leaves open.
 _MEANING = (
@@ -26,13 +26,7 @@ _MEANING = (
 
 
 def listing() -> str:
-    """Return one line for everything that can be named, and one for each of its parameters.
-
-    Raises
-    ------
-    SuiteError
-        If a committed suite cannot be read.
-    """
+    """Return one line for everything that can be named, and one for each of its parameters."""
     named = [*named_engines(), *formulations(), *policies(), *PREDICTIONS, *batch_times()]
     named += [*suites(), *installed_methods()]
     width = max(map(len, named))

@@ -22,19 +22,22 @@ _SUBCOMMANDS = {
         "kvopt.commands.evaluate",
         "many instances with many methods: a store of runs, reports",
     ),
-    "rates": ("kvopt.commands.rates", "latency and goodput against the rate, with the bound below"),
+    "rates": (
+        "serving.commands.rates",
+        "latency and goodput against the rate, with the bound below",
+    ),
     "capacity": (
-        "kvopt.commands.capacity",
+        "serving.commands.capacity",
         "the largest sustained rate at which nearly all requests keep an objective",
     ),
     "check": ("schedules.check_command", "a schedule file against its instance, in integers"),
     "generate": ("instances.generate", "an instance of a family"),
-    "convert": ("instances.traces.convert", "a trace as an instance file"),
+    "convert": ("serving.traces.convert", "a trace as an instance file"),
     "warm": ("kvopt.commands.warm", "compile all kernels, so that no run waits for them"),
-    "memory": ("kvopt.commands.memory", "how many tokens a GPU's memory holds, step by step"),
-    "rounds": ("kvopt.commands.rounds", "the rounds of a log of vLLM, and a batch time of them"),
+    "memory": ("serving.commands.memory", "how many tokens a GPU's memory holds, step by step"),
+    "rounds": ("serving.commands.rounds", "the rounds of a log of vLLM, and a batch time of them"),
     "calibrate": (
-        "kvopt.commands.calibrate",
+        "serving.commands.calibrate",
         "a batch time from measured requests, with its error on others of them",
     ),
     "show": ("kvopt.commands.show", "a policy beside its paper's pseudocode, or a formulation"),
@@ -54,10 +57,10 @@ _SUBCOMMANDS = {
 }
 #: Those whose options can be imported without what runs them, and where these are.
 _APART = {
-    "solve": ("solve_arguments", "OPTIONS"),
-    "evaluate": ("evaluate_arguments", "OPTIONS"),
-    "rates": ("workload_arguments", "RATES"),
-    "capacity": ("workload_arguments", "CAPACITY"),
+    "solve": ("kvopt.commands.solve_arguments", "OPTIONS"),
+    "evaluate": ("kvopt.commands.evaluate_arguments", "OPTIONS"),
+    "rates": ("serving.commands.workload_arguments", "RATES"),
+    "capacity": ("serving.commands.workload_arguments", "CAPACITY"),
 }
 
 
@@ -82,7 +85,7 @@ class _Lazy(click.Command):
         command: click.Command
         if extra.get("resilient_parsing") and name in _APART:
             module, declared = _APART[name]
-            options = getattr(import_module(f"kvopt.commands.{module}"), declared)
+            options = getattr(import_module(module), declared)
             command = click.command(name)(options(lambda: None))
         else:
             command = subcommand(name)
@@ -125,15 +128,7 @@ COMMANDS = _Group(
 
 
 def main(arguments: Sequence[str] | None = None, program: str = "kvopt", caller: Any = None) -> int:
-    """Run a subcommand and return its exit code; 2 with one line where there is no such one.
-
-    Parameters
-    ----------
-    program
-        The name by which the user called it.
-    caller
-        What is handed on to the subcommand.
-    """
+    """Run a subcommand by the name the user called; return its exit code, or 2 if there is none."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given and given[0] in _SUBCOMMANDS:
         return subcommand(given[0])(given[1:], f"{program} {given[0]}", caller)

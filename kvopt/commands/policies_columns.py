@@ -7,33 +7,25 @@ from dataclasses import dataclass
 
 from instances import Instance
 from instances.time_unit import ROUNDS
-from kvopt.best_bound import left, percent_left
 from kvopt.commands.plain_table import plain_table
 from kvopt.methods.knowledge import MARK, knowledge, policy_name, token_keeping_policies
 from kvopt.registered import registered
 from kvopt.runs.record import Record
 from kvopt.runs.task import Finished
 from schedules import Schedule
-from schedules.metrics import measure
-from schedules.real_time.serving import goodput
-from schedules.real_time.slo import Slo
-from schedules.real_time.timeline import timeline
+from schedules.clock.timeline import timeline
+from schedules.metrics import makespan, mean_memory
+from serving.best_bound import left, percent_left
+from serving.metrics import goodput
+from serving.slo import Slo
 
 
 @dataclass(frozen=True)
 class Against:
-    """What TELs are compared with.
+    """What TELs are compared with: the optimum or a bound (rounds or nanoseconds), 0 without one.
 
-    Attributes
-    ----------
-    value
-        The optimum or a bound (rounds or nanoseconds), 0 without one.
-    optimum
-        Whether it is the optimum.
-    covers_kept
-        Whether it holds for schedules that keep tokens, too.
-    slo
-        The objective that goodput counts by.
+    ``covers_kept`` says that it holds for schedules that keep tokens, too; goodput counts by the
+    ``slo``.
     """
 
     value: int = 0
@@ -108,7 +100,7 @@ def _columns(instance: Instance, against: Against) -> list[tuple[str, Cell]]:
         ("TEL", lambda _, schedule, __: schedule.tel),
         ("TEL/OPT" if against.optimum else "TEL/LB", _ratio),
         *([("to best", _to_best)] if registered(instance) else []),
-        ("makespan", lambda _, schedule, __: measure(instance, schedule).makespan),
+        ("makespan", lambda _, schedule, __: makespan(instance, schedule)),
         ("memory %", _memory),
         ("evicted", lambda _, schedule, __: sum(map(len, schedule.attempts or ()))),
         ("ms", _milliseconds),
@@ -128,7 +120,7 @@ def _left(line: Line, schedule: Schedule, against: Against) -> str | None:
 
 def _memory(line: Line, schedule: Schedule, against: Against) -> str:
     del against
-    return f"{100 * measure(line.instance, schedule).mean_memory_share:.1f}"
+    return f"{100 * mean_memory(line.instance, schedule) / line.instance.memory:.1f}"
 
 
 def _milliseconds(line: Line, *_: object) -> str:

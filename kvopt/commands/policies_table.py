@@ -10,20 +10,21 @@ from formulations.valid.volumes import volume_bound
 from heuristics.policy import AdvisedPolicy, ListPolicy, PlanPolicy
 from heuristics.registry import policies
 from instances import Instance
-from kvopt.answer import answer_on, missing, totals
-from kvopt.best_bound import KnownBound, best_bound, coverage, of_run, told_bound
-from kvopt.commands.beside import BoundBeside, Limits
+from kvopt.commands.beside import Beside, Limits, bound_beside
 from kvopt.commands.policies_columns import Against, Line, table_text
 from kvopt.methods.grammar import ANSWER, every_policy, read_prediction
 from kvopt.methods.knowledge import MARK, OF_CLASSES, policy_name
 from kvopt.progress import Display
 from kvopt.registered import registered
-from kvopt.runs.batch_time import bounds_kept_tokens, rounds_only
+from kvopt.runs.in_seconds import bounds_kept_tokens
 from kvopt.runs.series import Series
 from kvopt.runs.stated_optimum import dispute
 from kvopt.runs.task import Finished, Task
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
-from schedules.real_time.slo import Slo
+from serving.answer import answer_on, missing, totals
+from serving.best_bound import KnownBound, best_bound, coverage, of_run, told_bound
+from serving.choice import rounds_only
+from serving.slo import Slo
 from support.text import counted, wrapped
 
 
@@ -66,7 +67,7 @@ def policies_table(
     """
     runnable, refused = _tasks(instance, batch_time, prediction, seed, limits)
     progress = Display(sys.stderr, len(runnable), quiet)
-    with BoundBeside(instance, batch_time, seed, limits) as bound:
+    with bound_beside(instance, batch_time, seed, limits) as bound:
         if limits.jobs == 1:
             bound.begin().result()
         # In seconds the bound is computed beside them.
@@ -74,7 +75,7 @@ def policies_table(
         series = Series(runnable, limits.deadline, progress.take, side_by_side=beside)
         lines, why = _carried_out(instance, series, progress, bound)
         here = [each for line in lines for each in of_run(instance, line.record)]
-        here += bound.found(at_once=bool(why))
+        here += bound.bounds(instance, at_once=bool(why))
     compared, against, wrong, misstated = _compared(instance, batch_time, lines, here, slo)
     below = [
         f"predictions: {read_prediction(prediction)[2]}" if prediction else "",
@@ -123,7 +124,7 @@ def _slowness(name: str) -> tuple[int, int, str]:
 
 
 def _carried_out(
-    instance: Instance, series: Series, progress: Display, bound: BoundBeside
+    instance: Instance, series: Series, progress: Display, bound: Beside
 ) -> tuple[list[Line], str]:
     """Run a series and return its lines, and why policies are left if the user wanted it so.
 
@@ -202,10 +203,7 @@ def _answered(
 def _optimum(instance: Instance, *, believed: bool) -> tuple[str, int] | None:
     """Return what is said of the optimum (rounds) and the optimum, None where it is not known.
 
-    Parameters
-    ----------
-    believed
-        Whether what the instance's file states counts.
+    What the instance's file states counts if it is ``believed``.
     """
     known = registered(instance)
     if known is not None and known.upper == known.lower:

@@ -57,21 +57,10 @@ def main(options: Options) -> int:
 
 
 def show(name: str, *, beside: bool = False) -> str:
-    """Return the file of a policy or formulation, of a policy also that of its pseudocode.
+    """Return the file of a policy (and of its pseudocode) or formulation, or a solver's constants.
 
-    Of a solver, alone or with a formulation, it is :func:`show_constants`.
-
-    Parameters
-    ----------
-    name
-        As ``solve --list`` has it.
-    beside
-        Whether the two stand side by side, 100 columns each.
-
-    Raises
-    ------
-    MethodError
-        If there is nothing of that name.
+    ``beside`` sets the two side by side, 100 columns each.  Raises a MethodError of an unknown
+    name.
     """
     if name in formulations():
         files = map(_file, formulations()[name].modules)
@@ -89,13 +78,7 @@ def show(name: str, *, beside: bool = False) -> str:
 
 
 def show_constants(method: str) -> str:
-    """Return the numbers that tune a solver, with their meanings, file by file.
-
-    Raises
-    ------
-    MethodError
-        If there is no such method.
-    """
+    """Return the numbers that tune a solver, with their meanings, file by file."""
     read = read_method(method)
     lines = [f"# {read.text}: constants of the files that its digest covers"]
     for path, found in groupby(constants(read), key=lambda each: each.path):

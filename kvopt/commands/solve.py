@@ -19,9 +19,6 @@ from heuristics.policy import NotApplicableError
 from heuristics.predictions import predict
 from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from instances.batch_time import BatchTime
-from instances.traces.arguments import trace_options
-from instances.traces.measured import Measured
-from kvopt.commands.in_seconds import chosen_batch_time, deploy
 from kvopt.commands.solve_arguments import OPTIONS, judge_options, named_method
 from kvopt.commands.write_model import NotWrittenError, write_model
 from kvopt.methods.grammar import MethodError
@@ -29,7 +26,6 @@ from kvopt.methods.method import Method
 from kvopt.methods.witness import is_own
 from kvopt.progress import ProgressLines
 from kvopt.result import Result
-from kvopt.runs.batch_time import refuse_rounds_only, refuse_silent_default, told_limits, whose
 from kvopt.runs.execute import execute
 from kvopt.runs.fork_server import start_server
 from kvopt.runs.limits import deadline_of
@@ -37,8 +33,12 @@ from kvopt.runs.provenance import usable_cores
 from kvopt.runs.read_input import UnreadError, read_within
 from kvopt.runs.task import Task
 from kvopt.summary import exceeded
-from schedules.real_time.requests import write_requests
-from schedules.real_time.serving import measured_lines
+from serving.choice import refuse_rounds_only, refuse_silent_default, told_limits, whose
+from serving.commands.deployment import chosen_batch_time, deploy
+from serving.metrics import measured_lines
+from serving.requests import write_requests
+from serving.traces.arguments import trace_options
+from serving.traces.measured import Measured
 from support.command import EXIT_INTERRUPTED, Command, Options
 from support.outputs import OutputError, write_outputs
 from support.text import counted, printable, summary
@@ -185,7 +185,7 @@ def _solve(
         from kvopt.commands.beside import run_with_bound  # what no other method needs
 
         finished, more["beside"] = run_with_bound(task, listen, quiet=options.quiet)
-    elif batch_time:
+    elif batch_time and method.kind == "auto":
         from kvopt.commands.beside import run_with_answer  # what no other method needs
 
         finished, more["others"], more["unrun"] = run_with_answer(task, listen)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from instances.named import find_instance, hides
-from instances.traces.arguments import TRACE_OPTIONS
 from kvopt.commands import completion
-from kvopt.commands.in_seconds import SERVING_OPTIONS
 from kvopt.methods.engines import default_engine, named_engines
 from kvopt.methods.grammar import every_policy, read_method, with_prediction
 from kvopt.methods.method import Method
 from kvopt.methods.options import read_formulation
 from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
+from serving.commands.deployment import SERVING_OPTIONS
+from serving.traces.arguments import TRACE_OPTIONS
 from support.command import Options, argument, option, refuse_both, refuse_suffixes, together
 from support.outputs import PICTURES, check_outputs
 from support.usage import UsageError, complain
@@ -30,13 +30,7 @@ _SUFFIXES = {
 
 
 def judge_options(options: Options) -> None:
-    """Judge the options as far as they can be without the instance, and find its file.
-
-    Raises
-    ------
-    UsageError, OutputError, MethodError, InstanceFileError
-        With one line.
-    """
+    """Judge the options as far as possible without the instance, and find its file."""
     _refuse_loose_parts(options)
     if options.instance is None:
         raise UsageError("expected INSTANCE, found none (see --help)")
@@ -54,15 +48,7 @@ def judge_options(options: Options) -> None:
 
 
 def named_method(options: Options) -> Method:
-    """Return the method that the options name; the formulation is left to the size by default.
-
-    Options that name it in parts are put together and read as one text.
-
-    Raises
-    ------
-    UsageError, MethodError
-        If there is no such method, on this machine, or its parts do not go together.
-    """
+    """Return the method that the options name, whole or in parts, or raise a one-line error."""
     if options.method is not None:
         return read_method(options.method)
     if options.policy is not None:

@@ -85,13 +85,7 @@ def main(options: Options) -> int:
 
 
 def _files(given: Iterable[str]) -> Iterator[Path]:
-    """Yield files, those of a folder sorted.
-
-    Raises
-    ------
-    UsageError
-        If a folder has none.
-    """
+    """Yield files, those of a folder sorted, or raise UsageError if a folder has none."""
     for each in map(Path, given):
         if not each.is_dir():
             yield each

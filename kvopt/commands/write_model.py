@@ -26,10 +26,7 @@ def write_model(
 ) -> tuple[str, Sequence[str]]:
     """Write the model of a method's formulation; return one line on it, and what to heed.
 
-    Raises
-    ------
-    NotWrittenError
-        If the method has no MIP, or the model is too large or not built by the deadline.
+    Raises NotWrittenError if it has no MIP, is too large, or is not built by the deadline.
     """
     if method.model is None and method.solves is not None:
         method = method.on(*read_formulation(default_formulation(method.solves, [instance])))

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from formulations.bounds.highs import quiet_highs
-from formulations.bounds.outcome import Bound
 from formulations.certificates.certificate import too_long
 from formulations.certificates.certificate_file import price_certificate, sweep_certificate
 from formulations.registry import formulations
@@ -33,32 +32,25 @@ def kernels_of(instance: Instance, formulation: str) -> set[str]:
 
 def compile_kernels() -> None:
     """Compile what prices memory and patterns."""
-    deadline = time.monotonic() + 60
+    deadline, starts, tel = time.monotonic() + 60, [0, 6, 12], 27
     instance = Instance("three", 9, tuple(Request(i, 0, 1, 2 + i) for i in range(3)))
-    starts = [6 * i for i in range(len(instance))]
-    tel = sum(starts) + int(instance.outputs.sum())
     for name in ("bound-patterns", "bound-lp"):
         chosen = formulations()[name]
-        job = Job(
-            *(instance, "bound", chosen.declared, True, deadline, 1, 0, starts, tel),
-            options=chosen.arguments({}),
-        )
-        solve(job, Report(lambda _: None))
+        given = (instance, "bound", chosen.declared, True, deadline, 1, 0, starts, tel)
+        solve(Job(*given, options=chosen.arguments({})), Report(lambda _: None))
 
 
 def solve(job: Job, report: Report) -> None:
     """Compute a bound within the job's limits; send every improvement as it is certified."""
     formulation = job.formulation
     windows = start_windows(job.instance, job.upper_bound)
-    if formulation.size is not None:
-        size = formulation.size(job.instance, windows)
-        if reason := too_large(size, job.memory_limit):
-            report.note(reason)
-            return
-    left = job.left()
+    size = formulation.size(job.instance, windows) if formulation.size else 0
+    if reason := too_large(size, job.memory_limit):
+        report.note(reason)
+        return
     bound = formulation.compute(
         job.instance,
-        deadline=time.monotonic() + (1 - RESERVE_SHARE) * left,
+        deadline=time.monotonic() + (1 - RESERVE_SHARE) * job.left(),
         report=report,
         windows=windows,
         known_starts=np.array(job.warm_start, dtype=np.int64),
@@ -82,13 +74,11 @@ def solve(job: Job, report: Report) -> None:
         kept = _kept(sweep_certificate(bound.value, bound.table), job, report) if ahead else None
         report.bound(value=bound.value, source="prices of patterns", certificate=kept)
     if bound.expected_starts is not None:
-        expected = bound.expected_starts.tolist()
-        if bound.objective is not None:
-            report.relaxation(bound.objective, expected_starts=expected)
-        else:
-            report.relaxation(None, expected)
+        report.relaxation(bound.objective, bound.expected_starts.tolist())
+    # HiGHS solved the master LPs.
+    solver = "" if bound.prices is None else f"HiGHS {quiet_highs().version()}"
     outcome = "bound only" if bound.objective is None else "optimal"
-    report.done(solver=_solver(bound), nodes=0, outcome=outcome)
+    report.done(solver=solver, nodes=0, outcome=outcome)
 
 
 def _kept(certificate: dict[str, Any], job: Job, report: Report) -> dict[str, Any] | None:
@@ -97,9 +87,3 @@ def _kept(certificate: dict[str, Any], job: Job, report: Report) -> dict[str, An
     if refused:
         report.note(f"no certificate of this bound is kept: {refused}")
     return None if refused else certificate
-
-
-def _solver(bound: Bound) -> str:
-    if bound.prices is None:
-        return ""
-    return f"HiGHS {quiet_highs().version()}"  # it solved the master LPs

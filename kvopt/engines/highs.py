@@ -7,17 +7,13 @@ from typing import Any
 
 import highspy
 import numpy as np
-from numpy.typing import NDArray
 
-from formulations.bounds.highs import quiet_highs
-from formulations.certificates.certificate_file import price_certificate
-from formulations.lagrangian.prices import certify_prices
-from formulations.lagrangian.starts import certified_costs
+from formulations.bounds.highs import Floats, quiet_highs, set_columns
 from formulations.valid.groups import WindowGroup
-from formulations.valid.windows import Windows
+from formulations.valid.states import Ints
 from kvopt.engines.job import Job
 from kvopt.engines.parts.prepared import Prepared, covered, prepare
-from kvopt.engines.parts.tolerances import CoveredReport
+from kvopt.engines.parts.tolerances import CoveredReport, send_prices
 from kvopt.runs.events import Report
 
 #: Read by ``kvopt.methods.engines``.
@@ -34,22 +30,26 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Compiled:
-    """A Pyomo model as HiGHS takes it, with the columns' variables and the memory rows.
+    """A Pyomo model as HiGHS takes it, with the columns' variables and the rows that are priced.
 
-    ``priced`` lists the position and the time of each memory row, ``opened`` the position, group
-    and round of each row of a window group.
+    ``priced`` lists position and time of each memory row, ``opened`` position, group and round of
+    each row of a window group, ``starts`` of each request position and round of its starts.
     """
 
     lp: Any
-    integer: NDArray[np.bool_]
     columns: list[Any]
     priced: list[tuple[int, int]]
     groups: list[WindowGroup]
     opened: list[tuple[int, int, int]]
+    starts: list[tuple[Ints, Ints]]
 
-    def values(self) -> NDArray[np.float64]:
-        """Return the values that the variables carry now, shape (columns,)."""
-        return np.array([variable.value for variable in self.columns], dtype=np.float64)
+    def starts_of(self, values: Floats) -> list[int]:
+        """Return the start rounds of column values: of each request that with the largest x."""
+        return [int(rounds[np.argmax(values[places])]) for places, rounds in self.starts]
+
+    def expected_starts(self, values: Floats) -> list[float]:
+        """Return Σ t·x of each request, rounds (the y_i of wang2025 Alg. 6)."""
+        return [float(np.maximum(values[places], 0.0) @ rounds) for places, rounds in self.starts]
 
 
 def solve(job: Job, report: Report) -> None:
@@ -57,20 +57,16 @@ def solve(job: Job, report: Report) -> None:
     prepared = prepare(job, report)
     if prepared is None:
         return
-    compiled = compile_model(prepared)
+    compiled = compile_model(prepared, len(job.instance))
     lp = compiled.lp
-    report.built(
-        columns=lp.num_col_,
-        rows=lp.num_row_,
-        entries=len(lp.a_matrix_.value_),
-    )
+    report.built(columns=lp.num_col_, rows=lp.num_row_, entries=len(lp.a_matrix_.value_))
     outcome, nodes, seconds = "", 0, 0.0
     if job.relaxation or lp.num_col_ >= RELAXATION_FIRST_FROM:
         outcome, seconds = _solve_relaxation(job, report, compiled, prepared)
     if not job.relaxation:
         model = covered(job, report, prepared, TOLERANCE)
         if model is not prepared:
-            compiled = compile_model(model)
+            compiled = compile_model(model, len(job.instance))
         words = CoveredReport(job, report, "HiGHS", model.activity, TOLERANCE)
         words.prices(model.windows)
         outcome, nodes, more = _search(job, report, compiled, words)
@@ -87,36 +83,30 @@ def relaxed_starts(job: Job, report: Report) -> list[float] | None:
     prepared = prepare(job, report)
     if prepared is None:
         return None
-    compiled = compile_model(prepared)
+    compiled = compile_model(prepared, len(job.instance))
     engine = _relax(job, compiled)
     if engine.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         return None
-    values = np.asarray(engine.getSolution().col_value)
-    return _expected_starts(compiled, values, len(job.instance))
+    return compiled.expected_starts(np.asarray(engine.getSolution().col_value))
 
 
-def compile_model(prepared: Prepared) -> Compiled:
+def compile_model(prepared: Prepared, requests: int) -> Compiled:
     """Translate a linear Pyomo model into HiGHS' own form."""
     model, form = prepared.model, prepared.form
     matrix = form.A.tocsc()
-    infinity = highspy.kHighsInf
     lp = highspy.HighsLp()
     lp.num_row_, lp.num_col_ = matrix.shape
     lp.col_cost_ = np.asarray(form.c.todense(), dtype=np.float64).ravel()
     lp.offset_ = float(form.c_offset[0])
     bounds = [variable.bounds for variable in form.columns]
+    infinity = highspy.kHighsInf
     lp.col_lower_ = np.array([-infinity if low is None else low for low, _ in bounds], dtype=float)
-    lp.col_upper_ = np.array(
-        [infinity if high is None else high for _, high in bounds], dtype=float
-    )
+    lp.col_upper_ = np.array([infinity if top is None else top for _, top in bounds], dtype=float)
     # Mixed form: bound type 1 is row ≤ rhs, −1 is row ≥ rhs, 0 is row = rhs.
     kinds = np.array([row.bound_type for row in form.rows])
     lp.row_lower_ = np.where(kinds <= 0, form.rhs, -infinity)
     lp.row_upper_ = np.where(kinds >= 0, form.rhs, infinity)
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_ = matrix.indptr
-    lp.a_matrix_.index_ = matrix.indices
-    lp.a_matrix_.value_ = matrix.data
+    set_columns(lp, matrix)
     priced, opened = [], []
     groups = getattr(model, "window_groups", [])
     for position, row in enumerate(form.rows):
@@ -124,15 +114,14 @@ def compile_model(prepared: Prepared) -> Compiled:
             priced.append((position, row.constraint.index()))
         elif groups and row.constraint.parent_component() is model.group:
             opened.append((position, *row.constraint.index()))
-    integer = np.array([not variable.is_continuous() for variable in form.columns])
-    return Compiled(
-        lp=lp,
-        integer=integer,
-        columns=list(form.columns),
-        priced=priced,
-        groups=groups,
-        opened=opened,
-    )
+    starts: list[list[tuple[int, int]]] = [[] for _ in range(requests)]
+    for position, variable in enumerate(form.columns):
+        if variable.parent_component() is model.x:
+            request, start = variable.index()
+            starts[request].append((position, start))
+    pairs = [np.array(each, dtype=np.int64).T for each in starts]
+    found = [(places, rounds) for places, rounds in pairs]
+    return Compiled(lp, list(form.columns), priced, groups, opened, found)
 
 
 def _engine(job: Job) -> Any:
@@ -163,68 +152,21 @@ def _solve_relaxation(
     outcome = engine.modelStatusToString(engine.getModelStatus()).lower()
     solution = engine.getSolution()
     if engine.getModelStatus() == highspy.HighsModelStatus.kOptimal:
-        values = np.asarray(solution.col_value)
         # Where the tolerance is a token it is of another LP.
         shown = prepared.activity * TOLERANCE < 1
         value = engine.getInfo().objective_function_value if shown else None
-        report.relaxation(value, _expected_starts(compiled, values, len(job.instance)))
+        report.relaxation(value, compiled.expected_starts(np.asarray(solution.col_value)))
     if solution.dual_valid:
         duals = np.asarray(solution.row_dual)
-        prices = np.zeros(max((time for _, time in compiled.priced), default=0) + 1)
+        prices = np.zeros((1 + len(compiled.groups), prepared.windows.horizon + 1))
         for row, time in compiled.priced:
-            prices[time] = -duals[row]
-        if np.all(np.isfinite(prices)):
-            _send_certified(job, report, compiled, prepared.windows, prices, duals)
+            prices[0, time] = -duals[row]
+        for row, group, time in compiled.opened:
+            prices[1 + group, time] = max(-duals[row], 0.0)
+        source = "prices of the LP relaxation"
+        latest = prepared.windows.latest
+        send_prices(job, report, compiled.groups, (prices[0], prices[1:]), latest, source)
     return str(outcome), engine.getRunTime()
-
-
-def _send_certified(
-    job: Job,
-    report: Report,
-    compiled: Compiled,
-    windows: Windows,
-    prices: NDArray[np.float64],
-    duals: NDArray[np.float64],
-) -> None:
-    """Send the bound that the LP's prices prove in integers, where they prove one."""
-    try:
-        if compiled.groups:
-            group_prices = np.zeros((len(compiled.groups), windows.horizon + 1))
-            for row, group, time in compiled.opened:
-                group_prices[group, time] = max(-duals[row], 0.0)
-            costs = certified_costs(
-                job.instance, compiled.groups, (prices, group_prices), windows.latest
-            )
-            value, denominator, memory = costs.bound, costs.denominator, costs.memory
-            priced = costs.groups
-        else:
-            bound = certify_prices(job.instance, prices.tolist(), windows.latest)
-            value, denominator, memory = bound.value, bound.denominator, bound.numerators
-            priced = None
-    except OverflowError:
-        report.note("the LP's prices are too large for exact evaluation")
-        return
-    if value <= 0:
-        return  # bad prices, which an LP with many tokens may well give, prove nothing
-    certificate = price_certificate(
-        value,
-        denominator,
-        memory,
-        upper_bound=job.upper_bound,
-        groups=compiled.groups,
-        group_prices=priced,
-    )
-    report.bound(value=value, source="prices of the LP relaxation", certificate=certificate)
-
-
-def _expected_starts(compiled: Compiled, values: NDArray[np.float64], n: int) -> list[float]:
-    """Return Σ t·x of each request, rounds (the y_i of wang2025 Alg. 6)."""
-    expected = [0.0] * n
-    for value, variable in zip(values.tolist(), compiled.columns, strict=True):
-        if value > 0 and variable.parent_component().local_name == "x":
-            request, start = variable.index()
-            expected[request] += value * start
-    return expected
 
 
 def _search(
@@ -232,10 +174,9 @@ def _search(
 ) -> tuple[str, int, float]:
     """Branch and bound from the warm start, and send what is found; return outcome, nodes, time."""
     engine = _search_engine(job, compiled)
-    starts_of = _StartReader(compiled)
 
     def on_improvement(event: Any) -> None:
-        words.schedule(starts_of(np.asarray(event.data_out.mip_solution)))
+        words.schedule(compiled.starts_of(np.asarray(event.data_out.mip_solution)))
 
     engine.cbMipImprovingSolution.subscribe(on_improvement)
     # HiGHS logs only where it prints; this callback comes between nodes and cut rounds as well.
@@ -250,7 +191,7 @@ def _search(
         if status == highspy.HighsModelStatus.kInfeasible:
             words.infeasible()
         elif info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible):
-            words.schedule(starts_of(np.asarray(engine.getSolution().col_value)))
+            words.schedule(compiled.starts_of(np.asarray(engine.getSolution().col_value)))
     outcome = str(engine.modelStatusToString(status).lower())
     return outcome, int(info.mip_node_count), engine.getRunTime()
 
@@ -264,31 +205,11 @@ def _search_engine(job: Job, compiled: Compiled) -> Any:
     # (``ilp-xy``: 41 of 300 seeds; none without restarts, or without presolve).
     engine.setOptionValue("mip_allow_restart", False)
     engine.passModel(compiled.lp)
-    positions = np.flatnonzero(compiled.integer).astype(np.int32)
+    integer = [not variable.is_continuous() for variable in compiled.columns]
+    positions = np.flatnonzero(integer).astype(np.int32)
     kinds = np.full(len(positions), int(highspy.HighsVarType.kInteger), dtype=np.uint8)
     engine.changeColsIntegrality(len(positions), positions, kinds)
     start = highspy.HighsSolution()
-    start.col_value = compiled.values().tolist()
+    start.col_value = [float(variable.value) for variable in compiled.columns]
     engine.setSolution(start)
     return engine
-
-
-class _StartReader:
-    """Reads start rounds from column values: of each request the start with the largest x."""
-
-    def __init__(self, compiled: Compiled) -> None:
-        self._columns: dict[int, list[tuple[int, int]]] = {}
-        for position, variable in enumerate(compiled.columns):
-            if variable.parent_component().local_name == "x":
-                request, start = variable.index()
-                self._columns.setdefault(request, []).append((position, start))
-        self._positions = {
-            request: np.array([position for position, _ in pairs])
-            for request, pairs in self._columns.items()
-        }
-
-    def __call__(self, values: NDArray[np.float64]) -> list[int]:
-        return [
-            self._columns[request][int(np.argmax(values[self._positions[request]]))][1]
-            for request in sorted(self._columns)
-        ]

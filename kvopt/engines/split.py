@@ -44,16 +44,8 @@ def run_parts(
 
     Why schedules are put together and bounds added up: ``formulations.valid.parts``.  Each part
     gets a share of the time left that is that of its requests among those still to come, small
-    parts first.
-
-    Parameters
-    ----------
-    begin
-        Reports schedules of the whole instance to begin with.
-    run
-        Solves a part, from the best schedule known of it.
-    prove
-        Whether parts that volumes have closed are solved as well, after the others.
+    parts first.  ``begin`` reports schedules of the whole instance, ``run`` solves a part from the
+    best one known of it.  With ``prove`` parts that volumes have closed are solved last, too.
     """
     assert task.instance is not None
     merged = _Merged(task.instance, parts, report)
@@ -64,7 +56,21 @@ def run_parts(
     end = task.end_from(time.monotonic())
 
     def solve(states: list[_State]) -> list[_State]:
-        return _one_pass(states, task, end, lambda told, of: run(told, report.through(of)), merged)
+        """Solve each part for its share of the time; return those that it was too little for."""
+        still, short = sum(state.size for state in states), []
+        for state in sorted(states, key=lambda each: each.size):
+            if (now := time.monotonic()) >= end:
+                break
+            share = (end - now) * state.size / still
+            still -= state.size
+            own = replace(
+                task, instance=state.part.instance, warm_start=state.starts,
+                time_limit=share, deadline=now + share,
+            )  # fmt: skip
+            run(own, report.through(merged.sink_of(state)))
+            if not state.closed and time.monotonic() - now > CUT_SHARE * share:
+                short.append(state)
+        return short
 
     closed = [state for state in merged.states if state.closed]
     left = [state for state in merged.states if not state.closed]
@@ -74,36 +80,6 @@ def run_parts(
     if prove:
         solve(closed)
     merged.end()
-
-
-def _one_pass(
-    states: list[_State],
-    task: Task,
-    end: float,
-    run: Callable[[Task, Callable[[Event], None]], None],
-    merged: _Merged,
-) -> list[_State]:
-    """Solve each part for its share of the time; return those that it was too little for."""
-    still = sum(state.size for state in states)
-    open_ = []
-    for state in sorted(states, key=lambda each: each.size):
-        now = time.monotonic()
-        if now >= end:
-            break
-        share = now + (end - now) * state.size / still
-        still -= state.size
-        told = replace(
-            task,
-            instance=state.part.instance,
-            warm_start=state.starts,
-            time_limit=share - now,
-            deadline=share,
-        )
-        run(told, merged.sink_of(state))
-        spent = (time.monotonic() - now) / (share - now)
-        if not state.closed and spent > CUT_SHARE:
-            open_.append(state)
-    return open_
 
 
 def report_volumes(instance: Instance, report: Report) -> int:
@@ -129,11 +105,9 @@ class _State:
     """The best schedule and bound of a part."""
 
     def __init__(self, part: Part) -> None:
-        self.part = part
-        self.size = len(part.positions)
+        self.part, self.size = part, len(part.positions)
         self.starts: list[int] | None = None
-        self.tel = -1
-        self.found_by = ""
+        self.tel, self.found_by = -1, ""
         self.bound = volume_bound(part.instance)
         self.source = VOLUMES
         self.certificate: dict[str, Any] = {"kind": VOLUMES, "value": self.bound}
@@ -186,7 +160,7 @@ class _Merged:
         self.flush()
 
     def begin_with(self, starts: list[int]) -> None:
-        """Take a schedule that whoever asks has already: only better ones are told."""
+        """Take a schedule that the caller has already: only better ones are reported."""
         self._told = (tel_of(self._instance, starts), *self._told[1:])
         self.take_whole(starts, "")
 
@@ -231,15 +205,13 @@ class _Merged:
 
     def _take_end(self, event: Done) -> None:
         before = self._done
-        ending = max(before.ending, event.ending, key=_GRAVITY.index)
-        told = [text for text in before.outcome.split("; ") if text]
-        outcome = "; ".join(dict.fromkeys([*told, *filter(None, [event.outcome])]))
+        outcomes = dict.fromkeys([*before.outcome.split("; "), event.outcome])
         self._done = Done(
             solver=event.solver or before.solver,
             nodes=_sum(before.nodes, event.nodes),
-            outcome=outcome,
+            outcome="; ".join(filter(None, outcomes)),
             solver_seconds=_sum(before.solver_seconds, event.solver_seconds),
-            ending=ending,
+            ending=max(before.ending, event.ending, key=_GRAVITY.index),
         )
 
     def _flush_in_time(self) -> None:

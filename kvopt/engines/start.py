@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from formulations.choice import default_formulation
 from formulations.registry import Formulation
-from formulations.valid.parts import Part, parts_of
+from formulations.valid.parts import parts_of
 from heuristics.policy import ListPolicy
 from heuristics.registry import policies
 from heuristics.simulator import run_in_order, run_policy
@@ -53,10 +54,16 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
         report.failure(reason)
         return
     parts = parts_of(instance)
-    if getattr(engine, "SPLIT", True) and (len(parts) > 1 or parts[0].offset):
-        _run_parts(parts, engine, method, task, report)
-    else:
+    if not getattr(engine, "SPLIT", True) or (len(parts) == 1 and not parts[0].offset):
         _run_whole(engine, method, task, report, lambda: BESIDE.starts)
+        return
+
+    def begin(whole: Task, report: Report) -> None:
+        assert whole.instance is not None
+        quick_schedule(whole.instance, whole.end_from(time.monotonic()), report)
+
+    run = partial(_run_whole, engine, method)
+    run_parts(parts, task, report, begin, run, prove=method.alone)
 
 
 def _run_whole(
@@ -103,21 +110,6 @@ def _run_whole(
     engine.solve(job, _naming(found_by, instance, report))
 
 
-def _run_parts(
-    parts: list[Part], engine: ModuleType, method: Method, task: Task, report: Report
-) -> None:
-    """Solve the parts between idle gaps for themselves, each by the same engine."""
-
-    def begin(whole: Task, told: Report) -> None:
-        assert whole.instance is not None
-        quick_schedule(whole.instance, whole.end_from(time.monotonic()), told)
-
-    def run(part: Task, told: Report) -> None:
-        _run_whole(engine, method, part, told)
-
-    run_parts(parts, task, report, begin, run, prove=method.alone)
-
-
 def _formulation(method: Method, instance: Instance) -> tuple[Formulation | None, OptionValues]:
     """Return what the method names, or else the size decides; None where the engine takes none."""
     if method.model is None and method.solves is not None:
@@ -145,9 +137,8 @@ def quick_schedule(instance: Instance, deadline: float, report: Report) -> Sched
 def warm_start_policies() -> list[ListPolicy]:
     """Return the policies that know the outputs and need no draws, the most promising first.
 
-    Policies that plan batches are left out, since some take minutes on instances whose model an
-    engine builds in seconds; those that try all that fit come last, since they are slow on long
-    queues, and on large instances the time is over before the list is.
+    Policies that plan batches are left out, since some take minutes; those that try all that fit
+    come last, since they are slow on long queues, and the time may be over before the list is.
     """
     quick = [
         policy

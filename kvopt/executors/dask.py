@@ -11,7 +11,8 @@ from importlib import import_module
 
 from distributed import Client, KilledWorker, Reschedule, Worker, get_worker
 
-from kvopt.executors import ExecutorError, results
+from kvopt.executors import ExecutorError
+from kvopt.executors.local import results
 from kvopt.runs.execute import InterruptedRunError, difference, execute
 from kvopt.runs.row import faulty
 from kvopt.runs.task import Finished, Task

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 
-from kvopt.executors import results
 from kvopt.runs.execute import execute
 from kvopt.runs.supervise import Snapshot
 from kvopt.runs.task import Finished, Task
+from support.machine import MachineError
+from support.text import counted
+
+#: Seconds between two questions to how many workers there are.
+_POLL_SECONDS = 1.0
 
 
 def run_local(
@@ -18,14 +23,9 @@ def run_local(
     jobs: int = 1,
     listen: Callable[[Task, Snapshot], None] = lambda _task, _snapshot: None,
 ) -> Iterator[Finished]:
-    """Carry out ``jobs`` tasks side by side, in order; a thread watches each.
+    """Carry out ``jobs`` tasks side by side, in order; a thread watches each, and calls ``listen``.
 
-    Parameters
-    ----------
-    jobs
-        Runs at a time.  Runs that share cores and caches slow each other down.
-    listen
-        Called by the thread of each run with what is known of it so far, some times a second.
+    Runs that share cores and caches slow each other down.
     """
     stop = threading.Event()
     pool = ThreadPoolExecutor(jobs)
@@ -39,3 +39,36 @@ def run_local(
     finally:
         stop.set()
         pool.shutdown(cancel_futures=True)
+
+
+def results(
+    submit: Callable[[Task], Future[Finished]],
+    tasks: Iterable[Task],
+    most: Callable[[], int],
+    recover: Callable[[Task, Future[Finished]], Finished] = lambda _task, run: run.result(),
+) -> Iterator[Finished]:
+    """Yield the result of each task once, as it comes, with at most ``most()`` submitted at a time.
+
+    ``recover`` may make a result of what a future raises.
+
+    Raises
+    ------
+    MachineError
+        After all others, if a machine has lacked something for some of them.
+    """
+    waiting, running = deque(tasks), dict[Future[Finished], Task]()
+    lost: list[MachineError] = []
+    while waiting or running:
+        while waiting and len(running) < max(most(), 1):
+            task = waiting.popleft()
+            running[submit(task)] = task
+        for future in wait(running, _POLL_SECONDS, FIRST_COMPLETED).done:
+            try:
+                finished = recover(running.pop(future), future)
+            except MachineError as error:
+                lost.append(error)
+                continue
+            yield finished
+    if lost:
+        left = counted(len(lost), "run")
+        raise MachineError(f"{left} not carried out: {lost[0]}; the same command runs the rest")

@@ -32,13 +32,8 @@ class Constants:
 def constants(method: Method) -> tuple[Constants, ...]:
     """Return the public constants of the files of a method's rooms; nothing is imported.
 
-    A row pins them: its digest covers all these files.  Other policies, and models of other kinds,
-    are left out.
-
-    Raises
-    ------
-    OSError, SyntaxError
-        If a file of the method cannot be read or is not Python.
+    Other policies, and models of other kinds, are left out.  Raises OSError or SyntaxError of a
+    file.
     """
     policy = "" if method.call is None else method.call.policy.name.replace("-", "_")
     others = {"policies", *(({"mip", "cp", "search"} - {method.solves}) if method.solves else ())}

@@ -1,8 +1,6 @@
-"""What a file of one's own declares: found out in a process of its own, told as JSON.
+"""What a custom file declares, found out in a process of its own and sent as JSON.
 
-A policy says what it is told and which parameters it takes; ``solve`` takes its keyword parameters.
-The file is imported there and nowhere in the process that asks, so that one that hangs, ends the
-interpreter or prints costs nothing but its words.
+A file that hangs, ends the interpreter or prints costs the process that asks nothing but its words.
 """
 
 from __future__ import annotations
@@ -29,10 +27,9 @@ _KINDS = {each.__name__: each for each in (Parameter, Choice, Option, Keyword)}
 
 @dataclass(frozen=True)
 class Described:
-    """What a file of one's own says of itself: of its policy, or of itself and its ``solve``.
+    """Describes a custom file: its policy, as :class:`heuristics.policy.Policy`, or its ``solve``.
 
-    It is as in :class:`heuristics.policy.Policy`, ``advised`` where it needs a solved relaxation;
-    ``solve`` is randomised if it asks for a seed, and no more is declared.
+    ``advised`` needs a solved relaxation; ``solve`` is randomised if it asks for a seed.
     """
 
     name: str
@@ -81,10 +78,7 @@ def described_of(document: Mapping[str, Any]) -> Described:
 
 @lru_cache(maxsize=256)
 def described(path: Path, digest: str) -> tuple[Described | None, str]:
-    """Return what a file says of itself, or None and why it says nothing, in one line.
-
-    By its digest: after an edit it is asked anew.
-    """
+    """Return what a file of this digest says of itself, or None and one line that says why not."""
     del digest
     try:
         outcome, events = call_apart(

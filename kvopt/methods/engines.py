@@ -15,10 +15,12 @@ summary the docstring's first line.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, TypeGuard, get_args
+
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
 
 from formulations.registry import Kind
 from kvopt.methods.sources import parse_file
@@ -28,16 +30,13 @@ _FOLDER = Path(__file__).resolve().parents[1] / "engines"
 _PYOMO = "pyomo-solver"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=ConfigDict(strict=True, extra="forbid"))
 class Engine:
-    """An engine as its file declares it, which this module's docstring explains.
-
-    ``module`` is what to import inside an engine's process.
-    """
+    """An engine as its file declares it; ``module`` is imported in an engine's process."""
 
     name: str
     module: str
-    summary: str
+    summary: Annotated[str, Field(min_length=1)]
     solves: Kind | None
     named: bool
     default: bool = False
@@ -46,25 +45,22 @@ class Engine:
 
 @cache
 def engines() -> dict[str, Engine]:
-    """Return all engines by name, sorted.
-
-    Raises
-    ------
-    TypeError
-        If a file declares something else than an engine, has no docstring, or two files want to be
-        the default of one kind.
-    """
+    """Return all engines by name, sorted, or raise TypeError of a wrong declaration."""
     found: dict[str, Engine] = {}
     for path in sorted(_FOLDER.glob("[!_]*.py")):
         tree = parse_file(path, head=True)
-        declared = _declaration(tree, path)
-        if declared is None:
+        literals = [node.value for node in tree.body if _is_declaration(node)]
+        if not literals:
             continue
-        summary = (ast.get_docstring(tree) or "").partition("\n")[0]
-        if not summary:
-            raise TypeError(f"{path}: expected a docstring")
-        name = path.stem.replace("_", "-")
-        found[name] = Engine(name, f"kvopt.engines.{path.stem}", summary, **declared)
+        name, summary = path.stem.replace("_", "-"), (ast.get_docstring(tree) or "").split("\n")[0]
+        try:
+            declared = dict(ast.literal_eval(literals[0]))
+            found[name] = Engine(name, f"kvopt.engines.{path.stem}", summary, **declared)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"{path}: expected ENGINE with solves ({', '.join(get_args(Kind))} or None), named "
+                f"and, if at all, default and proof, found {ast.unparse(literals[0])}"
+            ) from None
     for kind in get_args(Kind):
         defaults = [each.name for each in found.values() if each.default and each.solves == kind]
         if len(defaults) > 1:
@@ -83,13 +79,7 @@ def engine_of(solver: str) -> Engine:
 
 
 def default_engine(kind: Kind) -> Engine:
-    """Return the engine that gets the formulations of a kind where none is named.
-
-    Raises
-    ------
-    LookupError
-        If no engine declares to be.
-    """
+    """Return the engine of formulations where none is named, or raise LookupError without one."""
     for each in engines().values():
         if each.default and each.solves == kind:
             return each
@@ -101,28 +91,5 @@ def proofs() -> dict[str, str]:
     return {name: each.proof for name, each in engines().items() if each.proof}
 
 
-def _declaration(tree: ast.Module, path: Path) -> dict[str, Any] | None:
-    """Return the checked literal ``ENGINE`` of a file; None without one."""
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "ENGINE":
-            try:
-                declared = ast.literal_eval(node.value)
-            except ValueError:
-                declared = None
-            if not _is_declaration(declared):
-                raise TypeError(
-                    f"{path}: expected ENGINE with solves ({', '.join(get_args(Kind))} or None), "
-                    f"named and, if at all, default and proof, found {ast.unparse(node.value)}"
-                )
-            return dict(declared)
-    return None
-
-
-def _is_declaration(declared: object) -> bool:
-    if not isinstance(declared, dict) or not {"solves", "named"} <= declared.keys():
-        return False
-    kinds = {"named": bool, "default": bool, "proof": str}
-    return all(
-        value in (*get_args(Kind), None) if key == "solves" else type(value) is kinds.get(key)
-        for key, value in declared.items()
-    )
+def _is_declaration(node: ast.stmt) -> TypeGuard[ast.Assign]:
+    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "ENGINE"

@@ -26,12 +26,8 @@ def expand_ranges(text: str) -> list[str]:
     """Return a method's text with each value of its ranges, the last range changing first.
 
     ``FIRST..LAST step STEP`` goes from the first to the last that does not exceed LAST, exactly in
-    decimal; between whole numbers the step may be left out and is 1.
-
-    Raises
-    ------
-    MethodError
-        If a range is empty, has no step that leads on, or stands for too many methods.
+    decimal; between whole numbers the step is 1 by default.  Raises MethodError of an empty range,
+    a step that leads nowhere, or too many methods.
     """
     path = _PATH.match(text)
     begin = path.end() if path else 0

@@ -37,16 +37,24 @@ ROOMS = {
         "kvopt/runs/worker.py",
         "kvopt/methods/own.py",
         "kvopt/methods/policy.py",
-        "formulations/valid/loads.py",
+        "kvopt/runs/in_seconds.py",
         "formulations/valid/volumes.py",
+        "serving/batch_time/**/*.py",
+        "serving/bounds/loads.py",
+        "serving/deployments.py",
+        "serving/kv_memory.py",
+        "serving/metrics.py",
+        "serving/slo.py",
     ),
     "policies": ("heuristics/*.py", "heuristics/policies/*.py", "heuristics/batching/*.py"),
-    "formulations": ("formulations/**/*.py",),
+    "formulations": ("formulations/**/*.py", "serving/bounds/*.py"),
     "engines": (
         "kvopt/engines/*.py",
         "kvopt/engines/parts/*.py",
         "kvopt/runs/events.py",
         "kvopt/runs/task.py",
+        "serving/engine.py",
+        "serving/waiting.py",
     ),
     "team": ("kvopt/runs/*.py", "kvopt/methods/*.py"),
 }
@@ -65,23 +73,15 @@ _LIBRARIES = {
     "search": ("highspy",),
 }
 #: The packages that a custom file may use.
-_SUITE = ("support", "instances", "schedules", "formulations", "heuristics", "kvopt")
+_SUITE = ("support", "instances", "schedules", "formulations", "heuristics", "kvopt", "serving")
 #: Begins the code of a file whose neighbours are too many: no other call returns the same.
 UNREAD = "unread-"
 
 
 def fingerprint(method: Method, outputs: Collection[str] = ()) -> str:
-    """Return the digest of the sources that decide a method's result.
+    """Return the digest of the sources that decide a method's result, or raise OSError of one.
 
-    Parameters
-    ----------
-    outputs
-        Absolute paths of what the command writes, which is no source of a custom file.
-
-    Raises
-    ------
-    OSError
-        If a file of the method cannot be read.
+    ``outputs`` are absolute paths of what the command writes, which is no source of a custom file.
     """
     if method.path is None:
         return _digest(map(room_digest, rooms_of(method)))
@@ -103,10 +103,9 @@ def unread_neighbours(methods: Iterable[Method], outputs: Collection[str] = ()) 
 
 
 def proof_fingerprint(method: Method) -> str:
-    """Return the digest of what a proof by an engine rests on.
+    """Return the digest of what a proof rests on: model, engine with tolerances, and libraries.
 
-    That is its model and the engine, which holds the tolerances, and the versions of the libraries
-    of the engine.  Policies, whose schedules are checked, leave a proof as it is.
+    Policies, whose schedules are checked, leave a proof as it is.
     """
     rooms = [room for room in rooms_of(method) if room not in ("judging", "policies", "team")]
     libraries = {name for room in rooms for name in _LIBRARIES.get(room, ())}
@@ -117,8 +116,7 @@ def proof_fingerprint(method: Method) -> str:
 def versions(method: Method, outputs: Collection[str] = ()) -> dict[str, str]:
     """Return the versions of Python and of the libraries that decide a method's result.
 
-    Nothing is imported for it.  A library that is not installed is left out: then the method has
-    none of its results either.
+    Nothing is imported; a library that is not installed is left out.
     """
     found = {"python": platform.python_version()}
     if method.path is None:

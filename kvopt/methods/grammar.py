@@ -71,8 +71,8 @@ Among = Literal["method", "solver", "policy"]
 
 #: What stands for many methods, among several.
 EVERY_POLICY, EVERY_SOLVER, OF_ANSWER = "policies", "solvers", "answer"
-#: What an instance in seconds is answered by (``kvopt.answer``): vLLM's scheduler, and what is good
-#: of those that know no output, a bin or the decile of each, all, and all arrivals, with the bound;
+#: What answers an instance in seconds (``serving.answer``): vLLM's scheduler, and what is good of
+#: those that know no output, a bin or the decile of each, all, and all arrivals, with the bound;
 #: the most telling first.
 ANSWER = (
     "vllm-v1",
@@ -107,13 +107,7 @@ _PYOMO_ALIKE = 0.75
 
 
 def read_methods(texts: Iterable[str]) -> tuple[Method, ...]:
-    """Return the methods of texts that may hold several each, every method once.
-
-    Raises
-    ------
-    MethodError
-        If there is no such method, none is named, or two files have one name.
-    """
+    """Return the methods of texts that may hold several each, once, or raise a MethodError."""
     pieces = [
         each for text in texts for piece in split_methods(text) for each in expand_ranges(piece)
     ]
@@ -147,13 +141,7 @@ def unique_methods(methods: Iterable[Method]) -> tuple[Method, ...]:
 
 
 def refuse_namesakes(methods: Iterable[Method]) -> None:
-    """Refuse two files of one name: their rows could not be told apart in a table.
-
-    Raises
-    ------
-    MethodError
-        If there are.
-    """
+    """Raise MethodError of two files of one name: a table could not tell their rows apart."""
     paths: dict[str, Path] = {}
     for method in methods:
         if method.path is None:
@@ -173,13 +161,7 @@ def with_prediction(policy: str, prediction: str | Call | None) -> str:
 
 
 def every_policy(prediction: str | Call | None = None) -> list[Method]:
-    """Return every policy with default parameters, told the prediction where that changes it.
-
-    Raises
-    ------
-    MethodError
-        If there is no such prediction.
-    """
+    """Return every policy with its defaults, and with the prediction where that changes it."""
     return [
         read_method(
             name if policy.clairvoyant or policy.blind else with_prediction(name, prediction)
@@ -211,7 +193,9 @@ def read_method(text: str, planned: bool = False, *, among: Among = "method") ->
     if known is not None and among != "solver":
         if parsed.formulation is not None:
             raise MethodError(f"{known} is a policy: it takes no formulation")
-        return _read_policy(policies()[known], parsed.arguments, prediction, planned)
+        policy = policies()[known]
+        called = _read_call(known, policy, parsed.arguments, prediction, planned)
+        return Method(called[-1], "policy", call=PolicyCall(policy, *called))
     if not planned and among != "solver" and find_name(name, named_engines()) is None:
         installed = installed_methods().get(name)
         if installed is not None:
@@ -227,13 +211,7 @@ def read_method(text: str, planned: bool = False, *, among: Among = "method") ->
 
 
 def method_of_document(document: Mapping[str, Any]) -> Method:
-    """Return the method whose :meth:`Method.document` this is; no file of one's own is looked for.
-
-    Raises
-    ------
-    MethodError
-        If there is no such method here.
-    """
+    """Return the method whose :meth:`Method.document` this is; no custom file is looked for."""
     text = document["text"]
     if not text.startswith(FILE):
         return read_method(text, planned=True)
@@ -279,39 +257,35 @@ def _read_file(parsed: MethodText) -> Method:
 
 
 def _called(parsed: MethodText, path: Path, declared: Described) -> Method:
-    """Return a file of one's own with its parameters, and what its policy is told."""
-    name, prediction = file_text(parsed.path), parsed.prediction
-    values = read_values(name, parsed.arguments, declared.parameters)
-    text = format_call(name, values, declared.parameters)
-    if prediction is None:
-        return Method(text, "file", path=path, own=OwnCall(declared, values))
-    if not declared.is_policy:
+    """Return a custom file with its parameters, and the prediction of its policy."""
+    name = file_text(parsed.path)
+    if parsed.prediction is not None and not declared.is_policy:
         raise MethodError(f"{name}: solve is given the outputs: it takes no prediction")
-    _refuse_useless(name, declared)
-    chosen, told, shown_call = read_prediction(prediction)
-    own = OwnCall(declared, values, chosen, told)
-    return Method(f"{text} with {shown_call}", "file", path=path, own=own)
+    called = _read_call(name, declared, parsed.arguments, parsed.prediction)
+    values, chosen, told, text = called
+    return Method(text, "file", path=path, own=OwnCall(declared, values, chosen, told))
 
 
-def _refuse_useless(name: str, policy: Policy | Described) -> None:
-    """Refuse a prediction to a policy that no prediction changes."""
-    if policy.clairvoyant or policy.blind:
+def _read_call(
+    name: str,
+    policy: Policy | Described,
+    arguments: Arguments | None,
+    prediction: Call | None,
+    planned: bool = False,
+) -> tuple[dict[str, Any], Prediction | None, dict[str, Any], str]:
+    """Return the values of a call, its prediction with values, and the canonical text.
+
+    A prediction that changes nothing is refused unless the text is ``planned``.
+    """
+    values = read_values(name, arguments, policy.parameters)
+    text = format_call(name, values, policy.parameters)
+    if prediction is None:
+        return values, None, {}, text
+    if not planned and (policy.clairvoyant or policy.blind):
         why = "knows the outputs" if policy.clairvoyant else "uses nothing of the outputs"
         raise MethodError(f"{name} {why}: it takes no prediction")
-
-
-def _read_policy(
-    policy: Policy, arguments: Arguments | None, prediction: Call | None, planned: bool
-) -> Method:
-    values = read_values(policy.name, arguments, policy.parameters)
-    text = format_call(policy.name, values, policy.parameters)
-    if prediction is None:
-        return Method(text, "policy", call=PolicyCall(policy, values, None, {}, text))
-    if not planned:
-        _refuse_useless(policy.name, policy)
     chosen, told, shown_call = read_prediction(prediction)
-    text += f" with {shown_call}"
-    return Method(text, "policy", call=PolicyCall(policy, values, chosen, told, text))
+    return values, chosen, told, f"{text} with {shown_call}"
 
 
 def read_prediction(text: str | Call) -> tuple[Prediction, dict[str, Any], str]:
@@ -322,17 +296,11 @@ def read_prediction(text: str | Call) -> tuple[Prediction, dict[str, Any], str]:
         raise MethodError(unknown_name("prediction", call.name, PREDICTIONS))
     chosen = PREDICTIONS[known]
     told = read_values(known, call.arguments, chosen.parameters)
-    _refuse_contradiction(chosen, told)
-    return chosen, told, format_call(known, told, chosen.parameters)
-
-
-def _refuse_contradiction(prediction: Prediction, values: dict[str, float]) -> None:
-    """Refuse values that no instance could be predicted with, as ``interval(9,1)``."""
-    nobody = np.zeros(0, dtype=np.int64)
-    try:
-        prediction.predict(nobody, np.random.default_rng(0), values)
+    try:  # values that no instance could be predicted with, as interval(9,1)
+        chosen.predict(np.zeros(0, dtype=np.int64), np.random.default_rng(0), told)
     except NotApplicableError as error:
         raise MethodError(str(error)) from None
+    return chosen, told, format_call(known, told, chosen.parameters)
 
 
 def _solver(name: str, planned: bool, among: Among) -> str:
@@ -396,13 +364,7 @@ def _example(solver: str) -> str:
 
 
 def refuse_invented(method: Method) -> None:
-    """Refuse an engine of no solver that there is: ours, or one that Pyomo lists, there or not.
-
-    Raises
-    ------
-    MethodError
-        If nobody has such a solver; a text that is only planned is read with any.
-    """
+    """Raise MethodError of an engine that is neither ours nor one that Pyomo lists."""
     if method.kind != "engine" or method.solver in named_engines():
         return
     # One question for all names: each takes seconds.

@@ -22,10 +22,7 @@ GROUP = "kvopt.methods"
 
 @cache
 def installed_methods() -> dict[str, Path]:
-    """Return the files of the methods that installed packages offer, by name, sorted.
-
-    What leads to no file of Python is left out.
-    """
+    """Return the Python files of the methods of installed packages, by name, sorted."""
     found = {each.name: _file(each.module) for each in entry_points(group=GROUP)}
     return {name: path for name, path in sorted(found.items()) if path is not None}
 

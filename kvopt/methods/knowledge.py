@@ -94,10 +94,7 @@ class Knowledge:
 
 
 def knowledge_of(method: Method) -> Knowledge:
-    """Return what a method's policy declares to know, and what ``solve`` of a file is given.
-
-    Of an engine nothing is declared.
-    """
+    """Return what a method's policy declares to know, and what ``solve`` of a file is given."""
     if method.call is not None:
         policy: Policy | Described = method.call.policy
         prediction = method.call.prediction
@@ -118,10 +115,7 @@ def knowledge_of(method: Method) -> Knowledge:
 
 @cache
 def knowledge(text: str, declared: str = "") -> Knowledge:
-    """Return what the method of a row knows.
-
-    Of a file of one's own the row's column ``told`` says what it has ``declared``.
-    """
+    """Return what the method of a row knows; of a custom file what its row has ``declared``."""
     method = method_of_row(text)
     if method is None:
         return Knowledge("unknown")
@@ -187,10 +181,7 @@ def only_bounds(text: str) -> bool:
 
 @cache
 def token_keeping_policies() -> frozenset[str]:
-    """Return the names of the policies whose requests keep their tokens over an eviction.
-
-    Whether a schedule of theirs did is told by the schedule alone (``any_kept``).
-    """
+    """Return the names of the policies whose requests may keep tokens over an eviction."""
     return frozenset(
         name
         for name, policy in policies().items()

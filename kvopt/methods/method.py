@@ -75,28 +75,17 @@ class Method:
 
     @property
     def joined(self) -> bool:
-        """Whether the others of ``auto`` work beside it: a solver of models that none is named for.
-
-        ``highs`` is our presolve (policies, annealing, certified prices and windows) and then HiGHS
-        on the formulation that the size decides; ``highs:ilp`` is HiGHS alone on that.  The text
-        decides, not the size of the instance and not who asks.
-        """
+        """Whether the methods of ``auto`` run next to it: a solver without a formulation."""
         return self.model is None and self.solves in ("mip", "cp")
 
     @property
     def alone(self) -> bool:
-        """Whether it is an engine that is asked for its own proof or bound, whatever is known.
-
-        That is one whose formulation is named, and our own search.
-        """
+        """Whether an engine is asked for its own proof: a named formulation, and our own search."""
         return self.model is not None or self.solves == "search"
 
     @property
     def looks_at_the_clock(self) -> bool:
-        """Whether it ends by itself when its time is over, and may have something to tell then.
-
-        A policy has nothing to tell before its end, but its relaxation may be found too slow.
-        """
+        """Whether it ends by itself when its time is over, and may have something to say then."""
         return self.call is None or self.advised
 
     @property

@@ -21,7 +21,6 @@ import sys
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 
 from kvopt.methods.sources import is_python
@@ -30,7 +29,8 @@ from support.checkout import ROOT
 
 #: More is not read.
 MOST_FILES, MOST_BYTES = 10_000, 10**9
-_STORE = re.compile(r".*\.sqlite(-wal|-shm|-journal)?")
+#: Hidden files, caches and stores.
+_HIDDEN = re.compile(r"\.|__pycache__$|.*\.sqlite(-wal|-shm|-journal)?$")
 _INSTALLED = ("site-packages", "dist-packages")
 _LOGS = (".log", ".out", ".err")
 #: How instance files and exported rows begin.
@@ -98,49 +98,35 @@ class _Walk:
 
     def files(self, home: Path) -> Iterator[tuple[Path, os.stat_result]]:
         """Yield the files below a folder, each with its state; links are followed."""
-        waiting = [home]
+        if home.is_file():
+            yield home, home.stat()
         self.seen.add(_identity(home.stat()))
-        while waiting:
-            folder = waiting.pop()
-            try:
-                with os.scandir(folder) as listed:
-                    entries = list(islice(listed, MOST_FILES + 1))
-            except OSError:  # as for the method; or the home is a file
-                entries = []
-                if home.is_file():
-                    yield home, home.stat()
-            self.count += len(entries)
-            for entry in entries:
-                state = self._counted(entry)
-                if state is None:
+        for folder, folders, names in os.walk(home, followlinks=True):
+            self.count += len(folders) + len(names)
+            folders[:] = [name for name in folders if self._enters(Path(folder, name))]
+            for path in (Path(folder, name) for name in names if not _HIDDEN.match(name)):
+                try:
+                    state = path.stat()
+                except OSError:  # a link to nothing
                     continue
-                if stat.S_ISREG(state.st_mode):
+                is_log = path.name.endswith(_LOGS) and not state.st_mode & stat.S_IXUSR
+                if stat.S_ISREG(state.st_mode) and not is_log and str(path) not in self.outputs:
                     self.bytes += state.st_size
-                    yield Path(entry.path), state
-                elif stat.S_ISDIR(state.st_mode):
-                    waiting.append(Path(entry.path))
-                if self.count > MOST_FILES or self.bytes > MOST_BYTES:
-                    raise TooMuchError
+                    yield path, state
+            if self.count > MOST_FILES or self.bytes > MOST_BYTES:
+                raise TooMuchError
 
-    def _counted(self, entry: os.DirEntry[str]) -> os.stat_result | None:
-        name = entry.name
-        if name.startswith(".") or name == "__pycache__" or _STORE.fullmatch(name):
-            return None
-        try:
-            state = entry.stat()
-        except OSError:  # a link to nothing
-            return None
-        if stat.S_ISDIR(state.st_mode):
-            inside = (os.path.join(entry.path, each) for each in ("pyvenv.cfg", REPORT_MARKER))
-            of_suite = name in PACKAGES and Path(entry.path).parent == ROOT
-            known = _identity(state) in self.seen
-            self.seen.add(_identity(state))
-            if entry.is_symlink():
-                self.links.append((entry.path, os.path.realpath(entry.path)))
-            skipped = of_suite or known or any(map(os.path.exists, inside))
-        else:
-            skipped = name.endswith(_LOGS) and not state.st_mode & stat.S_IXUSR
-        return None if skipped or entry.path in self.outputs else state
+    def _enters(self, folder: Path) -> bool:
+        if _HIDDEN.match(folder.name) or str(folder) in self.outputs:
+            return False
+        identity = _identity(folder.stat())
+        known = identity in self.seen
+        self.seen.add(identity)
+        if folder.is_symlink():
+            self.links.append((str(folder), os.path.realpath(folder)))
+        of_suite = folder.name in PACKAGES and folder.parent == ROOT
+        marked = any((folder / each).exists() for each in ("pyvenv.cfg", REPORT_MARKER))
+        return not (known or of_suite or marked)
 
 
 def _identity(found: os.stat_result) -> tuple[int, int]:

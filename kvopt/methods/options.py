@@ -1,7 +1,4 @@
-"""What stands in parentheses, as in ``alpha-beta(alpha=0.2,beta=0.1)``: read, refused, written.
-
-Parameters of policies and predictions and options of formulations are read by one rule.
-"""
+"""What stands in parentheses, as in ``alpha-beta(alpha=0.2,beta=0.1)``: read, refused, written."""
 
 from __future__ import annotations
 
@@ -27,10 +24,7 @@ LARGEST_KEYWORD = 2**53
 
 @dataclass(frozen=True)
 class Keyword:
-    """A keyword parameter of a function of one's own: any number, or any text, as its default is.
-
-    A whole number for a whole default is given as one; what is not whole stays as it is written.
-    """
+    """A keyword parameter of a custom function: any number, or any text, as its default is."""
 
     name: str
     default: float | str
@@ -40,7 +34,7 @@ class Keyword:
 #: What can be given in parentheses.
 Declared = Parameter | Choice | Option | Keyword
 #: Values of a formulation's options, those that differ from their defaults.
-OptionValues = dict[str, bool | int]
+OptionValues = dict[str, bool | int | float]
 
 
 def read_values(
@@ -48,13 +42,8 @@ def read_values(
 ) -> dict[str, Any]:
     """Return the value of all that is declared, defaults where none is given.
 
-    They are given by position, as in ``interval(1,1000)``, or by name; messages name what takes
-    them.
-
-    Raises
-    ------
-    MethodError
-        If a name is unknown, occurs twice, or its value is out of range.
+    They are given by position or by name.  Raises MethodError if a name is unknown, occurs twice,
+    or its value is out of range.
     """
     known = {each.name: each for each in declared}
     given: dict[str, Any] = {}
@@ -101,19 +90,13 @@ def read_numbers(text: str) -> dict[str, float]:
     return {name: float(value) for name, _, value in pairs if _NUMBER.fullmatch(value)}
 
 
-def format_formulation(formulation: Formulation, values: Mapping[str, bool | int]) -> str:
+def format_formulation(formulation: Formulation, values: Mapping[str, bool | int | float]) -> str:
     """Return a formulation's name with the options that differ from their defaults."""
     return format_call(formulation.name, values, formulation.options)
 
 
 def read_formulation(text: str) -> tuple[Formulation, OptionValues]:
-    """Return a formulation and those of its options that differ from their defaults.
-
-    Raises
-    ------
-    MethodError
-        If the text is no formulation, or an option or a value is unknown.
-    """
+    """Return a formulation and its options that differ from their defaults, or a MethodError."""
     call = parse_call(text)
     known = find_name(call.name, formulations())
     if known is None:
@@ -132,7 +115,7 @@ def bound_only(formulation: Formulation, options: OptionValues) -> tuple[bool, O
 def switched(formulation: Formulation, given: OptionValues) -> list[str]:
     """Return a formulation with options and, for each of its own switches, with it turned.
 
-    Of an integer program each comes a second time with its LP relaxation only.
+    Each integer program comes a second time as its LP relaxation.
     """
     turned = [given]
     for option in formulation.options:
@@ -148,13 +131,7 @@ def switched(formulation: Formulation, given: OptionValues) -> list[str]:
 def describe(declared: Declared) -> str:
     """Return one line: name, default, what is allowed, and meaning."""
     words = _words(declared)
-    if isinstance(declared, Keyword):
-        allowed = "any text" if isinstance(declared.default, str) else "any number"
-    elif words is not None:
-        allowed = " | ".join(words)
-    else:
-        low, high, _ = _range(declared)
-        allowed = f"{_shown(low)}..{_shown(high)}"
+    allowed = " | ".join(words) if words else "..".join(map(_shown, _range(declared)[:2]))
     return f"{declared.name}={_shown(declared.default)}  ({allowed}) {declared.meaning}"
 
 
@@ -177,47 +154,34 @@ def _words(declared: Declared) -> dict[str, str | bool] | None:
     return None
 
 
-def _keyword(name: str, declared: Keyword, text: str) -> float | str:
-    if isinstance(declared.default, str):
-        if not text or not text.isprintable():
-            raise MethodError(f"{name}: expected {declared.name} as a text, found {text!r}")
-        return text
-    value = float(text) if _NUMBER.fullmatch(text) else math.nan
-    if not abs(value) <= LARGEST_KEYWORD:
-        raise MethodError(
-            f"{name}: expected {declared.name} as a number, at most 2^53 on either side, "
-            f"found {text!r}"
-        )
-    whole = isinstance(declared.default, int) and value == math.floor(value)
-    return int(value) if whole else value + 0.0
-
-
-def _range(declared: Parameter | Choice | Option) -> tuple[float, float, bool]:
+def _range(declared: Declared) -> tuple[float, float, bool]:
     """Return both ends of what is allowed, and whether only integers are."""
     if isinstance(declared, Parameter):
         return declared.low, declared.high, declared.integer
-    return 0, _LARGEST, True
+    if isinstance(declared, Keyword):
+        return -LARGEST_KEYWORD, LARGEST_KEYWORD, False
+    return 0, _LARGEST, isinstance(declared.default, int)
 
 
 def _read(name: str, declared: Declared, text: str) -> Any:
-    if isinstance(declared, Keyword):
-        return _keyword(name, declared, text)
+    asked = f"{name}: expected {declared.name} as"
     words = _words(declared)
     if words is not None:
         word = find_name(text, words)
         if word is None:
-            raise MethodError(
-                f"{name}: expected {declared.name} as {' or '.join(words)}, "
-                f"found {text!r}{did_you_mean(text, words)}"
-            )
+            near = did_you_mean(text, words)
+            raise MethodError(f"{asked} {' or '.join(words)}, found {text!r}{near}")
         return words[word]
+    if isinstance(declared.default, str):
+        if not text or not text.isprintable():
+            raise MethodError(f"{asked} a text, found {text!r}")
+        return text
     low, high, integer = _range(declared)
     value = float(text) if _NUMBER.fullmatch(text) else math.nan
-    if not (low <= value <= high and (not integer or value == math.floor(value))):
+    if not low <= value <= high or (integer and not value.is_integer()):
+        ends = f"from {_shown(low)} to {_shown(high)}"
         kind = "an integer" if integer else "a number"
-        raise MethodError(
-            f"{name}: expected {declared.name} as {kind} from {_shown(low)} to {_shown(high)}, "
-            f"found {text!r}"
-        )
-    # A negative zero is another text for zero.
-    return int(value) if integer else value + 0.0
+        raise MethodError(f"{asked} {kind} {ends}, found {text!r}")
+    # A whole number for a whole default of a custom function; a negative zero is a text for zero.
+    as_default = isinstance(declared, Keyword) and isinstance(declared.default, int)
+    return int(value) if integer or (as_default and value.is_integer()) else value + 0.0

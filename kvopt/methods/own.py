@@ -59,32 +59,17 @@ _EXPECTED = "expected a list with one start round a request, a Schedule, or None
 
 
 class OwnMethodError(Exception):
-    """The file is no method, fails, or sends what cannot be understood.
-
-    The message is one line that names the file, and the line in it.
-    """
+    """The file is no method, fails, or sends nonsense; one line names file and line."""
 
 
 def load_own(path: Path) -> Policy | Callable[[Task, Report], None]:
-    """Import a file and return its policy, or what runs its ``solve`` on a task and reports.
-
-    Raises
-    ------
-    OwnMethodError
-        As :func:`_defined` says.
-    """
+    """Import a file and return its policy, or what runs its ``solve`` on a task and reports."""
     found = _defined(path)
     return found if isinstance(found, Policy) else _runner(path, found)
 
 
 def describe_own(path: Path) -> Described:
-    """Import a file and return what it declares.
-
-    Raises
-    ------
-    OwnMethodError
-        As :func:`_defined` says.
-    """
+    """Import a file and return what it declares."""
     found = _defined(path)
     if isinstance(found, Policy):
         return _declared(found)
@@ -106,14 +91,7 @@ def _declared(policy: Policy) -> Described:
 
 
 def _defined(path: Path) -> Policy | Callable[..., Any]:
-    """Import a file and return its ``POLICY`` or its ``solve``.
-
-    Raises
-    ------
-    OwnMethodError
-        If it cannot be imported, there is neither or both, or ``solve`` asks for something that
-        there is not.
-    """
+    """Import a file and return its ``POLICY`` or its ``solve``, or raise an OwnMethodError."""
     module = _import(path)
     solve, policy = getattr(module, "solve", None), getattr(module, "POLICY", None)
     if (solve is None) == (policy is None):
@@ -161,13 +139,9 @@ def _keywords(solve: Callable[..., Any]) -> tuple[Declared, ...]:
 
 
 def as_policy_call(policy: Policy, method: Method) -> PolicyCall:
-    """Return the call of a policy of one's own, with the parameters that its method has.
+    """Return the call of a custom policy with the parameters of its method.
 
-    Raises
-    ------
-    OwnMethodError
-        If it declares something else than when its file was asked what it is: tables would say
-        that it was told less than it was.
+    Raises OwnMethodError if it declares something else than when its file was asked what it is.
     """
     own = method.own
     if own is not None and own.described != _declared(policy):

@@ -10,10 +10,7 @@ from heuristics.predictions import Prediction
 
 @dataclass(frozen=True)
 class PolicyCall:
-    """A policy with its parameters and the prediction it is given.
-
-    ``method`` is how the call is named in schedules and tables.
-    """
+    """A policy with parameters and prediction; tables show it as ``method``."""
 
     policy: Policy
     values: Values

@@ -39,8 +39,7 @@ _POLL_SECONDS = 0.05
 def load_program(path: Path) -> Callable[[Task, Report], None]:
     """Return what runs a program on a task and reports its schedules.
 
-    The call raises an ``OwnMethodError`` if the program cannot be started, prints what is no
-    schedule of the instance, prints none, or ends with a code that is not 0.
+    The call raises OwnMethodError if it cannot be started, prints no schedule, or ends with a code.
     """
 
     def run(task: Task, report: Report) -> None:

@@ -36,13 +36,7 @@ def is_python(path: Path) -> bool:
 
 
 def file_digest(path: Path) -> str:
-    """Return the digest of a file, which is read again only if it has changed.
-
-    Raises
-    ------
-    OSError
-        If it cannot be read.
-    """
+    """Return the digest of a file; an unchanged one is not read again."""
     state = path.stat()
     return _digest(path, state.st_mtime_ns, state.st_size)
 
@@ -53,19 +47,9 @@ def _digest(path: Path, *_: int) -> str:
 
 
 def parse_file(path: Path, *, head: bool = False) -> ast.Module:
-    """Return what a file of Python says; threads may call it side by side.
+    """Parse a file of Python, or its ``head`` above all functions; threads may call it together.
 
-    Parameters
-    ----------
-    head
-        Whether what stands above its functions and classes is enough.
-
-    Raises
-    ------
-    OSError
-        If it cannot be read.
-    SyntaxError
-        If it is not Python.
+    Raises OSError if it cannot be read; SyntaxError if it is not Python.
     """
     try:
         content = read_whole(path, _LARGEST)

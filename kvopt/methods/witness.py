@@ -33,7 +33,7 @@ _CODE = {
     "formulations.cp.cpsat": {"cp", "separation"},
     "formulations.cp.cpsat_strong": {"cp", "separation"} | _STRONG,
     "formulations.dp.counts": {"search"},
-    "formulations.dp.layers": _SEARCH | _STRONG,
+    "formulations.dp.forward": _SEARCH | _STRONG,
     "formulations.dp.backward": _SEARCH | _WINDOWS,
     "formulations.dp.bidirectional": _SEARCH | _STRONG,
     "volumes": {"volumes"},
@@ -61,13 +61,7 @@ def is_own(method: str) -> bool:
 
 @cache
 def recorded_method(text: str) -> Method:
-    """Return the method that a row or the registry says a value is of.
-
-    Raises
-    ------
-    MethodError
-        If there is no such method, or no such solver.
-    """
+    """Return the method of a value in a row or the registry, or raise a MethodError."""
     read = read_method(text, planned=True)
     refuse_invented(read)
     return read
@@ -75,11 +69,7 @@ def recorded_method(text: str) -> Method:
 
 @cache
 def word_counts(method: str) -> bool:
-    """Tell whether a method is a solver whose own report of a bound counts.
-
-    That is one of the project's, or one of Pyomo's whose tolerances are known: of any other no
-    bound was ever taken for a proof (``kvopt.engines.parts.pyomo_options``).
-    """
+    """Tell whether a method is a solver, ours or of known tolerances, whose own bound counts."""
     read = method_of_row(method)
     if read is None or read.kind not in ("auto", "engine"):
         return False
@@ -88,16 +78,10 @@ def word_counts(method: str) -> bool:
 
 @cache
 def engine_witness(method: str, value: int) -> Witness:
-    """Return the witness that an engine's own search is.
+    """Return the witness of an engine that works alone on one formulation, or a MethodError.
 
-    Only an engine that works alone on one formulation is one.  Without a formulation others work
-    before it and beside it, and what it rests on is not told by its text; our own search, which
-    begins with itself and has one formulation, is ``search:layers`` then.
-
-    Raises
-    ------
-    MethodError
-        If the method is not that of an engine alone.
+    Next to other methods the text does not say what its bound rests on; ``search`` alone is
+    ``search:layers``.
     """
     read = read_method(method, planned=True)
     if read.solves is None:
@@ -130,12 +114,9 @@ def certificate_witness(kind: str, value: int) -> Witness:
 def search_witness(
     method: str, status: str, tel: int | None, lower_bound: int | None, source: str
 ) -> Witness | None:
-    """Return the witness that a run is whose engine's own search met its own schedule, or None.
+    """Return the witness of a run whose engine's own search met its own schedule, or None.
 
-    Parameters
-    ----------
-    tel, lower_bound, source
-        Of the run (rounds), and what its bound is said to rest on.
+    ``source`` says what its bound (rounds) rests on.
     """
     if status != "optimal" or tel is None or tel != lower_bound:
         return None
@@ -151,15 +132,7 @@ def search_witness(
 
 @cache
 def made_by(method: str) -> str:
-    """Return the digest of what a proof by a method rests on today.
-
-    A proof under another digest is stale (:func:`kvopt.methods.fingerprint.proof_fingerprint`).
-
-    Raises
-    ------
-    MethodError
-        If there is no such method.
-    """
+    """Return the digest of what a proof by a method rests on today; under another it is stale."""
     return proof_fingerprint(read_method(method, planned=True))
 
 

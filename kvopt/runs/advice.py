@@ -33,11 +33,7 @@ def run_policy_call(
     advice: NDArray[np.float64] | None = None,
     batch_time: BatchTime | None = None,
 ) -> Schedule:
-    """Return the schedule of a policy, which does not look at the clock.
-
-    Advice is what :func:`expected_starts` returns, for a policy that needs it; an instance in
-    seconds needs a batch time.
-    """
+    """Return the schedule of a policy, with the :func:`expected_starts` that it may need."""
     setting = Setting(
         call.values, call.prediction, call.prediction_values, seed, advice, batch_time
     )
@@ -47,8 +43,7 @@ def run_policy_call(
 def adviser_of(instance: Instance) -> Method:
     """Return what solves the LP relaxation that a policy is advised by.
 
-    That is the relaxation of ``ilp-sparse`` where it has few enough columns, else the first grid of
-    column generation, which lists none.
+    With many columns it is the first grid of column generation, which lists none.
     """
     rounds, known = _in_rounds(instance), None
     if len(rounds) <= TIGHTEN_UP_TO:
@@ -58,10 +53,9 @@ def adviser_of(instance: Instance) -> Method:
 
 
 def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
-    """Return Σ t·x of each request in the LP relaxation, shape (n,), rounds (W Alg. 6).
+    """Return Σ t·x of each request in the LP relaxation in rounds, shape (n,) (W Alg. 6).
 
-    Of an instance in seconds it is that of the same requests in rounds.  HiGHS solves it in this
-    process, unless the task brings them along.
+    HiGHS solves it in this process, unless the task has them.
 
     Raises
     ------
@@ -78,8 +72,13 @@ def expected_starts(task: Task, deadline: float) -> NDArray[np.float64]:
     if adviser.solver == "bound":
         from formulations.bounds.lp import coarse_starts  # what few runs need
 
-        windows = start_windows(instance, known.tel)
-        starts = coarse_starts(instance, windows, np.array(known.starts), deadline, task.threads)
+        starts = coarse_starts(
+            instance,
+            deadline=deadline,
+            threads=task.threads,
+            windows=start_windows(instance, known.tel),
+            known_starts=np.array(known.starts),
+        )
         if starts is None:
             raise AdviceError("the LP relaxation was not solved: the time limit")
         return starts

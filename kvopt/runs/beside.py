@@ -1,4 +1,4 @@
-"""Schedules that others find beside this process, as its parent tells it of them."""
+"""Better schedules that the parent process sends while this one works."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 
 class _Beside:
-    """The last schedule told of; ``starts`` are its start rounds, in the instance's order."""
+    """The last schedule that came; ``starts`` are its rounds, in the instance's order."""
 
     def __init__(self) -> None:
         self.starts: list[int] | None = None

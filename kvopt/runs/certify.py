@@ -1,7 +1,4 @@
-"""Evaluates the certificate of a custom method, in a process with limits.
-
-An evaluation may take longer than the run has left, and must cost nobody the schedule.
-"""
+"""Evaluate the certificate of a custom method in a process with limits: it may take long."""
 
 from __future__ import annotations
 
@@ -16,7 +13,6 @@ from instances.bulk import instance_columns, instance_of
 from kvopt.runs.events import BoundProved, Event, event_line
 from kvopt.runs.limits import certificate_seconds
 from kvopt.runs.process import Ending, call_apart
-from kvopt.runs.state import RunState
 from kvopt.runs.stated_optimum import evaluated
 from kvopt.runs.supervise import Listener, Snapshot, Supervised
 from kvopt.runs.task import Task
@@ -46,9 +42,12 @@ def certify(task: Task, run: Supervised, stop: threading.Event, listen: Listener
 
     ending: Ending = "crashed"
     events: list[Event] = []
+    line = json.dumps(
+        (instance_columns(state.instance), state.batch_time, state.upper_bound, state.certificate)
+    )
     with contextlib.suppress(OSError):
         outcome, events = call_apart(
-            "kvopt.runs.certify:evaluate", _line(state), limit, task.memory_limit, over=over
+            "kvopt.runs.certify:evaluate", line, limit, task.memory_limit, over=over
         )
         ending = outcome.ending
     proved = [each.value for each in events if isinstance(each, BoundProved)]
@@ -62,17 +61,6 @@ def certify(task: Task, run: Supervised, stop: threading.Event, listen: Listener
 
 def evaluate(lines: Iterator[str], channel: socket.socket) -> None:
     """Evaluate the certificate of a line, and send the bound that it proves."""
-    told = json.loads(next(lines))
-    beside = (told["batch_time"], told["upper_bound"], told["certificate"])
-    value = evaluated(instance_of(told["instance"]), *beside)
+    columns, *others = json.loads(next(lines))
+    value = evaluated(instance_of(columns), *others)
     channel.sendall(event_line(BoundProved(value=value, source="certificate")).encode())
-
-
-def _line(state: RunState) -> str:
-    told = {
-        "instance": instance_columns(state.instance),
-        "batch_time": state.batch_time,
-        "upper_bound": state.upper_bound,
-        "certificate": state.certificate,
-    }
-    return json.dumps(told)

@@ -1,7 +1,6 @@
-"""What the process of a run tells: one class a kind of event, one JSON object a line.
+"""Events that the process of a run sends: one class a kind, one JSON object a line.
 
-An event comes from a process that may run anybody's code, so every field is checked before the
-parent looks at it; nothing else comes through the pipe.
+The process may run any code, so every field is checked before the parent looks at it.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Compiling(_Event):
 
 
 class OwnFile(_Event):
-    """All of the project's is loaded; what follows until Ready is the import of one's own file."""
+    """The project is loaded; until Ready the custom file is imported."""
 
     kind: Literal["own_file"] = "own_file"
 
@@ -86,10 +85,9 @@ class ModelBuilt(_Event):
 
 
 class ScheduleFound(_Event):
-    """A schedule that is to be checked; see ``schedules.Schedule``.
+    """A schedule to be checked; in real time with its clock and the TEL that it claims.
 
-    In real time with its clock and the TEL (nanoseconds) that it claims.  ``itself`` tells that the
-    engine that a method names has found it, where others work beside it.
+    ``itself``: the engine that a method names has found it, where others work beside it.
     """
 
     kind: Literal["schedule"] = "schedule"
@@ -104,11 +102,7 @@ class ScheduleFound(_Event):
 
 
 class BoundProved(_Event):
-    """An integer that no TEL is below (rounds), and what proves it where integers do.
-
-    ``certificate`` is a document of ``formulations.certificates.certificate_file`` and may
-    prove less.  ``itself`` is as in :class:`ScheduleFound`.
-    """
+    """An integer that no TEL is below (rounds); its certificate may prove less."""
 
     kind: Literal["bound"] = "bound"
     value: Whole
@@ -118,10 +112,7 @@ class BoundProved(_Event):
 
 
 class Relaxation(_Event):
-    """A relaxation was solved: its objective as the solver states it (rounds), if as a whole.
-
-    ``expected_starts`` is Σ t·x of each request (rounds); empty where it is not known.
-    """
+    """A relaxation was solved: its objective, and Σ t·x of each request, as far as known."""
 
     kind: Literal["relaxation"] = "relaxation"
     value: Real | None = None
@@ -206,10 +197,7 @@ def ending_note(ending: str, detail: str) -> str:
 
 
 def _in_range(kind: type[Done | Relaxation], told: dict[str, Any]) -> Done | Relaxation:
-    """Return an event without what an engine states beyond the range of a field.
-
-    After an error HiGHS counts −1 nodes: no reason to lose what else was said of the run.
-    """
+    """Return an event without what is out of range: after an error HiGHS counts −1 nodes."""
     try:
         return kind(**told)
     except ValidationError as error:
@@ -218,14 +206,7 @@ def _in_range(kind: type[Done | Relaxation], told: dict[str, Any]) -> Done | Rel
 
 
 class Report:
-    """Makes events and hands each to ``sink`` as it comes.
-
-    Parameters
-    ----------
-    started
-        Moment from which the events' seconds count, on the clock of ``time.monotonic``; now, if
-        left out.
-    """
+    """Makes events and hands each to ``sink``; their seconds count from ``started``, else now."""
 
     def __init__(self, sink: Callable[[Event], None], started: float | None = None) -> None:
         self.sink = sink
@@ -254,32 +235,19 @@ class Report:
 
     def found(self, schedule: Schedule, found_by: str = "") -> None:
         """Send a schedule, with its clock if it is in real time."""
-        tel = None if schedule.clock is None else schedule.tel
-        parts = schedule.attempts, schedule.kept, schedule.clock, tel, schedule.engine_accounting
-        self.schedule(schedule.starts, found_by, *parts)
-
-    def schedule(
-        self,
-        starts: Sequence[int],
-        found_by: str = "",
-        attempts: Sequence[Sequence[tuple[int, int]]] | None = None,
-        kept: Sequence[Sequence[int]] | None = None,
-        clock: Clock | None = None,
-        tel: int | None = None,
-        engine_accounting: bool = False,
-    ) -> None:
-        """Send a schedule; ``clock`` and ``tel`` are of one in real time."""
-        self.send(
-            ScheduleFound(
-                starts=list(starts),
-                found_by=found_by,
-                attempts=[list(each) for each in attempts] if attempts else None,
-                kept=[list(each) for each in kept] if kept else None,
-                clock=clock,
-                tel=tel,
-                engine_accounting=engine_accounting,
-            )
+        self.schedule(
+            schedule.starts,
+            found_by,
+            attempts=schedule.attempts or None,
+            kept=schedule.kept or None,
+            clock=schedule.clock,
+            tel=None if schedule.clock is None else schedule.tel,
+            engine_accounting=schedule.engine_accounting,
         )
+
+    def schedule(self, starts: Sequence[int], found_by: str = "", **more: Any) -> None:
+        """Send a schedule by its starts; ``more`` are fields of :class:`ScheduleFound`."""
+        self.send(ScheduleFound(starts=list(starts), found_by=found_by, **more))
 
     def bound(self, value: int, source: str, certificate: dict[str, Any] | None = None) -> None:
         """Send a bound."""

@@ -24,17 +24,9 @@ def execute(
 ) -> Finished:
     """Carry out a task and return its row; whatever goes wrong in the run is a row too.
 
-    What the machine lacks is not: the run counts as not carried out.
-
-    The method has ``task.time_limit`` seconds from the end of its imports.  Its process and all
-    that this has started are killed after :func:`kvopt.runs.limits.limit_of`, or when together
-    they hold more memory than the limit.  On Ctrl-C the run is stopped, and its row is what it has
-    shown so far.
-
-    Parameters
-    ----------
-    stop, listen
-        When ``stop`` is set, the run is killed; ``listen`` receives each ``Snapshot``.
+    Its processes are killed after :func:`kvopt.runs.limits.limit_of`, or beyond the memory limit.
+    On Ctrl-C the run is stopped, and its row is what it has shown so far.  ``listen`` receives each
+    ``Snapshot``.
 
     Raises
     ------
@@ -82,10 +74,7 @@ def _execute(task: Task, stop: threading.Event, listen: Listener, started: float
 
 
 def difference(task: Task) -> str:
-    """Return one line if sources or libraries are not those for which the task was planned.
-
-    Empty if they are.
-    """
+    """Return one line if sources or libraries are not those of the task, else nothing."""
     if _code_now(task) != task.code:
         return "the sources were edited since the sweep began, or are others on this machine"
     return _other_versions(task)

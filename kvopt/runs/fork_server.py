@@ -1,15 +1,12 @@
 """Fork server: an idle process that has imported what runs need, and forks one process a run.
 
-Every run is a fork of the server: a hundredth of an interpreter's start.  A command that solves
-forks the server from itself, since both import nearly the same.  All else (a program that calls
-the library, with threads and memory of its own) starts an interpreter for it.
-``multiprocessing`` has such a server, too.  That one imports the user's script again in every
-process, starts a second process that tracks resources, and leaves behind what cuts itself loose.
+A run costs a hundredth of an interpreter's start.  A command that solves forks the server from
+itself; a program that calls the library, with threads of its own, starts an interpreter for it.
+``multiprocessing`` has such a server, too; that one imports the user's script again in every
+process, and leaves behind what cuts itself loose.
 
-Above each run waits its keeper, a fork as well.  On Linux the keeper is a subreaper: whatever the
-run starts stays below it, also after a double fork or in a session of its own.  When the run has
-ended, or the caller has gone, the keeper kills all that is below it.
-
+Above each run waits its keeper, a fork as well and on Linux a subreaper: all that the run starts
+stays below it.  When the run has ended, or the caller has gone, the keeper kills what is left.
 No engine is imported here, and nothing that starts threads.
 """
 
@@ -52,7 +49,7 @@ class Ends:
 
     Lines go both ways through the channel.  Through ``control`` come the keeper's process id and
     the run's wait status, a line each; when the caller closes it, the keeper kills the run.
-    ``printed`` is the reading end of a pipe, for what the run and all that it starts print.
+    ``printed`` is the reading end of a pipe for all that the run prints.
     """
 
     channel: socket.socket
@@ -95,11 +92,8 @@ _server = _Server()
 
 
 def start_server() -> None:
-    """Fork the server from this command, which has no threads yet.
-
-    Without docstrings it starts an interpreter for it: Pyomo cannot be imported without.
-    """
-    if not sys.flags.optimize:
+    """Fork the server from this command, which has no threads yet."""
+    if not sys.flags.optimize:  # Pyomo cannot be imported without docstrings
         _preload()
         with contextlib.suppress(OSError):  # the first run tells what is wrong
             _server.own(*_fork_server(_serve_command))
@@ -108,15 +102,8 @@ def start_server() -> None:
 def fork_process(compiler: bool = False) -> Ends:
     """Fork a process from the server; it waits for a line that says what to call.
 
-    Parameters
-    ----------
-    compiler
-        Whether the run needs numba.  A second server loads it, and the first goes on meanwhile.
-
-    Raises
-    ------
-    OSError
-        If the machine has no process, file or memory left.
+    With ``compiler`` it comes from a second server, which loads numba.  An OSError: the machine has
+    no process, file or memory left.
     """
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
         (channel, one), (control, other) = socket.socketpair(), socket.socketpair()
@@ -135,14 +122,9 @@ def fork_process(compiler: bool = False) -> Ends:
 
 
 def serve_below(channel: socket.socket) -> None:
-    """Fork a server for the team of this run: what it forks stays below the run's keeper.
+    """Fork a server for the team of this run, before there are threads, without the run's channel.
 
-    To be called before there are threads.
-
-    Parameters
-    ----------
-    channel
-        The run's own, which nobody else shall hold open.
+    What it forks stays below the run's keeper.
     """
     _server.own(*_fork_server(_serve, channel.fileno()))
 
@@ -150,7 +132,7 @@ def serve_below(channel: socket.socket) -> None:
 def _fork_server(
     serve: Callable[[socket.socket], NoReturn], *kept: int
 ) -> tuple[socket.socket, int]:
-    """Fork a server from this process, whose descriptors ``kept`` it closes."""
+    """Fork a server, which closes the descriptors ``kept``."""
     ours, theirs = socket.socketpair()
     server = os.fork()
     if server == 0:
@@ -386,23 +368,17 @@ def _reap() -> dict[int, int]:
 
 def _kill_descendants() -> None:
     """Kill every process below this one, again and again until none is left."""
+    import psutil  # the server has it already
+
     deadline = time.monotonic() + _KILL_SECONDS
-    while _has_children() and time.monotonic() < deadline:
-        import psutil  # the server has it already
-
-        for each in psutil.Process().children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                each.kill()
-        time.sleep(0.005)
-
-
-def _has_children() -> bool:
-    """Whether any is left; of a subreaper orphans become children."""
-    _reap()
-    try:
-        return os.waitpid(-1, os.WNOHANG) is not None
-    except ChildProcessError:
-        return False
+    with contextlib.suppress(ChildProcessError):  # none is left: orphans are a subreaper's children
+        while time.monotonic() < deadline:
+            _reap()
+            os.waitpid(-1, os.WNOHANG)
+            for each in psutil.Process().children(recursive=True):
+                with contextlib.suppress(psutil.Error):
+                    each.kill()
+            time.sleep(0.005)
 
 
 def _run(channel: socket.socket, printed: int, keeper: int) -> NoReturn:

@@ -13,8 +13,7 @@ RESERVE_SECONDS, RESERVE_A_REQUEST = 0.3, 2e-6
 ENGINE_SECONDS = 1.0
 #: Seconds that a method of a series gets at least, as long as so many are left.
 LEAST_SHARE = 1.0
-#: Among how many of those that wait the time that is left is shared at most.  So quick ones run
-#: whole, also where many wait.
+#: The time left is shared among so many of those that wait, so that quick ones run whole.
 SHARING = 2
 #: Share and seconds more for a method that others work for, or one's own, to tell what it has
 #: found; less where a deadline covers more than the run.
@@ -24,11 +23,9 @@ CERTIFICATE_SECONDS = 1.0
 
 
 def limit_of(task: Task) -> float:
-    """Return the seconds from the end of the imports after which a run is killed.
+    """Return the seconds after which a run is killed, from the end of the imports.
 
-    The import of a file of one's own is killed as long after it has begun.
-
-    A policy, which has nothing to tell before its end, is killed at the limit.
+    So long may the import of a custom file take, too.  A policy is killed at the limit.
     """
     return task.time_limit + _grace(task, GRACE_SECONDS)
 
@@ -43,8 +40,7 @@ def kill_at(task: Task) -> float | None:
 def certificate_seconds(task: Task, spent: float, interrupted: bool) -> float:
     """Return the seconds for the certificate of a custom method, after a run of ``spent`` seconds.
 
-    They last until the run would have been killed, unless the user has interrupted it, and are
-    ``CERTIFICATE_SECONDS`` at least.
+    They last until the run would have been killed, unless the user has interrupted it.
     """
     left = limit_of(task) - spent
     if (end := kill_at(task)) is not None:
@@ -53,21 +49,14 @@ def certificate_seconds(task: Task, spent: float, interrupted: bool) -> float:
 
 
 def deadline_of(started: float, seconds: float, requests: int) -> float:
-    """Return when the run of a command must have ended that began at a moment and may take so long.
-
-    Parameters
-    ----------
-    requests
-        Of the instance: what comes after the run takes longer where there are more.
-    """
+    """Return when the run of a command must have ended that may take so many seconds in all."""
     return started + seconds - RESERVE_SECONDS - RESERVE_A_REQUEST * requests
 
 
 def share(task: Task, left: float, waiting: int) -> float:
-    """Return the seconds that a method of a series may take, itself and those after it ``waiting``.
+    """Return the seconds that a method of a series may take while so many wait, with itself.
 
-    So a slow one costs the others no more than its share.  An advised policy may take all that is
-    left: it solves the relaxation that those after it wait for, too.
+    An advised policy may take all: it solves the relaxation that those after it wait for, too.
     """
     whole = task.method.call is not None and task.method.looks_at_the_clock
     part = max(left / min(waiting, SHARING), LEAST_SHARE)

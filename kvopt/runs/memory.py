@@ -23,8 +23,7 @@ _REST, _LONGEST_REST = 100, 5.0
 class MemoryWatch:
     """The most memory that a process and all below it held at a time, in bytes.
 
-    A page that processes share counts once, in equal shares (proportional set size), where the
-    system tells.  A segment of shared memory that no process maps any more is not seen.
+    A page that processes share counts once (proportional set size) where the system tells.
     """
 
     def __init__(self, gigabytes: float | None) -> None:

@@ -14,7 +14,6 @@ from dataclasses import replace
 from functools import partial
 from types import ModuleType
 
-from formulations.valid.loads import alone_bound, work_bound
 from formulations.valid.volumes import volume_bound
 from heuristics import admission, real_time
 from heuristics.compiled import interpreting, pays
@@ -30,6 +29,7 @@ from kvopt.methods.sources import is_python
 from kvopt.runs.advice import adviser_of, expected_starts, run_policy_call
 from kvopt.runs.compiled import UNITS, compile_first, missing_units
 from kvopt.runs.events import Compiling, OwnFile, Report
+from kvopt.runs.in_seconds import quick_bounds
 from kvopt.runs.task import Task
 from support.compiling import CLOCK
 
@@ -62,7 +62,7 @@ def prepare(task: Task, report: Report) -> Run:
         importlib.import_module(library)
     if method.path is not None:
         # What the file compiles, or waits for, is its own time.
-        CLOCK.stop()
+        CLOCK.stopped = True
         report.send(OwnFile())
         own = load_own(method.path) if is_python(method.path) else load_program(method.path)
         if not isinstance(own, Policy):
@@ -99,10 +99,8 @@ def _report_quick_bounds(task: Task, report: Report) -> None:
     if not task.batch_time:
         report.bound(volume_bound(instance), "volumes")
         return
-    batch_time = parse_batch_time(task.batch_time)
-    for name, compute in (("alone", alone_bound), ("work", work_bound)):
-        value = compute(instance, batch_time)
-        report.bound(value, name, {"kind": name, "value": value, "batch_time": batch_time.name})
+    for found in quick_bounds(instance, task.batch_time):
+        report.bound(*found)
 
 
 def _computed(task: Task) -> Method | None:

@@ -39,11 +39,7 @@ _CHUNK_BYTES, _SENT_BYTES = 1 << 16, 1 << 20
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a process ended, and what it cost.
-
-    ``peak_memory`` is as in :class:`kvopt.runs.memory.MemoryWatch`, ``output`` the last lines that
-    it has printed, on either stream.
-    """
+    """How a process ended, and what it cost; ``output`` are the last lines that it has printed."""
 
     ending: Ending
     detail: str
@@ -53,14 +49,13 @@ class Outcome:
 
 
 class Process:
-    """A function called in a process of its own; it starts at once.
+    """A function called in a process of its own; all that it starts ends with it or with this one.
 
-    It ends with this process, whatever ends that, and all that it starts ends with it
-    (``kvopt.runs.fork_server``, with ``compiler``).  ``call`` is ``module:function``: it is called
-    with an iterator of ``lines`` and with the channel's socket, into which it writes events, a line
-    each, of ``longest`` bytes at most.  The memory limit, gigabytes, is of it and all that it
-    starts.  If it ``reads``, it has standard input, and what a shell has opened.  ``strange``
-    counts lines that were no events or too long.  An OSError: no process or memory is left.
+    ``call`` is ``module:function``: it is called with an iterator of ``lines`` and with the
+    channel's socket, into which it writes events, a line each, of ``longest`` bytes at most
+    (``strange`` counts others).  The memory limit, gigabytes, is of it and all that it starts.  If
+    it ``reads``, it has standard input, and what a shell has opened.  An OSError: no process or
+    memory is left.
     """
 
     def __init__(
@@ -235,10 +230,7 @@ def wait_for(processes: Iterable[Process], seconds: float) -> None:
 def watch(
     process: Process, on_event: Callable[[Event], None], over: Callable[[], Ending | None]
 ) -> Outcome:
-    """Let a process run until it has ended, ``over`` says how it must end, or Ctrl-C ends it.
-
-    ``over`` is asked ten times a second and whenever something has come.
-    """
+    """Let a process run until it has ended, ``over`` says how it must end, or Ctrl-C ends it."""
     ending: Ending | None = None
     try:
         while not process.ended and ending is None:
@@ -263,10 +255,7 @@ def call_apart(
     reads: bool = False,
     over: Callable[[], Ending | None] = lambda: None,
 ) -> tuple[Outcome, list[Event]]:
-    """Call a function with one line in a process (:class:`Process`); return its end and events.
-
-    Seconds count from its start; ``over`` is as in :func:`watch`.
-    """
+    """Call a function with one line in a process (:class:`Process`); return its end and events."""
     process = Process(call, f"{line}\n", memory_limit, longest, reads=reads)
 
     def limits() -> Ending | None:

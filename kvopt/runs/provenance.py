@@ -18,8 +18,8 @@ from support.called import own_command
 from support.checkout import CHECKOUT, ROOT
 
 
-def provenance(**of_run: Any) -> dict[str, Any]:
-    """Return the provenance of a run as JSON values; keyword arguments are added as they are."""
+def provenance() -> dict[str, Any]:
+    """Return the provenance of a run as JSON values."""
     return {
         "kvopt": _version("kvopt"),
         "git_commit": _git_commit(),
@@ -30,7 +30,7 @@ def provenance(**of_run: Any) -> dict[str, Any]:
         "ram_gb": round(psutil.virtual_memory().total / 1e9, 1),
         "command": own_command(),
         "finished_utc": datetime.now(UTC).isoformat(timespec="seconds"),
-    } | of_run
+    }
 
 
 def usable_cores() -> int:
@@ -50,10 +50,7 @@ def _version(package: str) -> str | None:
 
 @cache
 def _git_commit() -> str | None:
-    """Return the commit that the checkout's packages are of; None where one has been changed.
-
-    That of a repository in which the checkout happens to lie is none of it.
-    """
+    """Return the commit that the checkout's packages are of; None where one has been changed."""
     if not (CHECKOUT and (ROOT / ".git").exists()):
         return None
     command = ["git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--"]

@@ -9,14 +9,16 @@ import pickle
 import socket
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from instances import Instance
 from instances.bulk import instance_columns, instance_of
-from instances.traces.options import TraceOptions
-from instances.traces.report import TraceReport
 from kvopt.runs.events import Answer, event_line
+from kvopt.runs.in_seconds import read_input
 from kvopt.runs.process import call_apart
+
+if TYPE_CHECKING:
+    from serving.traces import TraceOptions, TraceReport
 
 #: Bytes of the longest answer, and gigabytes that a process which reads has in any case.
 _LONGEST, _LEAST_MEMORY = 1 << 33, 0.5
@@ -29,14 +31,9 @@ class UnreadError(Exception):
 def read_within(
     path: str, options: TraceOptions, until: float, memory_limit: float | None
 ) -> tuple[Instance, TraceReport | None]:
-    """Read an instance file, or a trace with its report (``instances.traces.reading.read_input``).
+    """Read an instance file, or a trace with its report (``serving.traces.reading.read_input``).
 
-    Parameters
-    ----------
-    until
-        When the process that reads is killed, on the clock of ``time.monotonic``.
-    memory_limit
-        Gigabytes of its memory; None for no limit.
+    The process that reads is killed at ``until`` (``time.monotonic``), or beyond the memory limit.
 
     Raises
     ------
@@ -67,8 +64,6 @@ def read_within(
 
 def read(lines: Iterator[str], channel: socket.socket) -> None:
     """Read the input that a line names; send the instance and the report, or what was raised."""
-    from instances.traces.reading import read_input  # what only this process needs
-
     answer: tuple[Any, Any, Any]
     try:
         folder, path, options = _unpacked(next(lines))

@@ -11,7 +11,6 @@ from functools import cache
 from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from schedules.gap import gap
 from schedules.model import Status
 
 T = TypeVar("T")
@@ -19,21 +18,16 @@ T = TypeVar("T")
 #: Statuses of a method that has failed; ``--rerun-failed`` runs them again.
 FAILED = ("no_solution", "time_limit", "memory_limit", "crashed", "refused", "error")
 
-#: What a column tells of: what was asked for, what was found, what it took (which differs from run
-#: to run), or where it was found, which differs from machine to machine.
+#: What a column tells of; what it took differs by run, its origin by machine.
 Part = Literal["asked", "found", "took", "origin"]
 Asked = Annotated[T, "asked"]
 Found = Annotated[T, "found"]
 Took = Annotated[T, "took"]
 Origin = Annotated[T, "origin"]
-#: Marks a column that is not committed with the rows of a night: it is long, of one machine alone,
-#: or another one after every edit of the sources.
+#: Marks a column that is not committed with the rows of a night.
 APART = "apart"
-#: The column that rows out of a store have beside those of :class:`Record`: what integers prove of
-#: the bound (of its unit), missing where nobody looked.
+#: A further column of rows out of a store: what integers prove of the bound.
 PROVED = "proved"
-
-
 #: A serving metric: there is one of every run in seconds with a schedule.
 Metric = Annotated[T, "found", APART]
 
@@ -42,9 +36,8 @@ Metric = Annotated[T, "found", APART]
 class Column:
     """A column of a row, as far as its type and its marks tell.
 
-    Of the kinds ``list`` and ``dict`` are JSON where there are only texts and numbers.  A ``trace``
-    is a list of pairs (seconds, value); None may stand in an ``optional`` one; ``apart`` is as in
-    ``APART``.  Exported rows must have it if it is ``needed``, else they may lack it and have the
+    A ``list`` or ``dict`` is JSON where there are only texts and numbers, a ``trace`` a list of
+    pairs (seconds, value).  Exported rows may lack a column that is not ``needed``, and have its
     ``default``.  ``texts`` are those that may stand there, empty where any may.
     """
 
@@ -69,55 +62,21 @@ class Column:
 class Record:
     """What is written down of one run; a row of the store.
 
-    Attributes
-    ----------
-    key
-        ``Task.key``.
-    status
-        From the closed list of ``docs/glossary.md``, for what the run showed as a whole.
-    ending
-        How its process ended: ``finished``, ``time_limit``, ``memory_limit``, ``crashed``,
-        ``interrupted``, or ``lost`` where a worker of a cluster died with it.
-    tel
-        TEL of the best schedule that the parent has checked itself: rounds, or nanoseconds where
-        there is a batch time.
-    lower_bound
-        The integer (of that unit) below which no TEL is; ``bound_source`` says from what.  Of an
-        engine it may be its word; of a method of one's own it is what integers prove.
-    claimed_bound
-        What a method of one's own claims beyond that; it is held against schedules and is no bound.
-    detail
-        One line on what went wrong or should be known.
-    seconds
-        Wall clock of the method, measured by the parent from the end of the imports.
-    solver_seconds
-        What the engine says of itself.
-    start_seconds, total_seconds
-        From the start of the process to the end of its imports, and to the finished row.
-    peak_memory
-        Largest resident memory of the run's processes that was seen, bytes.
-    relaxation
-        Objective of the LP relaxation (rounds), as a solver stated it.
-    root_bound
-        The first bound that came from prices (rounds): of a search, what it began with.
-    model_columns, model_rows, model_entries
-        Size of the engine's model.
-    incumbents, bounds
-        The trace: pairs (seconds since the end of the imports, value in rounds).
-    batch_time
-        How long a round took, as text (``instances.batch_time``); empty for instances in rounds.
-    own_name, told
-        Of a method in a file of one's own: the name that it gives itself, and what it declares to
-        be told (``kvopt.methods.knowledge.Knowledge``); empty where it could not be asked.
-    called
-        Its numeric parameters with all values, defaults too, ``beta=1,tau=0.5``.
-    engine_formulation, engine_tel, engine_bound
-        Of an engine that others work beside (``highs`` without a formulation): what it worked on,
-        empty where it did not begin, its own best TEL and its own best bound (rounds).
-    mean_ttft_ms to recomputed_tokens
-        The serving metrics of the schedule (``schedules.real_time.serving.Serving``).
-    output
-        The last lines that the method's process printed, or its traceback.
+    Values are rounds, with a ``batch_time`` nanoseconds; times seconds from the end of the imports,
+    sizes bytes.  ``key`` is ``Task.key``; ``status`` and ``ending`` are of the closed lists of
+    ``docs/glossary.md`` (``lost``: a worker of a cluster died with it).
+
+    ``tel`` is of the best schedule that was checked here.  ``lower_bound`` may be an engine's word
+    (``bound_source``); of a custom method integers prove it, and ``claimed_bound`` is what the
+    method claims beyond.  ``root_bound`` is the first from prices, ``relaxation`` the LP's value.
+    ``solver_seconds`` is what the engine says, ``start_seconds`` and ``total_seconds`` count from
+    the start of the process, to the end of its imports and to the row.
+    ``incumbents`` and ``bounds`` are the trace: pairs (seconds, value).
+
+    A custom method has the name that it gives itself (``own_name``), what it declares to know
+    (``told``) and its numeric parameters with all values (``called``).  ``engine_*`` are of an
+    engine that others work beside.  ``mean_ttft_ms`` to ``recomputed_tokens`` are the serving
+    metrics (``serving.metrics.Serving``).  ``output``: the last lines printed.
     """
 
     key: Annotated[Asked[str], APART]
@@ -202,13 +161,6 @@ class Record:
     engine_formulation: Annotated[Found[str], APART] = ""
     engine_tel: Annotated[Found[int | None], APART] = None
     engine_bound: Annotated[Found[int | None], APART] = None
-
-    @property
-    def gap(self) -> float | None:
-        """(UB − LB) / UB, None where either is missing."""
-        if self.tel is None or self.lower_bound is None:
-            return None
-        return gap(self.tel, self.lower_bound)
 
 
 @cache

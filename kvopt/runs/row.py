@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
-from instances.batch_time import parse_batch_time
 from kvopt.methods.engines import proofs
 from kvopt.methods.knowledge import knowledge_of
 from kvopt.methods.method import Method
 from kvopt.methods.options import format_numbers
+from kvopt.runs.in_seconds import metrics_of
 from kvopt.runs.provenance import provenance
 from kvopt.runs.record import FAILED, Record
 from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Supervised
 from kvopt.runs.task import Finished, Task
 from schedules import Schedule, Status
-from schedules.real_time.serving import beyond, serving
-from schedules.real_time.timeline import timeline
 from support.text import one_line
 
-#: Columns that a run's state has by the same name, and what a schedule's provenance has of a row.
+#: Columns of the instance, and those that task, machine, state and provenance have by their name.
+_OF_INSTANCE = ("instance", "instance_sha256", "family", "n", "memory", "known_optimum")
+_OF_TASK = (
+    *("key", "section", "seed", "time_limit", "memory_limit", "threads"),
+    *("code", "versions", "batch_time"),
+)
+_OF_MACHINE = ("python", "platform", "cpu", "cores", "ram_gb", "command", "finished_utc")
 _SHOWN = (
     *("ending", "lower_bound", "claimed_bound", "bound_source", "found_by", "incumbents", "bounds"),
     *("relaxation", "root_bound", "solver", "solver_seconds", "nodes"),
@@ -37,15 +41,9 @@ def faulty(
     task: Task, fault: str, status: Status, started: float, ending: str = "finished"
 ) -> Finished:
     """Return the row of a task that no process was started for, or whose process is lost."""
-    record = Record(
-        **_of_task(task),
-        **_of_machine(provenance()),
-        status=status,
-        ending=ending,
-        detail=one_line(fault),
-        total_seconds=round(time.monotonic() - started, 4),
-    )
-    return Finished(record, instance=task.instance, status=status, notes=(record.detail,))
+    detail = one_line(fault)
+    record = _record(task, started, provenance(), status=status, ending=ending, detail=detail)
+    return Finished(record, instance=task.instance, status=status, notes=(detail,))
 
 
 def finished(task: Task, run: Supervised, started: float, code: str = "") -> Finished:
@@ -57,16 +55,17 @@ def finished(task: Task, run: Supervised, started: float, code: str = "") -> Fin
     metrics = _serving(task, state)
     status = state.status()
     method, origin = task.method, provenance()
-    record = Record(
-        **_of_task(task) | {"code": code},
-        **_of_machine(origin),
+    record = _record(
+        task,
+        started,
+        origin,
+        code=code,
         status=status,
         detail=one_line("; ".join(state.detail())),
         tel=None if state.schedule is None else state.schedule.tel,
         output=run.outcome.output if method.kind == "file" or status in FAILED else "",
         seconds=round(run.seconds, 4),
         start_seconds=round(run.start_seconds, 4),
-        total_seconds=round(time.monotonic() - started, 4),
         peak_memory=max(state.peak_memory, run.outcome.peak_memory),
         **{name: getattr(state, name) for name in _SHOWN},
         **{f"model_{name}": size for name, size in state.model.items() if name != "seconds"},
@@ -90,27 +89,20 @@ def finished(task: Task, run: Supervised, started: float, code: str = "") -> Fin
     )
 
 
-def _of_task(task: Task) -> dict[str, Any]:
-    instance = task.instance
-    return {
-        "key": task.key,
-        "instance": one_line(task.name) if instance is None else instance.name,
-        "instance_sha256": "" if instance is None else instance.sha256,
-        "family": "" if instance is None else instance.family or "",
-        "n": 0 if instance is None else len(instance),
-        "memory": 0 if instance is None else instance.memory,
-        "known_optimum": None if instance is None else instance.stated_optimum,
-        "section": task.section,
-        "method": task.method.text,
-        **_declared(task.method),
-        "seed": task.seed,
-        "time_limit": task.time_limit,
-        "memory_limit": task.memory_limit,
-        "threads": task.threads,
-        "code": task.code,
-        "versions": task.versions,
-        "batch_time": task.batch_time,
-    }
+def _record(task: Task, started: float, origin: dict[str, Any], **shown: Any) -> Record:
+    """Return a row with the columns of task and machine, and those that the run has shown."""
+    of, found = task.instance, [one_line(task.name), "", "", 0, 0, None]
+    if of is not None:
+        found = [of.name, of.sha256, of.family or "", len(of), of.memory, of.stated_optimum]
+    columns: dict[str, Any] = (
+        dict(zip(_OF_INSTANCE, found, strict=True))
+        | {name: getattr(task, name) for name in _OF_TASK}
+        | {name: origin[name] for name in _OF_MACHINE}
+        | {"git_commit": origin["git_commit"] or "", "method": task.method.text}
+        | _declared(task.method)
+        | {"total_seconds": round(time.monotonic() - started, 4)}
+    )
+    return Record(**(columns | shown))
 
 
 def _declared(method: Method) -> dict[str, str]:
@@ -128,19 +120,10 @@ def _serving(task: Task, state: RunState) -> dict[str, Any]:
     found = state.schedule
     if found is None or found.clock is None or task.instance is None:
         return {}
-    try:
-        found_times = timeline(task.instance, found)
-    except ValueError as error:  # too many rounds, or too long ones
-        state.tell(f"without serving metrics: {error}")
-        return {}
-    if left := beyond(found_times, parse_batch_time(found.clock.batch_time)):
-        state.tell(left)
-    return asdict(serving(found_times))
-
-
-def _of_machine(origin: dict[str, Any]) -> dict[str, Any]:
-    columns = ("python", "platform", "cpu", "cores", "ram_gb", "command", "finished_utc")
-    return {name: origin[name] for name in columns} | {"git_commit": origin["git_commit"] or ""}
+    metrics, note = metrics_of(task.instance, found)
+    if note:
+        state.tell(note)
+    return metrics
 
 
 def _schedule(state: RunState, record: Record, origin: dict[str, Any]) -> Schedule | None:

@@ -1,8 +1,4 @@
-"""The best schedule and bound of a run: each schedule is checked here, once, and nowhere else.
-
-The process that watches a run has the one :class:`RunState` of it.  Engines, and those that set
-others to work, send starts.
-"""
+"""The best schedule and bound of a run: each schedule is checked here, once, and nowhere else."""
 
 from __future__ import annotations
 
@@ -16,7 +12,6 @@ from numpy.typing import NDArray
 from formulations.valid.volumes import volume_bound
 from instances import Instance
 from kvopt.methods.engines import proofs
-from kvopt.runs.batch_time import bounds_kept_tokens
 from kvopt.runs.events import (
     BoundProved,
     Chosen,
@@ -32,6 +27,7 @@ from kvopt.runs.events import (
     ScheduleFound,
     ending_note,
 )
+from kvopt.runs.in_seconds import bounds_kept_tokens
 from kvopt.runs.process import Outcome
 from kvopt.runs.stated_optimum import dispute, evaluated
 from schedules import Schedule, Status, check_schedule, make_schedule
@@ -61,26 +57,15 @@ _STATUS_OF_ENDING: dict[str, Status] = {
 class RunState:
     """The best schedule and bound so far, as far as they stood the checks, and how they came about.
 
-    Attributes
-    ----------
-    own
-        Whether the method is a custom one, whose bound counts as far as integers prove it here.
-    certificate, certified_after
-        The strongest bound that comes with its proof, as JSON; it may be below ``lower_bound``.
-    proved, dropped
-        The value to which ``kvopt.runs.certify`` evaluated the certificate of a custom method; or
-        why it did not, in words that follow "its certificate".
-    incumbents, bounds
-        Pairs (seconds since the end of the imports, value in rounds); a schedule of an
-        easier problem is no incumbent.
-    beyond
-        One line for every bound in seconds that no number of 64 bits holds; it may be true as long
-        as there is no schedule.
-    disputed, misstated
-        One line if the bound exceeds the optimum that the instance's file states, and nothing shows
-        which of the two is wrong; one if the run has proved that statement wrong.
-    others
-        As in ``kvopt.runs.record.Record`` and ``kvopt.runs.task.Finished``.
+    ``own``: the method is a custom one, whose bound counts as far as integers prove it here;
+    ``proved`` is the value to which ``kvopt.runs.certify`` evaluated its certificate, ``dropped``
+    why it did not.  ``certificate`` is of the strongest bound that has one (JSON), which may be
+    below ``lower_bound``.  ``incumbents`` and ``bounds`` are pairs (seconds since the end of the
+    imports, value); a schedule of an easier problem is no incumbent.  ``beyond`` has a line for
+    every bound in seconds of more than 64 bits, which may be true while there is no schedule.
+    ``disputed``: the bound exceeds the optimum that the file states, and nothing shows which is
+    wrong; ``misstated``: the run has proved that statement wrong.  Others are as in
+    ``kvopt.runs.record.Record`` and ``kvopt.runs.task.Finished``.
     """
 
     instance: Instance
@@ -206,13 +191,13 @@ class RunState:
             self.tell(f"the method's certificate {self.dropped}: it is not used")
 
     def _fail_beyond(self, text: str) -> None:
-        """Say that a true number of nanoseconds is too large to be kept, which is no bug."""
+        """Fail with a true number of nanoseconds that is too large to be kept."""
         self.failure = self.failure or f"{text} ({_IN_NANOSECONDS}): nothing can be kept of it"
         self.failure_status = "error"
 
     @property
     def awaits_proof(self) -> bool:
-        """Whether a method of one's own has sent a certificate that could prove something yet."""
+        """Whether a custom method has sent a certificate that could prove something yet."""
         if not self.own or self.certificate is None or self.closed:
             return False
         return self.certificate.get("kind") not in AT_ONCE
@@ -229,7 +214,7 @@ class RunState:
             self.claimed_bound = None
 
     def drop_certificate(self, reason: str) -> None:
-        """Forget the certificate of a method of one's own, which nobody need evaluate again."""
+        """Forget the certificate of a custom method."""
         self.certificate, self.dropped = None, reason
 
     def _of_its_claim(self, claimed: int) -> str:
@@ -300,10 +285,7 @@ class RunState:
     def offer(
         self, schedule: Schedule, found_by: str, seconds: float = 0.0, *, itself: bool = False
     ) -> bool:
-        """Take a schedule if it is better and the checker accepts it; tell whether it was taken.
-
-        ``itself`` is as in :class:`kvopt.runs.events.ScheduleFound`.
-        """
+        """Take a schedule if it is better and the checker accepts it; tell whether it was taken."""
         if schedule.tel > _LARGEST:
             text = f"{found_by}: a TEL of more than 64 bits"
             if self.own or not self.batch_time:
@@ -335,11 +317,7 @@ class RunState:
         return "" if verdict.valid else verdict.reason
 
     def raise_bound(self, value: int, source: str, seconds: float = 0.0) -> bool:
-        """Take a lower bound if it is better; tell whether it was.
-
-        An engine's own proof of what volumes or prices have proved is taken as well: it is one more
-        witness.
-        """
+        """Take a lower bound if it is better, or a further witness; tell whether it was taken."""
         # As it is kept: with a blank more it would be no name of another's, and become one.
         source = _name(source)
         if value > _LARGEST:
@@ -366,16 +344,9 @@ class RunState:
     def _take_schedule(self, event: ScheduleFound) -> bool:
         found_by = _name(event.found_by)
         try:
-            schedule = make_schedule(
-                self.instance,
-                event.starts,
-                self.method,
-                attempts=event.attempts,
-                kept=event.kept,
-                clock=event.clock,
-                tel=event.tel,
-                engine_accounting=event.engine_accounting,
-            )
+            names = ("attempts", "kept", "clock", "tel", "engine_accounting")
+            told = {name: getattr(event, name) for name in names}
+            schedule = make_schedule(self.instance, event.starts, self.method, **told)
         except ValueError as error:
             _tell(self.refused, f"{found_by}: {' '.join(str(error).split())[:200]}")
             return False
@@ -394,10 +365,7 @@ class RunState:
         return self.raise_bound(event.value, event.source, event.seconds)
 
     def _take_claim(self, event: BoundProved) -> bool:
-        """Take of a bound of a method of one's own what needs no certificate, and note the rest.
-
-        Whatever source it names: what follows from the sizes alone is computed here.
-        """
+        """Take of a custom method's bound what the sizes alone prove, and note the rest."""
         if event.value > _LARGEST:
             return self.raise_bound(event.value, event.source)
         raised = self.raise_bound(min(event.value, self._volumes), VOLUMES, event.seconds)

@@ -6,6 +6,7 @@ from typing import Any
 
 from formulations.valid.volumes import volume_bound
 from instances import Instance
+from kvopt.runs.in_seconds import evaluate_certificate
 from schedules import evidence
 from schedules.evidence import Dispute
 
@@ -20,16 +21,8 @@ def dispute(
 ) -> Dispute | None:
     """Return what contradicts the stated optimum, None where nothing does or nothing is stated.
 
-    Parameters
-    ----------
-    tel
-        TEL (rounds) of a checked schedule that keeps no tokens; None without one.
-    lower_bound, bound_source
-        The bound that was claimed (rounds), and what it is said to rest on.
-    certificate
-        The proof of a bound as JSON, which is evaluated here; None without one.
-    proved
-        What it was evaluated to, where it was (rounds).
+    ``tel`` is of a checked schedule that keeps no tokens (rounds).  The certificate (JSON) is
+    evaluated here, unless it has ``proved`` a value already.
     """
     stated = instance.stated_optimum
     if stated is None:
@@ -48,12 +41,8 @@ def evaluated(
 ) -> int:
     """Return what a certificate proves in integers, in the unit of the TEL; 0 if nothing.
 
-    Parameters
-    ----------
-    batch_time
-        That of the run: a certificate for another one proves nothing of it.
-    tel
-        Of a schedule beside it, which a certificate in rounds may assume.
+    One for another batch time proves nothing of the run; ``tel`` is of a schedule that a
+    certificate in rounds may assume.
     """
     if document is None:
         return 0
@@ -61,14 +50,10 @@ def evaluated(
     from formulations.certificates.budget import CertificateError
     from formulations.certificates.certificate import evaluate
     from formulations.certificates.certificate_file import read_certificate
-    from formulations.certificates.rates import evaluate_rates, read_rate_certificate
 
     try:
         if batch_time:
-            rates = read_rate_certificate(document)
-            # One about those that run few at a time proves nothing of others.
-            alike = rates.batch_time == batch_time and not rates.running
-            return evaluate_rates(instance, rates) if alike else 0
+            return evaluate_certificate(instance, batch_time, document)
         certificate = read_certificate(document)
         assumed = certificate.upper_bound
         # What assumes a schedule holds only once there is one that good.

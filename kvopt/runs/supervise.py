@@ -23,11 +23,10 @@ _LONGEST_LINE, _BYTES_A_REQUEST = 64_000_000, 1_000
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a listener is shown ten times a second and whenever an event has come.
+    """What a listener receives ten times a second and with every event.
 
-    ``compiling`` is what compiling has taken so far of a start that goes on, which no deadline
-    counts (seconds); ``kernels`` are how many are there, of how many.  ``ended`` says that no
-    other snapshot follows.
+    ``compiling`` are the seconds of compiling in a start that goes on, ``kernels`` how many are
+    there, of how many.  ``ended``: no other snapshot follows.
     """
 
     state: RunState
@@ -41,10 +40,7 @@ Listener = Callable[[Snapshot], None]
 
 @dataclass
 class Supervised:
-    """A run that has ended; seconds to the end of its imports, and from there on.
-
-    ``compiling`` is the part of ``start_seconds`` that no limit counts.
-    """
+    """A run that has ended; seconds to the end of its imports (with compiling), and after it."""
 
     state: RunState
     outcome: Outcome
@@ -63,14 +59,9 @@ def supervise(
 ) -> Supervised:
     """Run a task in a process of its own until it ends, or is killed at a limit or by Ctrl-C.
 
-    Parameters
-    ----------
-    limit
-        Seconds from the end of its imports, and before that for the import of a custom file.
-    kill_at
-        When it is killed in any case, ``time.monotonic``; its seconds of compiling are added.
-    stop
-        When it is set, the run is killed and counts as interrupted.
+    ``limit`` counts seconds from the end of its imports, and before that from the import of a
+    custom file.  ``kill_at`` ends it in any case (``time.monotonic``, and its seconds of compiling
+    more).  When ``stop`` is set, it is killed and counts as interrupted.
 
     Raises
     ------
@@ -164,29 +155,21 @@ class _Run:
 
     def take(self, event: Event) -> None:
         """Take an event."""
-        # Until the file of one's own is imported: a method may send these, too, and must not set
-        # its own clock.
+        # A method may send these, too, and must not set its own clock.
         if self.ready is None:
             self._start(event)
         self.state.take(event)
 
     def _start(self, event: Event) -> None:
         """Take note of how the start gets on."""
-        now = self.process.age()
+        now, spent = self.process.age(), self.spent_compiling()
         if isinstance(event, Compiling) and event.of:
             self._kernels = event.done, event.of
         if isinstance(event, Ready):
             self.ready = now
-        elif self._own_file is not None:
+        elif self._own_file is not None or not isinstance(event, OwnFile | Compiling):
             return
         elif isinstance(event, OwnFile):
             self._own_file = now
-        elif isinstance(event, Compiling) and event.goes_on != (self._compiling is not None):
-            self._compiled, self._compiling = (
-                self.spent_compiling(),
-                now if event.goes_on else None,
-            )
-            return
-        else:
-            return
-        self._compiled, self._compiling = self.spent_compiling(), None
+        goes_on = isinstance(event, Compiling) and event.goes_on
+        self._compiled, self._compiling = spent, now if goes_on else None

@@ -19,39 +19,17 @@ from schedules import Schedule, Status
 
 @dataclass(frozen=True)
 class Task:
-    """One instance, one method, one seed, with limits.
+    """One instance, one method, one seed, with limits (seconds from the end of the imports, GB).
 
-    Attributes
-    ----------
-    instance
-        What is to be scheduled; None where its file could not be read, see ``fault``.
-    name
-        The instance's name, or the path of a file that could not be read.
-    time_limit, memory_limit
-        Seconds of wall clock from the end of the imports, gigabytes of resident memory.
-    code, versions
-        Digest of the sources that the method can reach (``kvopt.methods.fingerprint``), and the
-        versions of its libraries; empty where the run is not to be stored.
-    section
-        The suite's section that asked for the run; no part of the key.
-    fault, fault_status
-        One line that says why the instance cannot be run at all: ``error`` for a file that cannot
-        be read, ``infeasible`` for a request that never fits.
-    deadline
-        When the run must have ended in any case, on this machine's ``time.monotonic``: where the
-        limit covers more than the run.  No part of the key.
-    warm_start
-        Start rounds of a feasible schedule to begin with, in the instance's order, where an engine
-        need not look for one.  No part of the key, as all that follows.
-    expected_starts
-        Σ t·x of each request in the LP relaxation (rounds), where a policy that needs it need not
-        solve it.
-    model_file
-        Where the model of the method's formulation is written to, instead of being solved.
-    batch_time
-        How long a round takes, as text, for an instance in seconds; empty for one in rounds.
-    outputs
-        Absolute paths of what the sweep writes: no sources of the method.  No part of the key.
+    The instance is None where its file, ``name``, could not be read: ``fault`` says why, with
+    ``fault_status``.  ``code`` and ``versions`` are digest and libraries of the sources that the
+    method can reach (``kvopt.methods.fingerprint``), empty where the run is not to be stored.
+
+    Of what is no part of the key: ``section`` of the suite; ``deadline`` by which the run must have
+    ended in any case (``time.monotonic``); ``warm_start``, the starts of a feasible schedule;
+    ``expected_starts`` in the LP relaxation, for a policy that needs them (rounds);
+    ``model_file``, to which the model is written instead of being solved; ``outputs``, absolute
+    paths of what the sweep writes, which are no sources.
     """
 
     instance: Instance | None
@@ -127,36 +105,14 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Finished:
-    """A record with what proves it.
+    """A record with what proves it: the checked schedule, the bound's certificate as JSON.
 
-    Attributes
-    ----------
-    schedule
-        The checked schedule.
-    certificate
-        What proves the lower bound where it can be checked by evaluation (memory prices), as JSON,
-        else None: the bound then rests on the engine's search.
-    status
-        That of the run by itself, whatever the instance's file states of its optimum.
-    notes
-        What a reader of the result should know, one line each; the record's ``detail`` is a cut of
-        it.  This and what follows is not stored.
-    refused
-        One line for every schedule that the checker refused.
-    contradictions
-        One line for every bound that cannot be true.
-    failure
-        One line if the method has come to no end of its own, whatever it had found before.
-    about_the_file
-        One line if the optimum that the instance's file states is contradicted, else empty.
-    formulation
-        With its options, where the method has left it to the size.
-    engine
-        The engine that others worked beside, as in ``HiGHS``; else empty.
-    expected_starts
-        Σ t·x of each request in the LP relaxation that a policy was advised by (rounds).
-    compiling
-        Seconds that compiling took before the run's clock started, which no limit counts.
+    What follows is not stored.  ``status`` is that of the run by itself, whatever the instance's
+    file states of its optimum; ``about_the_file`` is the line where that is contradicted.  Of
+    ``notes`` the record's ``detail`` is a cut; ``refused`` schedules and bounds that cannot be true
+    (``contradictions``) have a line each.  ``failure`` says why the method came to no end of its
+    own.  ``formulation`` is what was left to the size, ``engine`` the one that others worked
+    beside.  ``compiling`` took so many seconds that no limit counts.
     """
 
     record: Record

@@ -52,19 +52,10 @@ def run_team(
 ) -> list[Outcome]:
     """Run tasks until all have ended, the deadline is over, or ``finished`` says that it is enough.
 
-    Every event is handed to ``on_event``, which may answer with tasks to start beside those that
-    run, with those to stop or to go behind the others, and with what all are told; so may
-    ``on_tick``, which is asked some times a second, and ``on_end``, which is told of every task
-    that has ended without being stopped: done, refused, crashed or beyond its memory.
-
-    Parameters
-    ----------
-    deadline
-        On the clock of ``time.monotonic``; processes are killed ``grace`` seconds later.
-
-    Returns
-    -------
-    Outcomes in the order in which the processes ended.
+    ``on_event`` receives every event, ``on_tick`` is asked some times a second, and ``on_end``
+    receives every task that ended without being stopped; each may return what to do next.
+    Processes are killed ``grace`` seconds after the deadline (``time.monotonic``).  Outcomes are in
+    the order in which the processes ended.
     """
     team = _Team(list(tasks), on_event, on_end)
     ending: Ending = "finished"

@@ -1,12 +1,9 @@
-"""Which bounds of rows count: what a row claims of one must follow from what its store carries.
+"""Bounds of rows that count: those that follow from what their store carries.
 
 What a bound rests on is a text that anyone can write.  So a bound that names a proof is proved
-anew wherever rows are taken out of a store, from the instance and the certificate that lie there;
-and of all others only the word of a solver counts (:func:`schedules.evidence.believed`).  Exported
-rows carry neither: a certificate that they name is none.
-
-What an evaluation has found is remembered in the user's cache folder, by the digest of all that it
-depends on, the verifier's sources among it: no store can write there.
+anew, from the instance and the certificate in the store; of all others only the word of a solver
+counts (:func:`schedules.evidence.believed`).  A certificate that exported rows name is none.
+Evaluations are kept in the user's cache folder, by the digest of all that they depend on.
 """
 
 from __future__ import annotations
@@ -41,11 +38,6 @@ def judged(rows: pd.DataFrame, store: Store, instances: Iterable[Instance] = ())
     """Return rows of a store with the column ``proved``: what integers prove of each bound.
 
     It is missing where a bound names no proof.  ``instances`` need not be read from the store.
-
-    Raises
-    ------
-    StoreError
-        If a document of the store is damaged.
     """
     import pandas as pd
 
@@ -57,13 +49,7 @@ def judged(rows: pd.DataFrame, store: Store, instances: Iterable[Instance] = ())
 
 
 def believed_rows(rows: pd.DataFrame) -> pd.Series:
-    """Tell of each row whether its bound counts, by the rule of evidence.
-
-    Parameters
-    ----------
-    rows
-        With the column ``proved`` where they have been judged.
-    """
+    """Tell of each row, judged or not, whether its bound counts by the rule of evidence."""
     import pandas as pd
 
     proved = pd.Series(None, rows.index, dtype="Int64") if PROVED not in rows else rows[PROVED]

@@ -1,8 +1,4 @@
-"""Stored rows as one CSV or Parquet file, and back.
-
-Lists and dictionaries (traces, versions, command) are JSON text in both.  In CSV a text that a
-spreadsheet would take for a formula has a single quote before it, which a reader takes off again.
-"""
+"""Stored rows as one CSV or Parquet file, and back; lists and dictionaries are JSON text there."""
 
 from __future__ import annotations
 
@@ -30,25 +26,13 @@ class ExportError(ValueError):
 
 
 def check_export(path: str | Path) -> None:
-    """Refuse the name of a file that rows are not written to.
-
-    Raises
-    ------
-    ExportError
-        If it ends otherwise than with .csv or .parquet.
-    """
+    """Raise an ExportError for the name of a file that rows are not written to."""
     if Path(path).suffix.lower() not in SUFFIXES:
         raise ExportError(f"{path}: expected a name with {' or '.join(SUFFIXES)}")
 
 
 def export_rows(frame: pd.DataFrame, path: str | Path) -> Path:
-    """Write rows of :meth:`Store.rows` to a .csv or .parquet file, whole or not at all.
-
-    Raises
-    ------
-    ExportError
-        If the file cannot be written.
-    """
+    """Write rows of :meth:`Store.rows` to a .csv or .parquet file, whole or not at all."""
     check_export(path)
     target = Path(path)
     flat = frame.drop(columns=PROVED, errors="ignore")
@@ -76,15 +60,7 @@ def frame_csv(frame: pd.DataFrame) -> str:
 
 
 def read_rows(location: str | Path) -> pd.DataFrame:
-    """Return the rows of an exported file, or else of a store, judged.
-
-    Raises
-    ------
-    ExportError
-        If the file is not one of exported rows.
-    StoreError
-        If the store cannot be read.
-    """
+    """Return the rows of an exported file, or else of a store, judged."""
     import pandas as pd  # half a second, which a sweep need not wait for
 
     if not _is_file(location):

@@ -48,13 +48,7 @@ def read_location(location: str | Path) -> URL:
 
 
 def store_files(location: str | Path) -> list[Path]:
-    """Return the files of a store in one SQLite file; none of one on a server.
-
-    Raises
-    ------
-    LocationError
-        As :func:`read_location`.
-    """
+    """Return the files of a store in one SQLite file; none of one on a server."""
     url = read_location(location)
     file = url.database if url.get_backend_name() == "sqlite" else None
     return [Path(f"{file}{suffix}") for suffix in _BESIDE] if file else []

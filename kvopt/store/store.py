@@ -7,24 +7,24 @@ import json
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache, lru_cache
 from importlib import import_module
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import sqlalchemy as sa
-from sqlalchemy.engine import URL, Connection
+from pydantic import StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationError
+from sqlalchemy.engine import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from instances.files import instance_document
 from kvopt.runs.record import Column, columns
 from kvopt.runs.task import Finished
+from kvopt.store.database import INSTANCES, PROOFS, RUNS, SECONDS_TO_WAIT, open_database
 from kvopt.store.location import StoreError, read_location
-from kvopt.store.readonly import SECONDS_TO_WAIT, open_readonly
-from kvopt.store.tables import INSTANCES, PROOFS, RUNS, prepare
 from schedules.files import ScheduleFileError, parse_schedule, schedule_document
 from support.inputs import LARGEST as LARGEST_FILE
 from support.inputs import LARGEST_CERTIFICATE
@@ -33,14 +33,10 @@ from support.text import one_line
 if TYPE_CHECKING:
     import pandas as pd
 
-_SECONDS_BETWEEN = 0.02
-_SECONDS_TO_CONNECT = 10
 #: How long a lock of another process is waited for without a word.
 _SECONDS_UNTOLD = 5
 #: Both databases hold 64-bit integers; a method may claim any.
 LARGEST = 2**63 - 1
-#: The texts that may stand in a column, where not all may.
-_LISTS = {column.name: column.texts for column in columns() if column.texts}
 #: Keys of one query, of rows and of schedules, which may be large; both databases take more.
 _PORTION, _SCHEDULES = 10_000, 100
 
@@ -52,15 +48,9 @@ class _LockedError(StoreError):
 class Store:
     """Runs by key, in one SQLite file (write-ahead log) or on a PostgreSQL server.
 
-    Every run is put in by one transaction, so that it is there whole or not at all, whatever
-    kills the process.
-
-    Parameters
-    ----------
-    location
-        Path of an SQLite file, or ``postgresql://user@host/database``.
-    readonly
-        Nothing is written, so that the file may be on a read-only disk, and none is made.
+    Every run is put in by one transaction: it is there whole or not at all, whatever kills the
+    process.  ``location`` is a path, or ``postgresql://user@host/database``; a ``readonly`` file
+    may be on a read-only disk, and none is made.
 
     Raises
     ------
@@ -70,22 +60,12 @@ class Store:
 
     def __init__(self, location: str | Path, *, readonly: bool = False) -> None:
         self.readonly = readonly
-        self._url = read_location(location)
-        self._file = self._url.database if self._url.drivername == "sqlite" else None
-        self.name = self._file or str(self._url)
+        url = read_location(location)
+        self._is_file = url.drivername == "sqlite"
+        self.name = url.database if self._is_file and url.database else str(url)
         with self._telling("opened"), ExitStack() as undo:
-            if readonly and self._file is not None:
-                self._engine = undo.enter_context(
-                    open_readonly(self._file, json_deserializer=_loads)
-                )
-            else:
-                self._engine = sa.create_engine(
-                    self._url, json_deserializer=_loads, **_options(self._url)
-                )
-                undo.callback(self._engine.dispose)
-                if self._file is not None:
-                    sa.event.listen(self._engine, "connect", _prepare_sqlite)
-            prepare(self._engine, self.name, readonly=readonly)
+            opened = open_database(url, self.name, readonly=readonly, json_deserializer=_loads)
+            self._engine = undo.enter_context(opened)
             self._undo = undo.pop_all()
 
     def close(self) -> None:
@@ -95,13 +75,8 @@ class Store:
     def put(self, *runs: Finished, tell: Callable[[str], object] | None = None) -> None:
         """Store runs with their instances and proofs, each in place of an earlier one of its key.
 
-        It is one transaction.
-
-        Parameters
-        ----------
-        tell
-            Called once with a line where another process locks the file for some seconds; then the
-            runs wait for as long as that takes.  Without it they wait for a minute.
+        It is one transaction.  ``tell`` is called once with a line where another process locks the
+        file for some seconds; then the runs wait as long as that takes, else for a minute.
 
         Raises
         ------
@@ -126,23 +101,20 @@ class Store:
 
     def _put(self, runs: Sequence[Finished]) -> None:
         """Try it for a second, for as long as SQLite would let no signal through."""
-        # Runs first, then what hangs on them, each by key, in every writer: nobody waits in a
-        # circle.
+        # Runs first, then what hangs on them, each by key, in every writer: no deadlock.
         ordered = sorted(runs, key=lambda finished: finished.record.key)
         with self._telling("written"), self._engine.begin() as connection:
             self._wait_for_locks(connection, 1)
             # Not asdict, which copies the traces entry by entry.
             _put(connection, RUNS, [_storable(vars(finished.record)) for finished in ordered])
-            instances = [
-                _instance(finished) for finished in ordered if finished.instance is not None
-            ]
+            instances = [_instance(each) for each in ordered if each.instance is not None]
             instances.sort(key=itemgetter("sha256"))
             _put(connection, INSTANCES, instances, replace=False)
             _put(connection, PROOFS, [_proof(finished) for finished in ordered])
             self._wait_for_locks(connection, SECONDS_TO_WAIT)
 
     def _wait_for_locks(self, connection: Connection, seconds: int) -> None:
-        if self._file is not None:
+        if self._is_file:
             connection.exec_driver_sql(f"PRAGMA busy_timeout={1000 * seconds}")
 
     def statuses(self) -> dict[tuple[str, str], str]:
@@ -150,27 +122,21 @@ class Store:
         return {(key, code): status for key, code, status in self.select("key", "code", "status")}
 
     def select(self, *names: str, **equal: str) -> list[tuple[Any, ...]]:
-        """Return some columns of every stored run, in the order of the keys.
-
-        Parameters
-        ----------
-        equal
-            Texts by column, of the only runs that are wanted.
-        """
+        """Return some columns of the runs, in the order of the keys; ``equal`` texts by column."""
         query = sa.select(*(RUNS.c[name] for name in names)).order_by(RUNS.c.key)
         query = query.where(*(RUNS.c[name] == text for name, text in equal.items()))
+        lists = [each for each in columns() if each.texts and each.name in names]
         with self._telling("read"), self._engine.connect() as connection:
             rows = [tuple(row) for row in connection.execute(query)]
-            for place, name in enumerate(names):
-                _listed(name, [row[place] for row in rows])
+            for column in lists:
+                checked(column, [row[names.index(column.name)] for row in rows])
             return rows
 
     def rows(self, keys: Collection[str] | None = None, *, traces: bool = True) -> pd.DataFrame:
         """Return the runs as a table, one row each, in an order that depends on them alone.
 
-        The columns are those of ``kvopt.runs.record``, with their types, the traces among them if
-        they are wanted.  Nothing is judged: :func:`kvopt.store.belief.judged` adds what integers
-        prove of each bound.
+        The columns are those of ``kvopt.runs.record``, with their types.  Nothing is judged:
+        :func:`kvopt.store.belief.judged` adds what integers prove of each bound.
         """
         import pandas as pd  # half a second, which a sweep need not wait for
 
@@ -199,43 +165,38 @@ class Store:
 
     def schedules(self, keys: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield key and schedule document of those runs that have one."""
-        with self._telling("read"), self._engine.connect() as connection:
-            for each in _portions(keys, _SCHEDULES):
-                query = sa.select(PROOFS.c.key, PROOFS.c.schedule).where(PROOFS.c.key.in_(each))
-                for key, packed in connection.execute(query):
-                    what = f"the schedule of run {key[:12]}"
-                    document = self._unpacked(packed, what)
-                    if document is not None:
-                        try:
-                            parse_schedule(document)
-                        except ScheduleFileError as error:
-                            raise self._damaged(what, error) from None
-                        yield key, document
+        what = "the schedule of run"
+        for each in _portions(keys, _SCHEDULES):
+            for key, document in self._documents(PROOFS.c.schedule, each, what):
+                try:
+                    parse_schedule(document)
+                except ScheduleFileError as error:
+                    raise self._damaged(f"{what} {key[:12]}", error) from None
+                yield key, document
 
     def certificate(self, key: str) -> dict[str, Any] | None:
         """Return the certificate of a run's lower bound, None without one."""
-        query = sa.select(PROOFS.c.certificate).where(PROOFS.c.key == key)
-        return self._document(query, f"the certificate of run {key[:12]}", LARGEST_CERTIFICATE)
+        what = "the certificate of run"
+        found = self._documents(PROOFS.c.certificate, [key], what, LARGEST_CERTIFICATE)
+        return dict(found).get(key)
 
     def instance(self, sha256: str) -> dict[str, Any] | None:
         """Return the document of an instance that was run, None if there was no such run."""
-        query = sa.select(INSTANCES.c.document).where(INSTANCES.c.sha256 == sha256)
-        return self._document(query, f"the instance {sha256[:12]}")
+        return dict(self._documents(INSTANCES.c.document, [sha256], "the instance")).get(sha256)
 
-    def _document(
-        self, query: sa.Select[Any], what: str, largest: int = LARGEST_FILE
-    ) -> dict[str, Any] | None:
+    def _documents(
+        self, column: sa.Column[Any], keys: list[str], what: str, largest: int = LARGEST_FILE
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield key and document of those rows that have one."""
+        (key,) = column.table.primary_key.columns
+        query = sa.select(key, column).where(key.in_(keys), column.is_not(None))
         with self._telling("read"), self._engine.connect() as connection:
-            packed = connection.execute(query).scalar()
-        return self._unpacked(packed, what, largest)
-
-    def _unpacked(
-        self, packed: bytes | None, what: str, largest: int = LARGEST_FILE
-    ) -> dict[str, Any] | None:
-        try:
-            return _unpack(packed, largest)
-        except (OSError, EOFError, zlib.error, ValueError, TypeError, RecursionError) as error:
-            raise self._damaged(what, error) from None
+            for name, packed in connection.execute(query):
+                try:
+                    document = _unpack(packed, largest)
+                except _DAMAGED as error:
+                    raise self._damaged(f"{what} {name[:12]}", error) from None
+                yield name, document
 
     def _damaged(self, what: str, error: Exception) -> StoreError:
         return StoreError(f"{self.name}: {what} is damaged: {one_line(error, 200)}")
@@ -262,54 +223,18 @@ def _portions(keys: Collection[str], size: int = _PORTION) -> list[list[str]]:
     return [every[place : place + size] for place in range(0, len(every), size)]
 
 
-def _options(url: URL) -> dict[str, Any]:
-    if url.drivername == "sqlite":
-        return {"connect_args": {"timeout": SECONDS_TO_WAIT}}
-    return {"pool_pre_ping": True, "connect_args": {"connect_timeout": _SECONDS_TO_CONNECT}}
-
-
-def _prepare_sqlite(connection: Any, _record: object) -> None:
-    """Let readers go on beside the writer, and have a commit survive a crash of the machine."""
-    try:
-        _log_ahead(connection)
-        connection.execute("PRAGMA synchronous=FULL")
-        connection.execute("PRAGMA foreign_keys=ON")
-    except BaseException:
-        connection.close()
-        raise
-
-
-def _log_ahead(connection: sqlite3.Connection) -> None:
-    """Set the mode of the file; SQLite does not wait for another connection that just does so."""
-    until = time.monotonic() + SECONDS_TO_WAIT
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode=WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-        time.sleep(_SECONDS_BETWEEN)
-
-
 def _put(
     connection: Connection, table: sa.Table, rows: list[dict[str, Any]], replace: bool = True
 ) -> None:
     """Insert rows; one of the same key is replaced or kept, also if another is just writing it."""
     if rows:
-        connection.execute(_insertion(connection.dialect.name, table, replace), rows)
-
-
-@cache
-def _insertion(dialect: str, table: sa.Table, replace: bool) -> sa.Insert:
-    insert = import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
-    if replace:
+        insert = import_module(f"sqlalchemy.dialects.{connection.dialect.name}").insert(table)
         others = {c.name: insert.excluded[c.name] for c in table.c if not c.primary_key}
-        insert = insert.on_conflict_do_update(index_elements=table.primary_key, set_=others)
-    else:
-        insert = insert.on_conflict_do_nothing()
-    statement: sa.Insert = insert
-    return statement
+        if replace:
+            insert = insert.on_conflict_do_update(index_elements=table.primary_key, set_=others)
+        else:
+            insert = insert.on_conflict_do_nothing()
+        connection.execute(insert, rows)
 
 
 def _instance(finished: Finished) -> dict[str, Any]:
@@ -355,36 +280,25 @@ def checked(column: Column, values: list[Any]) -> list[Any]:
     """
     if column.kind not in (str, list, dict):
         return values
+    kind: Any = column.kind
+    expected = f"a JSON {kind.__name__}"
     if column.trace:
-        return [_pairs(column, value) for value in values]
-    for value in values:
-        if not isinstance(value, column.kind):
-            kind = "text" if column.kind is str else f"a JSON {column.kind.__name__}"
-            raise ValueError(f"{column.name}: expected {kind}, found {one_line(value, 60)}")
-    _listed(column.name, values)
-    return values
+        number = StrictInt | StrictFloat
+        kind, expected = list[tuple[number, number]], "a trace of pairs (seconds, value)"
+    elif column.texts:
+        kind, expected = Literal[column.texts], f"one of {', '.join(column.texts)}"
+    elif kind is str:
+        kind, expected = StrictStr, "text"
+    try:
+        return _values_of(kind).validate_python(values)
+    except ValidationError as error:
+        found = one_line(values[int(error.errors()[0]["loc"][0])], 60)
+        raise ValueError(f"{column.name}: expected {expected}, found {found}") from None
 
 
-def _listed(name: str, values: Iterable[Any]) -> None:
-    """Refuse a text of a column that is none of the closed list which may stand there."""
-    texts = _LISTS.get(name, ())
-    for value in values if texts else ():
-        if value not in texts:
-            told = ", ".join(texts)
-            raise ValueError(f"{name}: expected one of {told}, found {one_line(value, 60)}")
-
-
-def _pairs(column: Column, trace: Any) -> list[tuple[float, float]]:
-    numbers = (int, float)
-    if not isinstance(trace, list) or not all(
-        isinstance(point, list) and len(point) == 2 and all(type(each) in numbers for each in point)
-        for point in trace
-    ):
-        raise ValueError(
-            f"{column.name}: expected a trace of pairs (seconds, value), found "
-            f"{one_line(trace, 60)}"
-        )
-    return [(seconds, value) for seconds, value in trace]
+@cache
+def _values_of(kind: Any) -> TypeAdapter[list[Any]]:
+    return TypeAdapter(list[kind])
 
 
 def _loads(text: Any) -> Any:
@@ -405,9 +319,11 @@ def _pack(document: dict[str, Any] | None) -> bytes | None:
     return None if document is None else gzip.compress(json.dumps(document).encode(), mtime=0)
 
 
-def _unpack(packed: bytes | None, largest: int) -> dict[str, Any] | None:
-    if packed is None:
-        return None
+#: What a packed document that is damaged raises.
+_DAMAGED = (OSError, EOFError, zlib.error, ValueError, TypeError, RecursionError)
+
+
+def _unpack(packed: bytes, largest: int) -> dict[str, Any]:
     gzipped = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     text = gzipped.decompress(packed, largest)
     if not gzipped.eof:

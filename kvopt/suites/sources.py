@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from instances import InfeasibleInstanceError, Instance
 from instances.arrivals import at_rate
 from instances.families import families
-from instances.traces import TraceOptions, TraceReport
-from instances.traces.reading import is_instance_file, read_input
 from schedules import Status
+from serving.traces import TraceOptions, TraceReport
+from serving.traces.reading import is_instance_file, read_input
 from support.jsonfile import FileError
 from support.text import one_line
 
@@ -27,15 +27,9 @@ Listener = Callable[[Instance, TraceReport], object]
 class Source:
     """An instance that has not been read yet.
 
-    Attributes
-    ----------
-    name
-        Path of the file, or what is drawn: what a fault is reported under.
-    read
-        Returns the instance, and of a trace its report, or raises one of the errors that
-        :func:`load` knows.
-    file
-        The file that is read, None for a generator.
+    ``name``: path of the file, or what is drawn: what a fault is reported under.  ``read``: returns
+    the instance, and of a trace its report, or raises one of the errors that :func:`load` knows.
+    ``file``: the file that is read, None for a generator.
     """
 
     name: str
@@ -59,10 +53,7 @@ class Loaded:
 
 
 def load(source: Source, listen: Listener = lambda *_: None) -> Loaded:
-    """Read a source; an instance that cannot be read is a fault, never an exception.
-
-    ``listen`` is called with a trace and its report.
-    """
+    """Read a source; what cannot be read is a fault.  ``listen`` receives a trace's report."""
     try:
         instance, report = source.read()
         if report is not None:
@@ -79,17 +70,7 @@ def load(source: Source, listen: Listener = lambda *_: None) -> Loaded:
 def file_source(
     path: str | Path, name: str | None = None, trace: TraceOptions | None = None
 ) -> Source:
-    """Return the source of an instance file, or of a trace.
-
-    Parameters
-    ----------
-    path
-        Of the file.
-    name
-        What faults call it, by default the path.
-    trace
-        How a trace is read; what says that it is an instance is read as one.
-    """
+    """Return the source of an instance file, or of a trace, under a name for faults."""
     told = str(path) if name is None else name
 
     def read() -> tuple[Instance, TraceReport | None]:
@@ -105,11 +86,7 @@ def read_source(instance: Instance) -> Source:
 
 
 def draw_source(family: str, seed: int, parameters: dict[str, Value]) -> Source:
-    """Return the source of one drawn instance.
-
-    Parameters that its name does not tell are added to it, so that two draws of one suite do not
-    share a name.
-    """
+    """Return the source of a drawn instance, its name completed by parameters it does not tell."""
     label = ", ".join([family, f"seed={seed}", *(f"{k}={v}" for k, v in parameters.items())])
 
     def read() -> tuple[Instance, None]:
@@ -126,15 +103,7 @@ def draw_source(family: str, seed: int, parameters: dict[str, Value]) -> Source:
 
 
 def arriving_source(source: Source, rate: float, seed: int) -> Source:
-    """Return the source of another's requests with Poisson arrivals in seconds.
-
-    Parameters
-    ----------
-    rate
-        Requests a second.
-    seed
-        Of the arrivals, see :func:`instances.arrivals.at_rate`.
-    """
+    """Return the source of another's requests with ``rate`` Poisson arrivals a second."""
 
     def read() -> tuple[Instance, TraceReport | None]:
         instance, report = source.read()

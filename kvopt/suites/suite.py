@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import inspect
 import os
-import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,8 +23,6 @@ from instances.families.build import check_ranges
 from instances.ladder import drawn_rung
 from instances.named import FOLDER as LIBRARY
 from instances.named import may_be_instance, rungs
-from instances.traces import TraceOptions
-from instances.traces.reading import is_instance_file
 from kvopt.methods.grammar import read_methods
 from kvopt.methods.method import Method
 from kvopt.methods.options import read_formulation, switched
@@ -38,7 +35,10 @@ from kvopt.suites.sources import (
     draw_source,
     file_source,
 )
+from serving.traces import TraceOptions
+from serving.traces.reading import is_instance_file
 from support.inputs import read_text
+from support.jsonfile import first_fault
 from support.text import did_you_mean, one_line, unknown_name
 
 FOLDER = Path(__file__).parent
@@ -48,17 +48,9 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
 Seconds = Annotated[float, Field(gt=0, le=MAX_SECONDS)]
 Seed = Annotated[int, Field(ge=0, lt=SEED_END)]
-#: Longest file, and most parts of a dotted key: no key of a suite has more than four.
-MAX_BYTES = 10**6
-MAX_KEY_PARTS = 16
-#: Dots in these separate no keys.  One without an end is taken to the end: in time that is linear.
-_STRING_OR_COMMENT = re.compile(
-    r"""\"{3}(?:\\.|[^\\])*?(?:\"{3}|\\?\Z)|'{3}.*?(?:'{3}|\Z)"""
-    r"""|"(?:\\[^\n]|[^"\\\n])*+"?|'[^'\n]*+'?|\#[^\n]*""",
-    re.DOTALL,
-)
-#: What never stands within a key, of which strings and comments have been taken out.
-_NO_KEY = re.compile(r"[^\w \t.-]")
+#: Longest file, and most dots of a line: ``tomllib`` takes time that grows squared with the parts
+#: of a dotted key.
+MAX_BYTES, MAX_DOTS = 10**6, 1000
 #: How an entry begins that stands for a formulation and, one by one, its switches turned.
 SWITCHES = "switches of "
 #: Most instances that one entry of a suite draws.
@@ -91,7 +83,7 @@ class _Draw(BaseModel):
 
 
 class _Trace(BaseModel):
-    """A trace of a file, with the options of :class:`instances.traces.TraceOptions`."""
+    """A trace of a file, with the options of :class:`serving.traces.TraceOptions`."""
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
     trace: Text
@@ -179,16 +171,10 @@ def suites() -> dict[str, Path]:
 
 
 def read_suite(name_or_path: str | Path) -> Suite:
-    """Read a committed suite by name, or the file of one by a path that ends in ``.toml``.
+    """Read a committed suite by name, or a file that ends in ``.toml``, or raise a SuiteError.
 
     Globs are relative to ``instances/``; those that begin with ``./`` or ``../`` to the file, and
     those that begin with ``ladder/`` are of the ladder's names.
-
-    Raises
-    ------
-    SuiteError
-        If there is no such suite, the file is not TOML, a key is unknown or wrong, a glob matches
-        no file, or a family or one of its parameters does not exist.
     """
     path = Path(name_or_path)
     if path.suffix != ".toml":
@@ -196,10 +182,9 @@ def read_suite(name_or_path: str | Path) -> Suite:
             raise SuiteError(unknown_name("suite", str(name_or_path), suites()))
         path = suites()[str(name_or_path)]
     try:
-        document = _parse(path)
-        file = _File.model_validate(document)
+        file = _File.model_validate(_parse(path))
     except ValidationError as error:
-        raise SuiteError(f"{path}: {_first_fault(error, document)}") from None
+        raise SuiteError(f"{path}: {first_fault(error)}") from None
     except RecursionError:
         raise SuiteError(f"{path}: expected a suite, found too deep a nesting") from None
     except (OSError, ValueError) as error:
@@ -213,15 +198,10 @@ def read_suite(name_or_path: str | Path) -> Suite:
 
 
 def _parse(path: Path) -> dict[str, Any]:
-    """Read TOML.
-
-    ``tomllib`` takes time that grows squared with the parts of a key, so these are counted first.
-    """
     text = read_text(path, MAX_BYTES)
-    bare = _STRING_OR_COMMENT.sub("s", text)
-    parts = max(stretch.count(".") for stretch in _NO_KEY.split(bare)) + 1
-    if parts > MAX_KEY_PARTS:
-        raise ValueError(f"expected keys of at most {MAX_KEY_PARTS} parts, found {parts}")
+    dots = max(line.count(".") for line in text.split("\n"))
+    if dots > MAX_DOTS:
+        raise ValueError(f"expected at most {MAX_DOTS} dots on a line, found {dots}")
     return tomllib.loads(text)
 
 
@@ -341,8 +321,7 @@ def _check_parameters(draw: _Draw, generate: Callable[..., Instance]) -> None:
         try:
             TypeAdapter(types[key]).validate_python(value, strict=True)
         except ValidationError as error:
-            message = error.errors()[0]["msg"]
-            raise ValueError(f"family {draw.family!r}, {key}: {message}") from None
+            raise ValueError(f"family {draw.family!r}, {key}: {first_fault(error)}") from None
     try:
         check_ranges(generate, draw.set)
     except ValueError as error:
@@ -352,19 +331,3 @@ def _check_parameters(draw: _Draw, generate: Callable[..., Instance]) -> None:
 def _stands_twice(names: Iterable[str]) -> str | None:
     times = Counter(names)
     return next((name for name, count in times.items() if count > 1), None)
-
-
-def _first_fault(error: ValidationError, document: dict[str, Any]) -> str:
-    """Return one line: section, key, and what is wrong with it."""
-    first = error.errors(include_url=False, include_context=False)[0]
-    steps, where = list(first["loc"]), []
-    if steps[:1] == ["section"] and len(steps) > 1:
-        table = document["section"][steps[1]]
-        name = table.get("name") if isinstance(table, dict) else None
-        where.append(f"section {name!r}" if isinstance(name, str) else f"section {steps[1]}")
-        steps = steps[2:]
-    told = ".".join(str(step) for step in steps if step not in ("glob", "draw", "a trace"))
-    if told:
-        where.append(told)
-    message = "unknown key" if first["type"] == "extra_forbidden" else first["msg"]
-    return f"{', '.join(where)}: {message}" if where else message

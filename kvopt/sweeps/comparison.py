@@ -32,7 +32,7 @@ from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
 from schedules.evidence import bounds_hold
 from schedules.gap import gaps
-from schedules.real_time.serving import METRICS
+from serving.metrics import METRICS
 from support.outputs import written_paths
 
 if TYPE_CHECKING:
@@ -54,18 +54,12 @@ def comparison(
 ) -> pd.DataFrame:
     """Run what is not stored yet, and return a table; parameters as in :func:`kvopt.compare`.
 
-    Returns
-    -------
-    pandas.DataFrame
-        One row a run, with the columns ``instance``, ``method``, ``seed``, ``status``, ``tel`` and
-        ``bound`` (rounds), ``gap`` (missing where tokens were kept and the bound does not hold for
-        that), ``best`` and ``best_bound`` (TEL and bound of the instance, the best of these runs
-        and of the library's registry), ``ratio_low`` and ``ratio_high`` (TEL to these two: the
-        ratio to the optimum is between them), ``seconds``, and ``detail`` (one line on what went
-        wrong).  A run that failed, and a file that cannot be read, is a row too.
-
-        Of instances in seconds TEL and bounds are nanoseconds, and where there are such,
-        ``batch_time`` and the serving metrics (docs/serving.md) are further columns.
+    One row a run: ``instance``, ``method``, ``seed``, ``status``, ``tel`` and ``bound`` (rounds, or
+    nanoseconds), ``gap`` (where the bound holds for the schedule), ``best`` and ``best_bound`` (of
+    these runs and the registry), ``ratio_low`` and ``ratio_high`` (between them lies the ratio to
+    the optimum), ``seconds`` and ``detail`` (what went wrong).  A run that failed, and a file that
+    cannot be read, is a row too.  In seconds ``batch_time`` and the serving metrics
+    (docs/metrics.md) are further columns.
 
     Examples
     --------
@@ -107,10 +101,7 @@ def comparison(
 
 @dataclass(frozen=True)
 class SweepResult:
-    """Runs that are stored: their rows by key, as they were asked for, and what each shows.
-
-    ``left`` is how many Ctrl-C has left undone.
-    """
+    """Stored runs: their rows by key, what each shows, and how many Ctrl-C has left undone."""
 
     store: Store
     rows: pd.DataFrame

@@ -15,15 +15,7 @@ from support.text import one_line
 
 @dataclass(frozen=True)
 class Failure:
-    """A method that failed on some of its runs.
-
-    Attributes
-    ----------
-    runs
-        How many runs it had on instances that could be run.
-    failed
-        Those that gave nothing, in the order of the sweep; at least one.
-    """
+    """A method that failed on some of its ``runs`` on instances that could be run."""
 
     runs: int
     failed: Sequence[RunSummary]
@@ -34,13 +26,7 @@ class Failure:
         return len(self.failed) == self.runs
 
     def line(self, output: str = "") -> str:
-        """Return one line: on how many runs, the statuses, the first reason and what it printed.
-
-        Parameters
-        ----------
-        output
-            What the first of the failed runs has printed, of which the last line is shown.
-        """
+        """Return one line: on how many runs, the statuses, the first reason and what it printed."""
         first = self.failed[0]
         share = "all" if self.on_all else f"{len(self.failed)} of {self.runs}"
         told = counts(Counter(run.status for run in self.failed))
@@ -54,11 +40,7 @@ class Failure:
 
 
 def failures(runs: Iterable[RunSummary], tasks: Sequence[Task]) -> list[Failure]:
-    """Return the methods that failed on some run, in the order of the sweep.
-
-    A run has failed if its status is one of ``FAILED`` and it has no schedule, or one that proves
-    its method wrong.  Where an instance cannot be run at all, it is not the method that failed.
-    """
+    """Return the methods that failed on some run, in the order of the sweep."""
     of_key = {run.key: run for run in runs}
     of_method: dict[str, list[RunSummary]] = {}
     for task in tasks:

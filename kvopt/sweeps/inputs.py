@@ -10,12 +10,12 @@ from pathlib import Path
 from heuristics.registry import policies
 from instances.batch_time import BatchTime
 from instances.named import find_instances, near_names
-from instances.traces import TraceOptions
-from instances.traces.reading import is_instance_file
 from kvopt.methods.engines import named_engines
 from kvopt.methods.method import Method
 from kvopt.places import shown
 from kvopt.suites import Section, Source, file_source, read_suite, suites
+from serving.traces import TraceOptions
+from serving.traces.reading import is_instance_file
 
 #: Most runs (instances, methods and seeds multiplied) of one command; a run takes a tenth of a
 #: second at least, so these take a day.
@@ -40,16 +40,9 @@ class Wishes:
 
 
 def read_inputs(
-    names: Sequence[str],
-    wishes: Wishes,
-    trace: TraceOptions | None = None,
+    names: Sequence[str], wishes: Wishes, trace: TraceOptions | None = None
 ) -> list[Section]:
-    """Return the sections of suites, and one of all inputs that are named by themselves.
-
-    An InputError is raised if a name is no suite, no file, no folder with instances and no glob
-    that matches any, or there are more than ``MAX_RUNS`` runs; a SuiteError if a suite cannot be
-    read.
-    """
+    """Return the sections of suites, and one of all inputs that are named by themselves."""
     sections: list[Section] = []
     sources: dict[str, Source] = {}
     for name in names:

@@ -10,13 +10,13 @@ from functools import cache, partial
 from pathlib import Path
 
 from instances import Instance
-from instances.traces import TraceReport
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import OF_ANSWER, MethodError, read_methods, refuse_namesakes
 from kvopt.methods.method import Method
-from kvopt.runs.batch_time import batch_time_of, rounds_only
 from kvopt.runs.task import Task
 from kvopt.suites import Loaded, Section, Source, load
+from serving.choice import batch_time_of, rounds_only
+from serving.traces import TraceReport
 from support.text import printable
 
 #: Used for an instance in rounds where neither a suite nor the user names one.
@@ -31,12 +31,9 @@ Listener = Callable[[Section, Instance, TraceReport], object]
 def plan(sections: Iterable[Section], listen: Listener = lambda *_: None) -> list[Task]:
     """Return the tasks of sections, every key once, in the order of the sections.
 
-    Within a section all methods run on an instance before the next one; where none is named those
-    of the answer on an instance in seconds, ``auto`` on another.  A method that draws
-    nothing runs with seed 0 only.  Instances of one name in several files are told apart by the
-    files.  An instance that cannot be read, or has a request that never
-    fits, gives one task a method that says so.  One of ``policies`` or ``solvers`` that there is in
-    rounds only is left out where an instance is in seconds.
+    Within a section all methods run on an instance before the next one; one that draws nothing runs
+    with seed 0 only.  Instances of one name in several files are told apart by the files.  An
+    instance that cannot be run gives one task a method that says so.
 
     Raises
     ------

@@ -1,9 +1,4 @@
-"""Builds the ablation page and its figures from the rows of the suite ``ablation``.
-
-``python -m reports.ablation.page`` writes ``ABLATION.md`` and its pictures beside ``rows.csv``,
-which ``python evaluate.py ablation --export reports/ablation/rows.csv`` has written; ``--check``
-exits with 1 if the committed page is not what the rows give.
-"""
+"""Builds the ablation page and its figures from the rows of the suite ``ablation``."""
 
 from __future__ import annotations
 
@@ -15,7 +10,6 @@ import click
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.axes import Axes
 
 from formulations.registry import RELAXED
 from kvopt.store.export import ExportError
@@ -24,7 +18,7 @@ from kvopt.suites import read_suite
 from kvopt.suites.suite import SWITCHES
 from reports.figures.style import drawing
 from reports.freshness import stale_rows, to_be_stated, told
-from reports.markdown import pipe_table
+from reports.markdown import page_text, pipe_table
 from reports.metrics import shifted_geometric_mean
 from support.command import CHECK_OPTION, Command, Options
 from support.committed import regenerate
@@ -42,7 +36,7 @@ _RUN = ["section", "instance_sha256", "time_limit", "threads"]
 #: How the text of a method ends that solves the LP relaxation of an integer program only.
 _RELAXED = re.compile(rf"[(,]{RELAXED.name}=yes\)$")
 
-_TITLE = "# Ablation: what each strengthening brings\n"
+_TITLE = "Ablation: what each strengthening brings"
 _INTRODUCTION = """\
 Each row is one run in a process of its own, one after the other on one machine.  The suite is
 [`ablation`](../../kvopt/suites/ablation.toml), where an option that a formulation gains is measured
@@ -83,24 +77,13 @@ difference under 0.5 % is noise.  The rows are written by hand, in [`tried.csv`]
 
 
 def read_rows(location: Path) -> pd.DataFrame:
-    """Return the suite's rows in its order, with the bounds as shares (%) of the best TEL.
+    """Return the suite's rows in its order, of a repeated run the last, with bounds as shares (%).
 
-    Parameters
-    ----------
-    location
-        An exported file or a store; of a run that was repeated the last row counts.
+    Added are group, formulation, proved (1 or 0), peak_memory_mb, counted_seconds, bound_share and
+    lp_share, of the best TEL. Runs that only solved the relaxation of an integer program are left
+    out; what they found is in the row of the same program.
 
-    Returns
-    -------
-    pandas.DataFrame
-        With the added columns group, formulation, proved (1 or 0), peak_memory_mb, counted_seconds,
-        bound_share and lp_share.  The runs that only solved the relaxation of an integer program
-        are left out; what they found is in the row of the same program.
-
-    Raises
-    ------
-    ExportError, StoreError
-        If the rows cannot be read.
+    Raises ExportError or StoreError if the rows cannot be read.
     """
     rows = stored_rows(location)
     sections = read_suite("ablation").sections
@@ -161,29 +144,23 @@ def _titles(rows: pd.DataFrame) -> dict[str, str]:
 
 def page(rows: pd.DataFrame, origin: str) -> str:
     """Return the page as Markdown; ``origin`` says of what its rows are."""
-    parts = [_TITLE, origin, _INTRODUCTION]
+    parts = [origin, _INTRODUCTION]
     switched = rows["group"].str.startswith(SWITCHES)
     for group, in_group in rows[~switched].groupby("group", sort=False):
         proofs = str(group).startswith("proofs")
         parts.append(f"## {str(group).capitalize()}\n")
-        parts.append(
-            "![Seconds to the proof by formulation](proofs.svg)\n"
-            if group == "proofs, n = 8"
-            else "![Bounds by formulation](bounds.svg)\n"
-            if not proofs
-            else ""
-        )
-        parts.append(_markdown([_line(name, runs, proofs) for name, runs in _methods(in_group)]))
+        if group == "proofs, n = 8":
+            parts.append("![Seconds to the proof by formulation](proofs.svg)\n")
+        elif not proofs:
+            parts.append("![Bounds by formulation](bounds.svg)\n")
+        parts.append(_table([_line(name, runs, proofs) for name, runs in _methods(in_group)]))
     if switched.any():
-        parts.append(_SWITCHES_INTRODUCTION)
-        parts.append("![Factor of seconds by switch](switches.svg)\n")
+        parts += [_SWITCHES_INTRODUCTION, "![Factor of seconds by switch](switches.svg)\n"]
         for group, in_group in rows[switched].groupby("group", sort=False):
-            parts.append(f"### {str(group).capitalize()}\n")
-            parts.append(_markdown(_switch_lines(in_group)))
-    parts.append(_TRIED_INTRODUCTION)
+            parts += [f"### {str(group).capitalize()}\n", _table(_switch_lines(in_group))]
     left_out = tried()
-    parts.append(pipe_table(list(left_out[0]), [list(line.values()) for line in left_out]))
-    return "\n".join(part for part in parts if part)
+    rest = pipe_table(list(left_out[0]), [list(line.values()) for line in left_out])
+    return page_text(_TITLE, [*parts, _TRIED_INTRODUCTION, rest])
 
 
 def tried() -> list[dict[str, object]]:
@@ -201,15 +178,13 @@ def _line(name: str, runs: pd.DataFrame, proofs: bool) -> dict[str, object]:
     line: dict[str, object] = {
         "formulation": f"`{name}`",
         "runs": len(runs),
-        "bound, % of best TEL (mean)": f"{runs['bound_share'].mean():.1f}",
+        "bound, % of best TEL (mean)": _number(runs["bound_share"], "mean", digits=1),
     }
     if proofs:
         line["proved"] = f"{int(runs['proved'].sum())}"
-        line["seconds to proof (shifted mean)"] = (
-            f"{shifted_geometric_mean(runs['counted_seconds']):.2f}"
-        )
+        line["seconds to proof (shifted mean)"] = _seconds(runs["counted_seconds"])
     else:
-        line["seconds (shifted mean)"] = f"{shifted_geometric_mean(runs['total_seconds']):.2f}"
+        line["seconds (shifted mean)"] = _seconds(runs["total_seconds"])
     line["entries (median)"] = _number(runs["model_entries"])
     line["nodes (median)"] = _number(runs["nodes"])
     line["memory, MB (max)"] = _number(runs["peak_memory_mb"], "max")
@@ -223,20 +198,23 @@ def _switch_lines(in_group: pd.DataFrame) -> list[dict[str, object]]:
     proves = seconds == "counted_seconds"
     for name, pairs in switched:
         runs = in_group[in_group["formulation"].eq(name)]
-        line: dict[str, object] = {"formulation": f"`{name}`", "runs": len(runs)}
-        if proves:
-            line["proved"] = f"{int(runs['proved'].sum())}"
-        line["seconds (shifted mean)"] = f"{shifted_geometric_mean(runs[seconds]):.2f}"
-        line["seconds, factor"] = (
-            "1" if name == base else _sign(pairs, proves) + _factor(pairs, seconds)
-        )
         both = pairs[(pairs["proved"] == 1) & (pairs["proved_as_it_is"] == 1)]
         counted = both[(both["nodes"] > 0) & (both["nodes_as_it_is"] > 0)]
-        line["nodes, factor"] = "1" if name == base else _factor(counted, "nodes")
-        line["memory, factor"] = "1" if name == base else _factor(pairs, "peak_memory_mb")
-        line["LP bound, % of best TEL (mean)"] = _number(runs["lp_share"], "mean", digits=1)
-        line["bound, % of best TEL (mean)"] = f"{runs['bound_share'].mean():.1f}"
-        lines.append(line)
+        factors = {
+            "seconds, factor": _sign(pairs, proves) + _factor(pairs, seconds),
+            "nodes, factor": _factor(counted, "nodes"),
+            "memory, factor": _factor(pairs, "peak_memory_mb"),
+        }
+        lines.append(
+            {"formulation": f"`{name}`", "runs": len(runs)}
+            | ({"proved": f"{int(runs['proved'].sum())}"} if proves else {})
+            | {"seconds (shifted mean)": _seconds(runs[seconds])}
+            | (dict.fromkeys(factors, "1") if name == base else factors)
+            | {
+                "LP bound, % of best TEL (mean)": _number(runs["lp_share"], "mean", digits=1),
+                "bound, % of best TEL (mean)": _number(runs["bound_share"], "mean", digits=1),
+            }
+        )
     return lines
 
 
@@ -257,11 +235,10 @@ def _sign(pairs: pd.DataFrame, proves: bool) -> str:
     """Return what runs without a proof, which count with their limit, make of a factor."""
     if not proves:
         return ""
-    turned = bool((pairs["proved"] == 0).any())
-    as_it_is = bool((pairs["proved_as_it_is"] == 0).any())
-    return {(True, False): "≥ ", (False, True): "≤ ", (True, True): "~ "}.get(
-        (turned, as_it_is), ""
-    )
+    turned, as_it_is = (pairs[each].eq(0).any() for each in ("proved", "proved_as_it_is"))
+    if turned and as_it_is:
+        return "~ "
+    return "≥ " if turned else "≤ " if as_it_is else ""
 
 
 def _factor(pairs: pd.DataFrame, column: str) -> str:
@@ -271,12 +248,16 @@ def _factor(pairs: pd.DataFrame, column: str) -> str:
     return f"{shifted_geometric_mean(pairs[column] / pairs[f'{column}_as_it_is'], 0):.2f}"
 
 
+def _seconds(values: pd.Series) -> str:
+    return f"{shifted_geometric_mean(values):.2f}"
+
+
 def _number(values: pd.Series, take: str = "median", digits: int = 0) -> str:
     value = values.dropna().agg(take)
     return "–" if pd.isna(value) else f"{value:,.{digits}f}"
 
 
-def _markdown(table: list[dict[str, object]]) -> str:
+def _table(table: list[dict[str, object]]) -> str:
     """Return a table whose first column is a name, and the others numbers."""
     header = list(table[0])
     sides = ["left"] + ["right"] * (len(header) - 1)
@@ -285,23 +266,23 @@ def _markdown(table: list[dict[str, object]]) -> str:
 
 def pictures(rows: pd.DataFrame) -> dict[str, str]:
     """Return the figures as SVG by file name."""
-    bounds = rows[rows["group"].str.startswith("bounds")]
-    proofs = rows[rows["group"].str.startswith("proofs")]
     drawn = {}
+    bounds = rows[rows["group"].str.startswith("bounds")]
     if len(bounds):
-        label = "bound, % of the best TEL known"
-        drawn["bounds.svg"] = _strip(bounds, "bound_share", label, log=False)
+        drawn["bounds.svg"] = _strip(bounds, "bound_share", "bound, % of the best TEL known")
+    proofs = rows[rows["group"].str.startswith("proofs")]
     if len(proofs):
         limits = " or ".join(f"{limit:g}" for limit in sorted(proofs["time_limit"].unique()))
         label = f"seconds to the proof, or the limit ({limits})"
         drawn["proofs.svg"] = _strip(proofs, "counted_seconds", label, log=True)
-    switched = rows[rows["group"].str.startswith(SWITCHES)]
-    if len(switched):
-        drawn["switches.svg"] = _switches(switched)
+    factors = _factors(rows[rows["group"].str.startswith(SWITCHES)])
+    if factors:
+        label = "seconds with the switch turned / seconds as it is, an instance each"
+        drawn["switches.svg"] = _strip(pd.concat(factors), "factor", label, log=True)
     return drawn
 
 
-def _strip(rows: pd.DataFrame, column: str, label: str, log: bool) -> str:
+def _strip(rows: pd.DataFrame, column: str, label: str, *, log: bool = False) -> str:
     with drawing(8, 0.42 * rows["formulation"].nunique() + 1.3) as made:
         axes = made.figure.subplots()
         grouped = rows["group"].nunique() > 1
@@ -321,27 +302,29 @@ def _strip(rows: pd.DataFrame, column: str, label: str, log: bool) -> str:
         if log:
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter("{x:g}")
-        axes.set_xlabel(label)
-        axes.set_ylabel("")
+        axes.set(xlabel=label, ylabel="")
         if grouped:
             axes.legend(title="", loc="upper left", bbox_to_anchor=(1, 1))
     return made.svg
 
 
-def _switches(rows: pd.DataFrame) -> str:
-    """Draw the factor of the seconds of every instance, a panel for each formulation."""
-    groups = [(str(group), in_group) for group, in_group in rows.groupby("group", sort=False)]
-    heights = [0.8 + in_group["formulation"].nunique() for _, in_group in groups]
-    with drawing(9, 0.3 * sum(heights) + 0.9) as made:
-        panels = made.figure.subplots(
-            len(groups), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights}
-        )[:, 0]
-        for axes, (title, in_group) in zip(panels, groups, strict=True):
-            _factors(axes, title.removeprefix(SWITCHES), in_group)
-        handles, labels = panels[0].get_legend_handles_labels()
-        made.figure.legend(handles, labels, loc="outside upper center", ncols=3)
-        panels[-1].set_xlabel("seconds with the switch turned / seconds as it is")
-    return made.svg
+def _factors(rows: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return the factor of the seconds of every instance, by group and turned switch."""
+    found = []
+    for group, in_group in rows.groupby("group", sort=False):
+        base, seconds, (_, *turned) = _switched(in_group)
+        title = str(group).removeprefix(SWITCHES)
+        found += [
+            pd.DataFrame(
+                {
+                    "group": title,
+                    "formulation": f"{base.partition('(')[0]}: {turned_options(name, base)}",
+                    "factor": pairs[seconds] / pairs[f"{seconds}_as_it_is"],
+                }
+            )
+            for name, pairs in turned
+        ]
+    return found
 
 
 def turned_options(name: str, base: str) -> str:
@@ -349,44 +332,6 @@ def turned_options(name: str, base: str) -> str:
     (own, *given), (first, *there) = (re.split("[(),]", each) for each in (name, base))
     more = [each for each in given if each and each not in there]
     return ",".join(more) if own == first and more else name
-
-
-def _factors(axes: Axes, title: str, in_group: pd.DataFrame) -> None:
-    """Draw one row of points for each turned switch, and their geometric mean."""
-    base, seconds, (_, *turned) = _switched(in_group)
-    labels = []
-    for height, (name, pairs) in enumerate(turned):
-        ratios = pairs[seconds] / pairs[f"{seconds}_as_it_is"]
-        open_end = pairs["proved"].eq(0) & (seconds == "counted_seconds")
-        blue, orange = sns.color_palette("colorblind")[0], sns.color_palette("colorblind")[3]
-        for marker, some, label in (
-            ("o", ~open_end, "one instance"),
-            (">", open_end, "stopped at the limit: at least this"),
-        ):
-            axes.plot(
-                ratios[some],
-                [height] * int(some.sum()),
-                marker,
-                color=blue,
-                alpha=0.6,
-                label=label if height == 0 else None,
-            )
-        axes.plot(
-            [shifted_geometric_mean(ratios, 0)],
-            [height],
-            "|",
-            color=orange,
-            ms=16,
-            mew=2.5,
-            label="geometric mean" if height == 0 else None,
-        )
-        labels.append(turned_options(name, base))
-    axes.set_yticks(range(len(labels)), labels)
-    axes.set_ylim(len(labels) - 0.4, -0.6)
-    axes.set_xscale("log")
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.axvline(1, color="0.4", lw=1)
-    axes.set_title(title, loc="left", fontsize=11)
 
 
 @click.command(

@@ -10,11 +10,10 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.colors import PowerNorm
 
-from reports.figures.spots import Caption
 from reports.figures.style import INK, Drawing, drawing, one_row, short_name
-from reports.interval import shares
+from reports.per_instance import whole_mean
 from reports.units import is_adversarial
-from support.text import counted, cut_middle
+from support.text import cut_middle
 
 #: Lines and columns of the overview; more are in the table.
 MOST_METHODS, MOST_FAMILIES = 40, 24
@@ -68,8 +67,7 @@ def heat_figure(averaged: pd.DataFrame) -> Drawing | None:
         )
         _draw_open(axes, low.to_numpy(), high.to_numpy())
         axes.grid(visible=False)
-        axes.set_xlabel("")
-        axes.set_ylabel("")
+        axes.set(xlabel="", ylabel="")
         axes.tick_params(length=0, colors=INK)
         # A reader of the first lines sees what the columns are.
         axes.xaxis.tick_top()
@@ -77,11 +75,6 @@ def heat_figure(averaged: pd.DataFrame) -> Drawing | None:
             label.set(rotation=35, ha="left")
         for label in axes.get_yticklabels():
             label.set_rotation(0)
-        _tell(made, axes, cells, low)
-    box = axes.get_window_extent()
-    # Half a cell, in CSS pixels.
-    half = 96 / made.figure.dpi / 2
-    made.reach = half * float(box.width) / low.shape[1], half * float(box.height) / low.shape[0]
     return made
 
 
@@ -96,40 +89,15 @@ def _families(names: Iterable[str]) -> dict[str, str]:
 
 
 def _cells(averaged: pd.DataFrame) -> pd.DataFrame:
-    """Return what each method and family shows: mean gaps, instances, and the largest gap's."""
-    order = ["label", "family", "gap_low", "gap_high", "n", "instance", "id"]
-    worst = averaged.sort_values(order, ascending=[True, True, False, False, True, True, True])
-    cells = worst.groupby(["label", "family"], sort=True).agg(
-        gap_low=("gap_low", "mean"),
-        gap_high=("gap_high", "mean"),
-        bounded=("gap_high", "count"),
-        instances=("id", "size"),
-        unsolved=("failed", "sum"),
-        largest=("id", "first"),
-        name=("instance", "first"),
+    """Return the mean gaps of each method and family.
+
+    One instance without a bound, and the mean's upper end is unknown.
+    """
+    groups = averaged.groupby(["label", "family"], sort=True)
+    cells = pd.DataFrame(
+        {"gap_low": groups["gap_low"].mean(), "gap_high": whole_mean(groups["gap_high"])}
     )
-    # One instance without a bound, and the mean's upper end is unknown.
-    bounded = cells["bounded"].eq(cells["instances"])
-    high = cells["gap_high"].astype(float).where(bounded)
-    return cells.assign(gap_low=cells["gap_low"].astype(float), gap_high=high)
-
-
-def _tell(made: Drawing, axes: Any, cells: pd.DataFrame, low: pd.DataFrame) -> None:
-    """Say of each cell the mean gap, over how many instances, and where it is largest."""
-    lines = {name: k for k, name in enumerate(low.index)}
-    columns = {name: k for k, name in enumerate(low.columns)}
-    shown = cells[["gap_low", "gap_high", "instances", "unsolved", "largest", "name"]]
-    for label, family, *cell in shown.reset_index().itertuples(index=False, name=None):
-        if label not in lines or family not in columns:
-            continue
-        gap_low, gap_high, instances, unsolved, largest, name = cell
-        value, opens = f"gap {shares(gap_low, gap_high)}", "on"
-        if instances > 1:
-            value, opens = f"mean {value} over {counted(instances, 'instance')}", "largest on"
-        if unsolved:
-            value += f", {unsolved:,} without a schedule at 100 %"
-        caption = Caption(label, value, largest, name, family, opens)
-        made.tell(axes, columns[family] + 0.5, lines[label] + 0.5, caption)
+    return cells.astype(float)
 
 
 def _draw_open(axes: Any, low: np.ndarray, high: np.ndarray) -> None:

@@ -8,8 +8,6 @@ import numpy as np
 import pandas as pd
 
 from reports.figures import style
-from reports.figures.spots import Caption
-from reports.interval import shares
 from reports.swept import Curve, by_family, curves
 from support.text import cut_middle
 
@@ -34,30 +32,25 @@ def parameter_figure(runs: pd.DataFrame) -> style.Drawing | None:
         for axes, (parameter, drawn) in zip(all_axes, chosen, strict=True):
             alone = drawn[0].method if len(drawn) == 1 else ""
             lines = by_family(runs, drawn[0]) if alone else {each.method: each for each in drawn}
-            _panel(made, axes, parameter, alone, lines)
+            _panel(axes, parameter, alone, lines)
     return made
 
 
-def _panel(
-    made: style.Drawing, axes: Any, parameter: str, alone: str, lines: dict[str, Curve]
-) -> None:
+def _panel(axes: Any, parameter: str, alone: str, lines: dict[str, Curve]) -> None:
     shown = list(lines)[: style.MOST_CURVES]
     points = {name: curve.points for name, curve in lines.items()}
-    style.draw_points(
+    style.draw_curves(
         axes,
         {name: (each["value"], each["gap"]) for name, each in points.items()},
         shown,
         {name: each["spread"] for name, each in points.items()},
     )
-    for name in shown:
-        for value, gap, _ in points[name].itertuples(index=False, name=None):
-            told = f"{parameter} = {value:g}: mean gap {shares(gap, gap)}"
-            method, where = (alone, name) if alone else (name, "")
-            made.tell(axes, value, gap, Caption(method, told, "", "", where))
     axes.set_ylim(0, 1.08 * axes.get_ylim()[1])
     style.percent_axis(axes.yaxis)
-    axes.set_xlabel(parameter)
-    axes.set_ylabel("mean gap")
-    axes.set_title(cut_middle(style.one_row(alone or "by method"), 80), loc="left")
+    axes.set(
+        xlabel=parameter,
+        ylabel="mean gap",
+        title=cut_middle(style.one_row(alone or "by method"), 80),
+    )
     more = f"{len(lines) - len(shown)} more, grey" if len(lines) > len(shown) else None
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=2.6, title=more)

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from reports.figures import style
-from reports.figures.spots import step_places
 from reports.metrics import profile
 from reports.tables.profiles import Common
 
 _POINTS = 160
 
 
-def profile_figure(
-    common: Common, names: Mapping[str, str], quantity: str, least_range: float = 1.5
-) -> style.Drawing | None:
+def profile_figure(common: Common, quantity: str, least_range: float = 1.5) -> style.Drawing | None:
     """Return the profiles over a logarithmic axis of τ, None without anything to compare.
 
     Coloured are the methods with the largest area under their curve, at most ten.
 
-    Parameters
-    ----------
-    names
-        Of the instances by ``id``.
-    quantity
-        What the ratio is of, as in "TEL".
-    least_range
-        τ up to which the axis goes at least.
+    The ratio is of a ``quantity``, as in "TEL"; the axis goes up to τ = ``least_range`` at least.
     """
     if common.costs.shape[1] < 2 or common.costs.isna().all(axis=None) or common.costs.empty:
         return None
@@ -42,30 +30,21 @@ def profile_figure(
     shown = order[: style.MOST_CURVES]
     with style.drawing(8.6, 4.2, slim=True) as made:
         axes = made.figure.subplots()
-        style.draw_curves(axes, taus, {name: values[name].to_numpy() for name in order}, shown)
-        axes.set_xscale("log")
-        axes.set_xlim(1.0, end)
+        curves = {name: (taus, values[name].to_numpy()) for name in order}
+        style.draw_curves(axes, curves, shown, steps=True)
+        axes.set(xscale="log", xlim=(1.0, end))
         ticks: list[float] = []
         for tick in (each for each in _TICKS if each <= end):
             if not ticks or np.log(tick / ticks[-1]) > _LEAST_APART * np.log(end):
                 ticks.append(tick)
         axes.set_xticks(ticks if len(ticks) > 2 else np.linspace(1, end, 5).round(3))
-        axes.minorticks_off()
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.set_ylim(-0.02, 1.02)
+        told = f"τ: {quantity} at most τ times the best"
+        axes.set(ylim=(-0.02, 1.02), xlabel=told, ylabel="share of instances")
+        axes.minorticks_off()
         style.percent_axis(axes.yaxis)
-        axes.set_xlabel(f"τ: {quantity} at most τ times the best")
-        axes.set_ylabel("share of instances")
         style.add_legend(made.figure, [axes], len(order) - len(shown))
-        for label in shown:
-            reached = ratios[label].where(np.isfinite(ratios[label]))
-            for x, y, caption in step_places(reached, names, len(reached), str(label), _factor):
-                made.tell(axes, x, y, caption)
     return made
-
-
-def _factor(value: float) -> str:
-    return f"τ = {value:.3f}"
 
 
 #: Share of the axis that is left between two ticks at least.

@@ -14,10 +14,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatterMathtext, LogLocator, MaxNLocator, NullFormatter
 
-from kvopt.answer import BASE
-from reports.figures.slim import slimmed
-from reports.figures.spots import Caption, Spot, placed
 from schedules.picture import THEME
+from serving.answer import BASE
 from support.drawing import image, own_style
 from support.outputs import fault
 from support.text import cut_middle
@@ -42,8 +40,6 @@ COLOURS = (
 )
 #: Of the points of curves, as many as there are colours.
 _MARKERS = "osD^vP*X<>"
-#: Share of their points on which two curves are equal that lie on each other.
-_MOSTLY = 0.8
 #: Three to ten colours: neighbours in the circle of colours differ in dashes too.
 _DASHES = ("", (4, 1.5), (1, 1))
 #: A line of the legend, and how many a name may take.
@@ -54,8 +50,8 @@ _PATH = re.compile(r"(?<=\[)[^\[\]]*(?=\](?: \*)?$)|(?<=^file:).*\.py|(?<=^file:
 _BESIDE_PATH = 6
 #: Where a label may be broken: at blanks and behind commas.
 _PARTS = re.compile(r"[^\s,]+[\s,]*|[\s,]+")
-#: Reach of a point that has no extent of its own, CSS pixels.
-_POINT = 14.0
+#: A reader who lacks a font gets one whose letters are as wide.
+_FONTS = ("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
 #: Dots an inch of a PNG, twice what a screen shows.
 _DPI = 200
 
@@ -80,6 +76,7 @@ _STYLE: dict[str, Any] = {
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.titlesize": 11,
+    "axes.titlelocation": "left",
     "axes.labelsize": 10,
     "xtick.labelsize": 9,
     "ytick.labelsize": 9,
@@ -89,33 +86,24 @@ _STYLE: dict[str, Any] = {
 
 
 class Drawing:
-    """A figure while it is drawn; ``svg`` and ``spots`` hold it and its places afterwards.
-
-    Attributes
-    ----------
-    reach
-        How far from a place the pointer may be, across and down, CSS pixels.
-    """
+    """A figure while it is drawn, and then as ``svg``."""
 
     def __init__(self, width: float, height: float) -> None:
         self.figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(self.figure)
         self.svg = ""
-        self.spots: tuple[Spot, ...] = ()
-        self.reach = (_POINT, _POINT)
-        self._pending: list[tuple[Any, float, float, Caption]] = []
 
-    def tell(self, axes: Any, x: float, y: float, caption: Caption) -> None:
-        """Say what stands at a place of some axes, in their data."""
-        self._pending.append((axes, x, y, caption))
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height in CSS pixels."""
+        return size_of(self.svg)
 
     def finish(self) -> None:
-        """Fill ``svg`` and ``spots``: layout and limits are final now."""
+        """Fill ``svg``: layout and limits are final now."""
         for axis in (axis for axes in self.figure.axes for axis in (axes.xaxis, axes.yaxis)):
             if isinstance(axis.get_major_formatter(), LogFormatterMathtext):
                 _plain_numbers(axis)
         self.svg = _themed(image(self.figure, "svg").decode())
-        self.spots = placed(self.figure, self._pending)
 
     def image(self, kind: str) -> bytes:
         """Return the figure on white, as ``svg``, ``png`` or ``pdf``."""
@@ -127,23 +115,14 @@ class Drawing:
 
 @contextmanager
 def drawing(width: float, height: float, *, slim: bool = False) -> Iterator[Drawing]:
-    """Draw within the common style; on leaving, ``svg`` is filled.
+    """Draw within the common style, in inches; on leaving, ``svg`` is filled.
 
-    Parameters
-    ----------
-    width, height
-        Inches.
-    slim
-        Whether letters are text in the SVG instead of shapes, in the reader's own font, and
-        nothing is written twice (:func:`reports.figures.slim.slimmed`): a fifth of the bytes, for
-        pages of many figures.
+    With ``slim``, letters are text in the reader's own font instead of shapes, in fewer bytes.
     """
     with own_style(_style() | ({"svg.fonttype": "none"} if slim else {})):
         made = Drawing(width, height)
         yield made
         made.finish()
-        if slim:
-            made.svg = slimmed(made.svg)
 
 
 def try_drawing(what: str, draw: Callable[[], Drawing | None]) -> Drawing | None:
@@ -164,9 +143,17 @@ def _themed(svg: str) -> str:
     # Drawn text is shapes; what matplotlib says of it in comments is nobody's business.
     start = svg.index("<svg")
     body = "\n".join(line for line in svg[start:].splitlines() if "<!--" not in line)
-    body = body.replace(INK, "currentColor")
+    body = body.replace(INK, "currentColor").replace(*_FONTS)
     head = body.index(">") + 1
     return f"{body[:head]}\n<style>{THEME}</style>{body[head:]}\n"
+
+
+def size_of(svg: str) -> tuple[int, int]:
+    """Return width and height of a picture in CSS pixels, of which a point has 4/3."""
+    found = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', svg)
+    assert found is not None
+    width, height = (round(float(each) * 4 / 3) for each in found.groups())
+    return width, height
 
 
 def short_name(name: str, width: int = _LONGEST_NAME) -> str:
@@ -194,76 +181,38 @@ def styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
     }
 
 
-def draw_curves(axes: Any, x: np.ndarray, curves: dict[str, np.ndarray], shown: list[str]) -> None:
-    """Draw step curves over a common grid; those not in ``shown`` in thin grey behind."""
-    steps = {name: (pd.Series(x), pd.Series(y)) for name, y in curves.items()}
-    _draw(axes, steps, shown, {"drawstyle": "steps-post"})
+def draw_curves(
+    axes: Any,
+    curves: Mapping[str, tuple[Any, Any]],
+    shown: Sequence[str],
+    spreads: Mapping[str, pd.Series] | None = None,
+    *,
+    steps: bool = False,
+) -> None:
+    """Draw curves through points or as steps; those not in ``shown`` in thin grey behind.
+
+    Each is narrower than the one below it, so all are seen of curves that lie on each other.
+    ``spreads`` are half of the length of a bar at each point.
+    """
+    every = {"drawstyle": "steps-post"} if steps else {}
+    for name in (each for each in curves if each not in shown):
+        axes.plot(*curves[name], color=INK, alpha=0.16, linewidth=0.8, **every)
+    for place, (name, style) in enumerate(styles(shown).items()):
+        if name not in curves:
+            continue
+        above = len(shown) - 1 - place
+        look = {**every, "color": style["color"], "dashes": style["dashes"] or (None, None)}
+        if not steps:
+            look |= {"marker": _MARKERS[place], "markersize": 4 + 0.3 * above}
+        axes.plot(*curves[name], **look, linewidth=1.6 + 0.2 * above, label=short_name(name))
+        if spreads and spreads[name].notna().any():
+            bars = {"fmt": "none", "ecolor": style["color"], "elinewidth": 1.2, "capsize": 2.5}
+            axes.errorbar(*curves[name], yerr=spreads[name].astype(float).to_numpy(), **bars)
 
 
 def with_base(names: Sequence[str]) -> list[str]:
     """Return the names that get curves of their own, in order after what all are compared with."""
     return sorted(names, key=lambda name: name != BASE)[:MOST_CURVES]
-
-
-def draw_points(
-    axes: Any,
-    curves: Mapping[str, tuple[pd.Series, pd.Series]],
-    shown: Sequence[str],
-    spreads: Mapping[str, pd.Series] | None = None,
-) -> None:
-    """Draw curves through the points that they are of, as :func:`draw_curves` draws steps.
-
-    Parameters
-    ----------
-    spreads
-        Half of the length of a bar at each point of a curve; none where it is missing.
-    """
-    points = {name: (x, y.astype(float)) for name, (x, y) in curves.items()}
-    _draw(axes, points, shown, {}, markers=True)
-    for name, style in styles(shown).items():
-        if name in points and spreads and spreads[name].notna().any():
-            bars = {"fmt": "none", "ecolor": style["color"], "elinewidth": 1.2, "capsize": 2.5}
-            axes.errorbar(*points[name], yerr=spreads[name].astype(float).to_numpy(), **bars)
-
-
-def _draw(
-    axes: Any,
-    curves: Mapping[str, tuple[pd.Series, pd.Series]],
-    shown: Sequence[str],
-    every: Mapping[str, Any],
-    markers: bool = False,
-) -> None:
-    """Draw the curves that are not shown in thin grey, then the others with a look and a name.
-
-    A curve under others is as much wider as there are of them, so all of them are seen.
-    """
-    for name, points in curves.items():
-        if name not in shown:
-            axes.plot(*points, color=INK, alpha=0.16, linewidth=0.8, **every)
-    drawn = [name for name in shown if name in curves]
-    for place, name in enumerate(drawn):
-        style = styles(shown)[name]
-        above = sum(_alike(curves[name], curves[other]) for other in drawn[place + 1 :])
-        look = {"color": style["color"], "linewidth": 1.8 + 1.6 * above}
-        if not above:
-            look["dashes"] = style["dashes"] or (None, None)
-        if markers:
-            look |= {"marker": _MARKERS[shown.index(name)], "markersize": 4 + 2.2 * above}
-        axes.plot(*curves[name], **every, **look, label=short_name(name))
-
-
-def _alike(one: tuple[pd.Series, pd.Series], other: tuple[pd.Series, pd.Series]) -> bool:
-    """Tell whether two curves lie on each other, over most points where one is not at an end."""
-    pair = pd.concat([y.groupby(np.asarray(x)).mean() for x, y in (one, other)], axis=1)
-    values = pair.dropna().to_numpy(dtype=float)
-    if len(values) < max(1.0, _MOSTLY * len(pair)):
-        return False
-    low, high = float(values.min()), float(values.max())
-    # Shares have long stretches at 0 and at 1 in common.
-    inner = values[((values > low) & (values < high)).any(axis=1)]
-    first, second = (inner if len(inner) else values).T
-    near = np.isclose(first, second, rtol=1e-3, atol=0.004 * (high - low))
-    return bool(near.mean() >= _MOSTLY)
 
 
 def add_legend(figure: Any, panels: Sequence[Any], others: int) -> None:

@@ -15,13 +15,13 @@ from kvopt.best_known.registry import stale_proofs
 from kvopt.store import StoreError
 from kvopt.store.export import ExportError, documents, read_rows
 from kvopt.store.location import store_files
+from reports import markdown
 from reports.folder import check_place, write_files
 from reports.freshness import to_be_stated
 from reports.library import MOST_PICTURES
 from reports.library.sentence import proofs, runs, stale_of, state
-from reports.markdown import code, column_table, table_text
-from reports.readme import sentence_text
-from reports.table import Cell
+from reports.markdown import sentence_text
+from reports.page import Part
 from reports.tables.library import family_table, library_table
 from support.command import CHECK_OPTION, QUIET_OPTION, Command, Options, count_option, option
 from support.committed import regenerate
@@ -51,24 +51,16 @@ _END = (
 def page_text(registry: Registry, stale: int) -> str:
     """Return the page as Markdown, which calls so many of the registry's proofs stale."""
     table = library_table(registry)
-    still = replace(table, frame=table.frame[table.frame["gap"] > 0])
-    lines = [
-        [_linked(cell, column.key, line) for cell, column in zip(row, table.columns, strict=True)]
-        for row, (_, line) in zip(still.rows(len(still.frame)), still.frame.iterrows(), strict=True)
-    ]
-    parts = (
-        *map(sentence_text, (runs(registry), stale_of(registry, stale), state(table))),
-        f"## Open instances\n\n{column_table(table.columns, lines)}\n{table.note} {_LINKED}",
-        f"## Families\n\n{table_text(family_table(table), '')}\n{_END}",
-    )
-    return "\n\n".join(["# The library", *parts]) + "\n"
-
-
-def _linked(cell: Cell, key: str, line: pd.Series) -> str:
-    text = code(cell.text) if cell.kind == "name" else cell.text
-    folder, column = _LINKS.get(key, ("", ""))
-    path = line[column] if column else None
-    return text if not isinstance(path, str) else f"[{text}]({folder}/{path})"
+    frame = table.frame[table.frame["gap"] > 0]
+    addresses = {
+        key: [f"{folder}/{name}" if isinstance(name, str) else "" for name in frame[column]]
+        for key, (folder, column) in _LINKS.items()
+    }
+    note = f"{table.note} {_LINKED}"
+    still = replace(table, title="Open instances", frame=frame, note=note).linked(addresses)
+    told = map(sentence_text, (runs(registry), stale_of(registry, stale), state(table)))
+    parts: list[Part] = [*(f"{each}\n" for each in told), still, family_table(table), f"{_END}\n"]
+    return markdown.page_text("The library", parts)
 
 
 @click.command(

@@ -17,10 +17,10 @@ from kvopt.best_known.registry import stale_proofs
 from reports import html
 from reports.folder import Kind
 from reports.library.sentence import runs, stale_of, state
+from reports.page import Links, Page, Words
 from reports.pages.instance import InstancePage
 from reports.pages.picture import Documents
 from reports.pages.report_pages import report_pages, slugs
-from reports.parts import Links, Report
 from reports.results import Results
 from reports.table import Column, Table
 from reports.tables.library import library_table
@@ -56,18 +56,9 @@ def library_pages(
 ) -> dict[str, str]:
     """Return what every file of the site holds, by its path below the folder.
 
-    Parameters
-    ----------
-    best_known
-        From :func:`kvopt.best_known.known_values`, of the same registry.
-    frame
-        Rows of a store, whose runs of the library's instances stand on their pages; may be empty.
-    store
-        Where their schedules are; None for none.
-    pictures
-        After how many pictures of schedules no page gets any more; the widest gaps come first.
-    above
-        As in :class:`reports.parts.Report`.
+    ``best_known`` is of the same registry.  ``frame`` has rows, whose runs of the library's
+    instances stand on their pages, and ``store`` their schedules.  After so many ``pictures`` no
+    page gets any more; the widest gaps come first.  ``above`` is as in :class:`reports.page.Page`.
     """
     library = WithLadder(library_by_hash())
     table = library_table(registry)
@@ -93,14 +84,9 @@ def library_pages(
     shown = [_linked(page, files) for page in made]
     site = tuple((word, f"../{address}") for word, address in above)
     beside = site or (("The library", "../index.html"),)
-    links = {sha: f"instances/{slug}.html" for sha, slug in slug_of.items()}
-    table = replace(table, frame=table.frame.assign(page=table.frame["sha"].map(links)))
-    verdict = (state(table), stale_of(registry, len(stale_proofs(registry))))
-    origin, pages = runs(registry), tuple(shown)
-    report = Report(
-        TITLE, "", wrong, verdict, (table,), pages, words="", origin=origin, above=above
-    )
-    texts = {"index.html": html.index_page(report)} | files
+    words = Words((state(table), stale_of(registry, len(stale_proofs(registry)))), note="")
+    index = Page(TITLE, (table, words), origin=runs(registry), contradictions=wrong, above=above)
+    texts = {"index.html": html.index_page(index)} | files
     for page in telling(shown, "pages of instances written as HTML"):
         texts[f"instances/{page.slug}.html"] = html.instance_page(page, beside)
         texts |= page.drawings("instances/")
@@ -145,30 +131,32 @@ def _with_files(
     table: Table, slug_of: Mapping[str, str], library: Mapping[str, LibraryInstance]
 ) -> tuple[Table, dict[str, str]]:
     """Return the table with links to pages and files, and what these files hold."""
-    frame = table.frame.copy()
-    files: dict[str, str] = {}
+    frame, files = table.frame, {}
+    addresses: dict[str, list[str]] = {}
     for column, _, ending in FILES:
-        addresses = []
+        addresses[column] = []
         for sha, name in zip(frame["sha"], frame[column], strict=True):
-            if not isinstance(name, str):
-                addresses.append("")
-                continue
-            addresses.append(f"files/{slug_of[sha]}{ending}")
-            files[addresses[-1]] = (
-                format_instance(library[sha].instance)
-                if column == "file"
-                else proof_file(INSTANCES, name).read_text(encoding="utf-8")
-            )
-        frame[f"{column}_address"] = addresses
-    frame["json"] = "JSON"
-    linked = {"instance": "page", "upper": "schedule_address", "certified": "certificate_address"}
-    columns = [replace(each, address=linked.get(each.key, "")) for each in table.columns]
-    columns.append(Column("json", "instance file", address="file_address"))
+            known = isinstance(name, str)
+            addresses[column].append(f"files/{slug_of[sha]}{ending}" if known else "")
+            if known and column == "file":
+                files[addresses[column][-1]] = format_instance(library[sha].instance)
+            elif known:
+                held = proof_file(INSTANCES, name).read_text(encoding="utf-8")
+                files[addresses[column][-1]] = held
     note = (
         f"{table.note} The instance leads to its page, UB to the schedule, the certified LB to its "
         "certificate."
     )
-    return replace(table, frame=frame, columns=tuple(columns), note=note), files
+    shown = (*table.columns, Column("json", "instance file"))
+    linked = replace(table, note=note, columns=shown, frame=frame.assign(json="JSON")).linked(
+        {
+            "instance": [f"instances/{slug_of[sha]}.html" for sha in frame["sha"]],
+            "upper": addresses["schedule"],
+            "certified": addresses["certificate"],
+            "json": addresses["file"],
+        }
+    )
+    return linked, files
 
 
 def _linked(page: InstancePage, files: Mapping[str, str]) -> InstancePage:

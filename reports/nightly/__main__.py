@@ -17,7 +17,7 @@ from kvopt.suites import SuiteError, read_suite
 from kvopt.sweeps.plan import plan
 from reports.folder import MARKER, Kind, check_place, list_text, report_files, write_files
 from reports.freshness import stale_rows, to_be_stated
-from reports.nightly.compare import Comparison, compare
+from reports.nightly.compare import compare
 from reports.nightly.page import comparison_text, texts
 from reports.nightly.rows import RowsError, nightly_rows, read_rows, rows_text
 from support.checkout import require_checkout
@@ -62,6 +62,7 @@ def main(options: Options) -> int:
         raise UsageError(wanted)
     if options.update:
         require_checkout("--out DIR names another folder")
+    reference = read_rows(FOLDER / ROWS) if (FOLDER / ROWS).exists() else None
     if options.store is None:
         kept = (FOLDER / ROWS).read_text(encoding="utf-8")
         files = texts(read_rows(FOLDER / ROWS), known_values()) | {ROWS: kept}
@@ -70,17 +71,19 @@ def main(options: Options) -> int:
     now = _stored(options.store, options.suite)
     if options.out is not None:
         check_place("--out", options.out, _NIGHT, [*store_files(options.store), FOLDER / ROWS])
-    comparison = None
-    if (FOLDER / ROWS).exists():
-        comparison = compare(read_rows(FOLDER / ROWS), now, known_values())
-    out = FOLDER if options.update else options.out
-    _write(now, comparison, out, update=options.update)
+    comparison = None if reference is None else compare(reference, now, known_values())
+    files = texts(now, known_values()) | {ROWS: rows_text(now)}
+    if comparison is not None and not options.update:
+        files[_COMPARISON] = comparison_text(comparison)
+    write_files(FOLDER if options.update else options.out, files, _NIGHT)
     if comparison is None:
         print(f"no {ROWS} to compare with")
         return 0
-    _tell(comparison)
+    for line in comparison.failures:
+        print(f"{_PROGRAM}: FAILED: {line}", file=sys.stderr)
+    print(comparison_text(comparison).split("\n\n")[1])
     # What replaces the reference has been looked at by whoever asked for it.
-    return 0 if comparison.passed or options.update else 1
+    return 1 if comparison.failures and not options.update else 0
 
 
 def _stored(location: str, name: str) -> pd.DataFrame:
@@ -103,28 +106,15 @@ def _stored(location: str, name: str) -> pd.DataFrame:
     return nightly_rows(frame, suite, sections)
 
 
-def _write(rows: pd.DataFrame, comparison: Comparison | None, out: Path, *, update: bool) -> None:
-    files = texts(rows, known_values()) | {ROWS: rows_text(rows)}
-    if comparison is not None and not update:
-        files[_COMPARISON] = comparison_text(comparison)
-    write_files(out, files, _NIGHT)
-
-
 def _check() -> int:
     if not (FOLDER / ROWS).exists():
         raise RowsError(f"{FOLDER / ROWS}: there is none")
     rows = read_rows(FOLDER / ROWS)
     stale = to_be_stated(_PROGRAM, FOLDER / "README.md", len(rows), stale_rows(rows))
-    files = texts(rows, known_values(), stale=stale)
+    files = texts(rows, known_values(), stale)
     files[MARKER] = list_text([*files, ROWS], _NIGHT)
     wanted = {FOLDER / name: text for name, text in files.items()}
     return regenerate(_PROGRAM, wanted, report_files(FOLDER, _NIGHT), check=True)
-
-
-def _tell(comparison: Comparison) -> None:
-    for line in comparison.failures:
-        print(f"{_PROGRAM}: FAILED: {line}", file=sys.stderr)
-    print(comparison_text(comparison).split("\n\n")[1])
 
 
 if __name__ == "__main__":

@@ -30,20 +30,10 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a night has shown; it fails if there is any ``failures``.
+    """What a night has shown; it fails if there is any of the ``failures``.
 
-    Attributes
-    ----------
-    failures
-        Refused schedules, contradictions, lost optima, missing runs and worse results.
-    better
-        Runs of reproducible sections with a better result: the committed rows are out of date.
-    changed
-        Differences outside of the reproducible sections, and runs that are new.
-    slower
-        Runs that took much longer; told, never failed.
-    compared
-        Number of runs that are in both.
+    ``better`` says that the committed rows are out of date; ``changed`` and ``slower`` never fail.
+    ``compared`` is the number of runs that are in both.
     """
 
     failures: tuple[str, ...]
@@ -51,11 +41,6 @@ class Comparison:
     changed: tuple[str, ...]
     slower: tuple[str, ...]
     compared: int
-
-    @property
-    def passed(self) -> bool:
-        """Whether the night is as good as the committed one."""
-        return not self.failures
 
 
 def compare(
@@ -65,36 +50,31 @@ def compare(
 
     A night fails on a schedule that the checker refused, a bound above a schedule of the night, of
     the reference or of the registry, a run that is missing or broke, an optimum that is no longer
-    proved or is another one, and, in reproducible sections, a worse TEL of a policy or an engine or
-    a worse bound (by more than ``BOUND_SLACK``).  Sections that are not reproducible fail only on
-    what cannot be excused by time.
-
-    Parameters
-    ----------
-    best_known
-        By hash of the instance, see :func:`reports.references.references`.
+    proved or is another one, and, in reproducible sections, a worse TEL or a worse bound (by more
+    than ``BOUND_SLACK``). Other sections fail only on what time cannot excuse.
     """
     failures = [
         f"{_told(row)}: the checker refused a schedule: {row['detail']}"
         for row in _records(now[now["status"] == "refused"])
     ]
     failures += [f"CONTRADICTION {line}" for line in _contradictions(reference, now, best_known)]
-    before = {tuple(row[name] for name in RUN): row for row in _records(reference)}
-    after = {tuple(row[name] for name in RUN): row for row in _records(now)}
+    before, after = (
+        {tuple(row[name] for name in RUN): row for row in _records(rows)}
+        for rows in (reference, now)
+    )
     better: list[str] = []
-    changed: list[str] = []
+    changed = [f"{_told(row)}: new" for run, row in after.items() if run not in before]
     slower: list[str] = []
     for run, old in before.items():
-        new = after.get(run)
-        if new is None:
+        if (new := after.get(run)) is None:
             failures.append(f"{_told(old)}: this run is missing")
             continue
         worse = list(_worse(old, new))
         (failures if _judged(old) or _serious(old, new) else changed).extend(worse)
-        if not worse and _judged(old):
-            better += _better(old, new)
-        slower += _slower(old, new)
-    changed += [f"{_told(row)}: new" for run, row in after.items() if run not in before]
+        better += _better(old, new) if not worse and _judged(old) else []
+        took, takes = float(old["seconds"]), float(new["seconds"])
+        if takes >= SLOWER_FACTOR * took and takes - took >= SLOWER_SECONDS:
+            slower.append(f"{_told(old)}: {took:.1f} s before, now {takes:.1f} s")
     both = len(before.keys() & after.keys())
     return Comparison(tuple(failures), tuple(better), tuple(changed), tuple(slower), both)
 
@@ -160,13 +140,6 @@ def _better(old: Row, new: Row) -> Iterator[str]:
 def _better_tel(first: int | None, second: int | None) -> bool:
     """Tell whether the first TEL is less than the second; a missing one is worse than any."""
     return first is not None and (second is None or first < second)
-
-
-def _slower(old: Row, new: Row) -> list[str]:
-    before, after = float(old["seconds"]), float(new["seconds"])
-    if after < SLOWER_FACTOR * before or after - before < SLOWER_SECONDS:
-        return []
-    return [f"{_told(old)}: {before:.1f} s before, now {after:.1f} s"]
 
 
 def _records(rows: pd.DataFrame) -> list[Row]:

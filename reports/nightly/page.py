@@ -6,18 +6,16 @@ import pandas as pd
 
 from reports.build import make_report
 from reports.freshness import stale_rows, told
-from reports.markdown import table_text
+from reports.markdown import has_page, page_text, table_page
 from reports.nightly.compare import Comparison
 from reports.nightly.rows import TIMING
-from reports.parts import Report
-from reports.readme import figure_text, has_page, table_page, verdict_text
+from reports.page import Figure, Page, Part
 from reports.results import BestKnown, Results
 from reports.table import Table
 from support.text import counted
 
 #: Lines of each list that are shown; the counts are always whole.
 MOST_LINES = 200
-_SIGN = "# Nightly tables\n"
 _INTRODUCTION = """\
 ## What this is
 
@@ -46,16 +44,11 @@ def texts(
     """Return every file that is made of the rows, by its path in the folder of the tables.
 
     Reproducible sections and the others have tables of their own, so that what the machine decides
-    is never mixed with what it does not.
-
-    Parameters
-    ----------
-    stale
-        How many rows the page calls stale; None for those that are.
+    is never mixed with what it does not.  The page calls so many rows ``stale``; None for those
+    that are.
     """
-    stale = stale_rows(rows) if stale is None else stale
+    parts: list[Part] = [told(rows, stale_rows(rows) if stale is None else stale)]
     files: dict[str, str] = {}
-    first: list[str] = []
     lines = [_INTRODUCTION.format(timing=", ".join(f"`{name}`" for name in TIMING))]
     for reproducible, folder, title in (
         (True, "tables", "Reproducible"),
@@ -64,40 +57,26 @@ def texts(
         chosen = rows[rows["reproducible"] == reproducible]
         if chosen.empty:
             continue
-        lines.append(f"## {title}\n\n{_sections(chosen)}\n")
         report = _report(chosen, best_known)
-        lines.append(report.summary + "\n")
-        if not first:
-            first, shown = _first_screen(report)
-            files |= shown
-        for part in report.parts:
-            if isinstance(part, Table) and has_page(part):
-                files[f"{folder}/{part.slug}.md"] = table_page(part)
-                lines.append(f"- [{part.title}]({folder}/{part.slug}.md)")
-        lines.append("")
-    return files | {"README.md": "\n".join([_SIGN, told(rows, stale), *first, *lines])}
+        if not files:
+            parts += [*report.first, report.words]
+            drawn = [part for part in report.first if isinstance(part, Figure)]
+            files |= {f"figures/{part.slug}.svg": part.drawing.svg for part in drawn}
+        tables = [part for part in report.shown if isinstance(part, Table) and has_page(part)]
+        files |= {f"{folder}/{part.slug}.md": table_page(part) for part in tables}
+        links = [f"- [{part.title}]({folder}/{part.slug}.md)\n" for part in tables]
+        lines += [f"## {title}\n\n{_sections(chosen)}\n", f"{report.summary}\n", "".join(links)]
+    return files | {"README.md": page_text("Nightly tables", [*parts, *lines])}
 
 
-def report_of(rows: pd.DataFrame, best_known: BestKnown | None = None) -> Report:
+def report_of(rows: pd.DataFrame, best_known: BestKnown | None = None) -> Page:
     """Return the report of the reproducible sections, in which policies are ranked."""
     return _report(rows[rows["reproducible"]], best_known)
 
 
-def _report(rows: pd.DataFrame, best_known: BestKnown | None) -> Report:
+def _report(rows: pd.DataFrame, best_known: BestKnown | None) -> Page:
     keyed = rows.assign(key=[str(position) for position in range(len(rows))])
     return make_report(Results(keyed, best_known or {}), pages=0, pictures=0)
-
-
-def _first_screen(report: Report) -> tuple[list[str], dict[str, str]]:
-    """Return boards, map of gaps and verdict as Markdown, and the files of the figures."""
-    lines, files = [], {}
-    for part in report.parts[: report.lead]:
-        if isinstance(part, Table):
-            lines.append(f"## {part.title}\n\n{table_text(part, '')}")
-        else:
-            files[f"figures/{part.slug}.svg"] = part.svg
-            lines.append(figure_text(part))
-    return [*lines, verdict_text(report)], files
 
 
 def _sections(rows: pd.DataFrame) -> str:
@@ -113,13 +92,10 @@ def _sections(rows: pd.DataFrame) -> str:
 
 def comparison_text(comparison: Comparison) -> str:
     """Return the result of a night as Markdown."""
-    verdict = "passed" if comparison.passed else "FAILED"
-    lines = [
-        f"# The night {verdict}",
-        "",
+    parts = [
         f"{counted(comparison.compared, 'run')} compared with the committed rows: "
         f"{len(comparison.failures):,} failures, {len(comparison.better):,} better, "
-        f"{len(comparison.changed):,} changed, {len(comparison.slower):,} slower.",
+        f"{len(comparison.changed):,} changed, {len(comparison.slower):,} slower.\n"
     ]
     for title, entries in (
         ("Failures", comparison.failures),
@@ -127,19 +103,13 @@ def comparison_text(comparison: Comparison) -> str:
         ("Changed or new, not judged", comparison.changed),
         ("Slower, not judged", comparison.slower),
     ):
-        if entries:
-            lines += [
-                "",
-                f"## {title}",
-                "",
-                *(f"- {_plain(line)}" for line in entries[:MOST_LINES]),
-            ]
+        lines = [f"- {_plain(line)}\n" for line in entries[:MOST_LINES]]
         if len(entries) > MOST_LINES:
-            lines.append(f"- and {len(entries) - MOST_LINES:,} more")
-    return "\n".join([*lines, ""])
+            lines.append(f"- and {len(entries) - MOST_LINES:,} more\n")
+        parts += [f"## {title}\n", "".join(lines)] if lines else []
+    return page_text(f"The night {'FAILED' if comparison.failures else 'passed'}", parts)
 
 
 def _plain(text: str) -> str:
     """Return text of the rows so that Markdown shows it and does nothing else with it."""
-    flat = " ".join(text.split()).replace("`", "'")
-    return f"`{flat}`"
+    return f"`{' '.join(text.split()).replace('`', chr(39))}`"

@@ -35,12 +35,7 @@ class RowsError(ValueError):
 def nightly_rows(frame: pd.DataFrame, suite: Suite, sections: Mapping[str, str]) -> pd.DataFrame:
     """Return the rows of a suite with the columns ``COLUMNS``, in the suite's order.
 
-    Parameters
-    ----------
-    frame
-        As ``Store.rows`` returns them.
-    sections
-        The section of each run by its key; runs that are not in it are left out.
+    ``sections`` has the section of each run by its key; other runs are left out.
     """
     rows = frame[frame["key"].isin(list(sections))].copy()
     rows["section"] = rows["key"].map(dict(sections))

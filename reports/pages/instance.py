@@ -14,7 +14,7 @@ from reports.pages.picture import Picture
 from reports.references import CERTIFIED, Contradiction
 from reports.rows import MARK_NOTE
 from reports.spread import spread_note
-from reports.table import KINDS, Cell, Column, Table, written
+from reports.table import KINDS, Cell, Column, Table, columns, written
 from reports.tables.listed import run_columns
 from schedules.evidence import CONSTRUCTION, STANDINGS
 
@@ -26,15 +26,7 @@ _OF_THE_PAGE = ("instance", "batch_time")
 
 @dataclass(frozen=True)
 class InstancePage:
-    """One instance.
-
-    Attributes
-    ----------
-    contradictions
-        Lines of text.
-    files
-        What can be had of it: a word and an address each.
-    """
+    """The page of one instance; ``files`` are a word and an address each."""
 
     slug: str
     name: str
@@ -62,18 +54,9 @@ def make_page(
     told: Mapping[str, Any],
     pictures: Sequence[Picture],
 ) -> InstancePage:
-    """Return the page of one instance.
+    """Return the page of an instance, of which ``line`` is that of the references.
 
-    Parameters
-    ----------
-    identity, line
-        Its ``id``, and its line of :func:`reports.references.references`.
-    lines
-        Of the tables, with its own among them.
-    told
-        Its entry in the registry of best-known values, empty for none.
-    pictures
-        What is drawn of its schedules.
+    ``told`` is its entry in the registry of best-known values, empty for none.
     """
     unit = unit_of(line["batch_time"])
     tables = (
@@ -130,7 +113,7 @@ def _bounds(line: Mapping[str, Any], unit: TimeUnit) -> list[tuple[str, Any, Any
 def _losses(frame: pd.DataFrame, unit: TimeUnit) -> Table:
     """Return what each policy loses here against the best schedule, the least first."""
     kind = KINDS[unit]
-    columns = (
+    shown = (
         Column("label", "policy", "name"),
         Column("tel", "TEL", kind, spread="spread"),
         Column("over", "above UB", kind),
@@ -143,39 +126,31 @@ def _losses(frame: pd.DataFrame, unit: TimeUnit) -> Table:
         + MARK_NOTE
         + spread_note(frame["spread"])
     )
-    return Table("losses", "What each policy loses", note, columns, frame)
+    return Table("losses", "What each policy loses", note, shown, frame)
 
 
 def _history(frame: pd.DataFrame, told: Mapping[str, Any], unit: TimeUnit) -> list[Table]:
     """Return when the best values of the stored runs improved, and the registry's own history."""
-    columns = (
+    shown = (
         Column("finished_utc", "when (UTC)", "name"),
-        Column("best_upper", "UB", KINDS[unit]),
-        Column("best_lower", "LB", KINDS[unit]),
+        *columns(KINDS[unit], best_upper="UB", best_lower="LB"),
         Column("label", "by", "name"),
         Column("seconds", "seconds", "seconds"),
     )
     note = "Runs that improved the best schedule or the best bound among the stored runs."
-    tables = [Table("history", "History", note, columns, frame)]
-    entries = told.get("history") or []
-    if entries:
-        tables.append(_registry_history(entries))
-    return tables
-
-
-def _registry_history(entries: Sequence[Mapping[str, Any]]) -> Table:
-    frame = pd.DataFrame(
-        [{key: each.get(key) for key in ("date", "side", "value", "method")} for each in entries]
-    )
-    frame["side"] = frame["side"].map({"upper": "UB", "lower": "LB"})
-    columns = (
+    recorded = pd.DataFrame(told.get("history") or [], columns=["date", "side", "value", "method"])
+    recorded["side"] = recorded["side"].map({"upper": "UB", "lower": "LB"})
+    of_registry = (
         Column("date", "day (UTC)", "name"),
         Column("side", "side"),
         Column("value", "value", "count"),
         Column("method", "by", "name"),
     )
-    note = "What the registry of best-known values has recorded."
-    return Table("registry", "History in the registry", note, columns, frame)
+    told_by = "What the registry of best-known values has recorded."
+    return [
+        Table("history", "History", note, shown, frame),
+        Table("registry", "History in the registry", told_by, of_registry, recorded),
+    ]
 
 
 def _runs(runs: pd.DataFrame, unit: TimeUnit) -> Table:

@@ -31,15 +31,7 @@ class Lines:
 
 @dataclass(frozen=True, eq=False)
 class PageLines:
-    """The lines of some instances.
-
-    Attributes
-    ----------
-    rows
-        From :func:`reports.rows.prepare`.
-    reference
-        From :func:`reports.references.references`.
-    """
+    """The lines of some instances, of prepared rows and of their references."""
 
     rows: pd.DataFrame
     reference: pd.DataFrame

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,10 +13,10 @@ from matplotlib.figure import Figure
 from instances import Instance
 from instances.files import parse_instance
 from kvopt.store import StoreError
-from reports.figures.slim import size_of, slimmed
+from reports.figures.style import size_of
 from reports.table import written
 from schedules import Schedule, check_schedule, read_schedule
-from schedules.picture import pair_picture, picture_of, save_picture
+from schedules.picture import pair_picture, picture_image, picture_of
 from support.outputs import fault
 from support.text import one_line
 
@@ -34,16 +33,10 @@ class Documents(Protocol):
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of schedules, or in its place the reason why there is none.
+    """A picture of schedules, or in its place the reason why there is none, as its ``note``.
 
-    Attributes
-    ----------
-    mark
-        What its file's name ends in, after that of the page.
-    svg
-        Empty for none; then ``note`` is the reason.
-    name, loss
-        Of a policy, which may hold anything, and what it loses; such a picture is folded away.
+    Its file's name is the page's and ends in ``mark``.  With the ``name`` of a policy, which may
+    hold anything, and its ``loss`` it is folded away.
     """
 
     title: str
@@ -84,22 +77,12 @@ def no_picture(reason: str) -> Picture:
 
 
 def draw_pictures(
-    store: Documents,
-    line: Mapping[str, Any],
-    policies: Sequence[Losing],
-    known: str | Path | None,
+    store: Documents, line: Mapping[str, Any], policies: Sequence[Losing], known: str | Path | None
 ) -> list[Picture]:
     """Return the best stored schedule, the best known one, and the best above each policy's.
 
-    Parameters
-    ----------
-    line
-        That of the instance of :func:`reports.references.references`; its bound is that of all
-        titles, whatever the runs had.
-    policies
-        Policies that are not as good, in the order of their pictures.
-    known
-        File of a better schedule, of the registry; None without one.
+    ``line`` is the instance's, of :func:`reports.references.references`; its bound is that of all
+    titles, whatever the runs had.  ``known`` is the file of a better schedule, of the registry.
     """
     described = store.instance(str(line["instance_sha256"]))
     if described is None:
@@ -113,14 +96,14 @@ def draw_pictures(
             if line["upper_key"] == line["found_key"]:
                 # The name of the tables, which a file of one's own gives itself.
                 best = replace(best, method=str(line["upper_by"]))
-            made.append(Picture(_STORED, _NOTE, svg_of(picture_of(instance, best))))
+            made.append(Picture(_STORED, _NOTE, _svg(picture_of(instance, best))))
         elif known is None:
             made.append(no_picture(reason))
         if known is not None:
             best = bounded(read_schedule(known), line)
             if not (verdict := check_schedule(instance, best)).valid:
                 return [*made, no_picture(f"Not drawn: {verdict}")]
-            made.append(Picture(_KNOWN, _NOTE, svg_of(picture_of(instance, best)), ".best-known"))
+            made.append(Picture(_KNOWN, _NOTE, _svg(picture_of(instance, best)), ".best-known"))
         if best is not None:
             made += _pairs(store, instance, best, policies, line)
     except StoreError:
@@ -154,7 +137,7 @@ def _pairs(
         if other is None:
             continue
         named = replace(bounded(other, line), method=policy.name)
-        svg = svg_of(pair_picture(instance, best, named))
+        svg = _svg(pair_picture(instance, best, named))
         loss = f"loses {written(policy.gap, 'share')}"
         mark = f".beside-{place + 1}" if place else ".beside"
         yield Picture(_BESIDE, _BESIDE_NOTE, svg, mark, policy.name, loss)
@@ -172,9 +155,5 @@ def _stored(store: Documents, key: str, instance: Instance) -> tuple[Schedule | 
     return (schedule, "") if verdict.valid else (None, f"Not drawn: {verdict}")
 
 
-def svg_of(figure: Figure) -> str:
-    """Return a figure as SVG."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "picture.svg"
-        save_picture(figure, path)
-        return slimmed(path.read_text(encoding="utf-8"))
+def _svg(figure: Figure) -> str:
+    return picture_image(figure, "svg").decode()

@@ -13,10 +13,10 @@ import pandas as pd
 
 from reports.figures.bounds import BOUNDS_NOTE, bounds_figure
 from reports.figures.style import try_drawing
+from reports.page import Figure
 from reports.pages.instance import InstancePage, make_page
 from reports.pages.lines import PageLines
 from reports.pages.picture import Documents, Losing, Picture, draw_pictures, no_picture
-from reports.parts import Figure
 from reports.results import Results
 from reports.table import WORST_ON, Table
 from reports.verdict import Sentence
@@ -35,10 +35,7 @@ _RESERVED = re.compile(r"con|prn|aux|nul|com\d|lpt\d|index|readme")
 def named_instances(
     sentences: Iterable[Sentence], parts: Iterable[Table | Figure]
 ) -> tuple[str, ...]:
-    """Return the ``id`` of the instances that a reader is pointed to, in the order of the page.
-
-    Those that a sentence of the verdict names, and those of the columns ``WORST_ON``.
-    """
+    """Return the ``id`` of the instances that sentences and columns ``WORST_ON`` name, in order."""
     named = [each for sentence in sentences for each in sentence.ids]
     for part in parts:
         if isinstance(part, Table) and any(each.title == WORST_ON for each in part.columns):
@@ -47,10 +44,7 @@ def named_instances(
 
 
 def page_names(reference: pd.DataFrame, most: int, named: Sequence[str] = ()) -> dict[str, str]:
-    """Return the file name of each instance that gets a page, in the order of their pictures.
-
-    First come those that are ``named``, then the others by family, size and name.
-    """
+    """Return the file name of each instance that gets a page: first those that are ``named``."""
     read = reference[reference["sha"].str.startswith("unread ").eq(False)]
     ordered = read.sort_values(["family", "n", "instance", "sha"])
     pairs = list(zip(ordered["instance"], ordered["sha"], strict=True))
@@ -61,11 +55,10 @@ def page_names(reference: pd.DataFrame, most: int, named: Sequence[str] = ()) ->
 
 
 def slugs(names: Sequence[tuple[str, str]]) -> list[str]:
-    """Return one file name (without suffix) for each different pair of name and identity.
+    """Return one file name (without suffix), safe on every system, for each pair of name and hash.
 
-    Names may hold anything; file names are safe on every system, and different for each.  A plain
-    name stays as it is.  Every other one, and every one that two identities share, gets a part of
-    the hash of both, so that no two pairs share a file, nor do they where case is ignored.
+    A plain name stays as it is. Every other one, and every one that two identities share, gets a
+    part of the hash of both: no two pairs share a file, nor where case is ignored.
     """
     shared = Counter(name for name, _ in names)
     return [_slug(name, identity, alone=shared[name] == 1) for name, identity in names]
@@ -89,21 +82,12 @@ def report_pages(
     command: str = "reports.build",
     named: Set[str] = frozenset(),
 ) -> list[InstancePage]:
-    """Return the pages of some instances.
+    """Return the pages of the instances of :func:`page_names`, which are drawn in that order.
 
-    Parameters
-    ----------
-    names
-        From :func:`page_names`, in the order in which pictures are drawn.
-    rows
-        Those of the results that are shown; an instance may have none.
-    pictures
-        After how many pictures of schedules no page gets any more; as many instances, those with
-        the widest gap first, get one of their bounds over time.
-    command
-        What draws more of them.
-    named
-        From :func:`named_instances`: each gets its best schedule, if pictures are wanted at all.
+    ``rows`` are those of the results that are shown; an instance may have none.  After so many
+    ``pictures`` no page gets any more, but those of :func:`named_instances` their best schedule; as
+    many instances, the widest gaps first, get one of their bounds over time.  ``command`` is what
+    draws more of them.
     """
     reference = results.reference.loc[list(names)]
     lines = PageLines(rows[rows["id"].isin(list(names))], reference)
@@ -134,13 +118,7 @@ def report_pages(
 
 
 def _losing(own: pd.DataFrame) -> list[Losing]:
-    """Return the policies that UB betters, the best first, at most so many.
-
-    Those that keep tokens, as vLLM's scheduler, are among them with their mark.
-
-    Of several runs of a policy the best counts, of policies with one TEL the first by name; of
-    more than ``MOST_LOSING`` the first, the last and those evenly between are taken.
-    """
+    """Return the policies that UB betters: the first, the last and those evenly between."""
     places = np.linspace(0, len(own) - 1, min(len(own), MOST_LOSING)).round().astype(int)
     lines = own.iloc[places]
     return [

@@ -14,30 +14,19 @@ from heuristics.simulator import run_policy
 from instances.files import read_instance
 from instances.named import find_instance
 from kvopt.best_known import known_values
-from reports.pages.picture import svg_of
 from schedules.files import read_schedule
-from schedules.picture import pair_picture
+from schedules.picture import pair_picture, picture_image
 from support.command import Generated, generating
 
 FOLDER = Path(__file__).parent
 INSTANCE, POLICY = "example_3_1", "mc-sf"
 
 
-def picture() -> str:
-    """Return the picture as SVG.
-
-    Raises
-    ------
-    RegistryError
-        If the registry cannot be read.
-    """
+def _generated() -> Generated:
     instance = read_instance(find_instance(INSTANCE))
     best = read_schedule(known_values()[instance.sha256]["schedule"])
-    return svg_of(pair_picture(instance, best, run_policy(policies()[POLICY], instance)))
-
-
-def _generated() -> Generated:
-    wanted = {FOLDER / f"{INSTANCE}.svg": picture()}
+    figure = pair_picture(instance, best, run_policy(policies()[POLICY], instance))
+    wanted = {FOLDER / f"{INSTANCE}.svg": picture_image(figure, "svg").decode()}
     return wanted, wanted
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from reports.rows import MARK_NOTE
 from reports.spread import spread_note, spread_of_runs
-from reports.table import Column, Table
+from reports.table import Column, Table, columns
 
 _NOTE_KNOWN = (
     "Gap = (TEL − OPT) / TEL over the runs whose instance has an optimum to compare with: by "
@@ -37,15 +37,13 @@ def gaps_to_optimum(runs: pd.DataFrame, *, engines: bool = False) -> Table:
     alone = known[known["standing"].isin(["one witness", "one argument"])]
     frame["alone"] = alone.groupby(["family", "label"])["id"].nunique()
     frame["alone"] = frame["alone"].fillna(0).astype(int)
-    columns = (
+    shown = (
         Column("gap_opt_mean", "mean gap", "share"),
         Column("penalised", "mean, penalised", "share", spread="spread"),
-        Column("gap_opt_median", "median gap", "share"),
-        Column("gap_opt_max", "worst gap", "share"),
-        Column("optimal", "optimal", "share"),
+        *columns("share", gap_opt_median="median gap", gap_opt_max="worst gap", optimal="optimal"),
         Column("alone", "one proof", "count"),
     )
-    made = Table("gaps", "Gap to OPT", _NOTE_KNOWN, columns, _ordered(frame, known))
+    made = Table("gaps", "Gap to OPT", _NOTE_KNOWN, shown, _ordered(frame, known))
     return _ranked(made, "", engines=engines)
 
 
@@ -54,16 +52,14 @@ def gaps_to_bounds(runs: pd.DataFrame, *, engines: bool = False) -> Table:
     still = runs["standing"].isin(["open", "contradiction", "none"])
     unknown = runs[~runs["known"] & still & runs["engine"].eq(engines)]
     frame = _ordered(_lines(unknown, "gap_upper", "gap_lower"), unknown)
-    columns = (
+    shown = (
         Column("gap_upper_mean", "to UB: mean", "share"),
         Column("penalised", "to UB: mean, penalised", "share", spread="spread"),
-        Column("gap_upper_median", "to UB: median", "share"),
-        Column("gap_upper_max", "to UB: worst", "share"),
-        Column("gap_lower_mean", "to LB: mean", "share"),
-        Column("gap_lower_median", "to LB: median", "share"),
+        *columns("share", gap_upper_median="to UB: median", gap_upper_max="to UB: worst"),
+        *columns("share", gap_lower_mean="to LB: mean", gap_lower_median="to LB: median"),
         Column("gap_lower_max", "to LB: worst", "share"),
     )
-    made = Table("gaps-open", "Gap where OPT is open", _NOTE_OPEN, columns, frame)
+    made = Table("gaps-open", "Gap where OPT is open", _NOTE_OPEN, shown, frame)
     return _ranked(made, " to UB", engines=engines)
 
 
@@ -83,22 +79,16 @@ def _lines(runs: pd.DataFrame, *gaps: str) -> pd.DataFrame:
 
 def _ranked(made: Table, to: str, *, engines: bool) -> Table:
     """Return a table with its first columns and how it is ranked, of policies or solvers."""
-    first = (
-        (Column("label", "solver", "name"),)
-        if engines
-        else (Column("rank", "rank", "count"), Column("label", "policy", "name"))
-    )
-    columns = (
+    shown = (
         Column("family", "family", "name"),
-        *first,
-        Column("instances", "instances", "count"),
-        Column("runs", "runs", "count"),
-        Column("unsolved", "no schedule", "count"),
+        *columns("count", **({} if engines else {"rank": "rank"})),
+        Column("label", "solver" if engines else "policy", "name"),
+        *columns("count", instances="instances", runs="runs", unsolved="no schedule"),
         *made.columns,
     )
     note = made.note + (_SOLVERS if engines else _RANKED).format(to=to)
     note += spread_note(made.frame["spread"])
-    made = replace(made, columns=columns, note=note)
+    made = replace(made, columns=shown, note=note)
     return made.of_solvers() if engines else made
 
 

@@ -12,7 +12,7 @@ from reports.metrics import SHIFT_SECONDS, shifted_geometric_mean
 from reports.per_instance import family_mean
 from reports.rows import MARK_NOTE
 from reports.spread import spread_note
-from reports.table import WORST_ON, Column, Table
+from reports.table import WORST_ON, Column, Table, columns
 from schedules.gap import gaps
 
 KNOWS = Column("knows", "knows")
@@ -48,9 +48,10 @@ def leaderboards(found: Sequence[Board]) -> list[Table]:
 def adversarial_board(adversarial: pd.DataFrame) -> Table:
     """Return the policies on the instances that no rank is made of; that of a unit of time."""
     lines = standings(adversarial[~adversarial["engine"]]).sort_values("label")
-    columns = (Column("label", "policy", "name"), *_COLUMNS, KNOWS, _OVER)
+    counted = columns("count", instances="instances")
+    shown = (Column("label", "policy", "name"), *_COLUMNS, KNOWS, *counted)
     note = _ADVERSARIAL + spread_note(lines["spread"])
-    return Table("adversarial", "Adversarial instances", note, columns, _written(lines))
+    return Table("adversarial", "Adversarial instances", note, shown, _written(lines))
 
 
 def bounds_board(runs: pd.DataFrame) -> Table:
@@ -69,20 +70,17 @@ def bounds_board(runs: pd.DataFrame) -> Table:
         worst=("left", "max"),
         shifted=("seconds", shifted_geometric_mean),
     )
-    columns = (
+    shown = (
         Column("label", "method", "name"),
-        Column("instances", "instances", "count"),
-        Column("runs", "runs", "count"),
-        Column("unbounded", "no bound", "count"),
+        *columns("count", instances="instances", runs="runs", unbounded="no bound"),
         Column("closed", "closed", "count"),
-        Column("mean", "mean gap left", "share"),
-        Column("worst", "worst gap left", "share"),
+        *columns("share", mean="mean gap left", worst="worst gap left"),
         Column("shifted", "shifted mean, s", "seconds"),
     )
     lines["mean"] = family_mean(frame, "left")
     lines["unbounded"] = lines["runs"] - lines["bounded"]
     frame = lines.reset_index().sort_values(["mean", "label"])
-    return Table("bounds-board", "Bounds", _BOUNDS, columns, frame)
+    return Table("bounds-board", "Bounds", _BOUNDS, shown, frame)
 
 
 def _board(board: Board, *, rule: bool) -> Table:
@@ -121,4 +119,3 @@ _COLUMNS = (
     Column("optimal", "optimal", "share"),
     Column("seconds", "seconds", "seconds"),
 )
-_OVER = Column("instances", "instances", "count")

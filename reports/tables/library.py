@@ -8,7 +8,7 @@ from instances import Instance
 from kvopt.best_known.entry import Certified, Entry, Registry
 from kvopt.best_known.files import RegistryError, certificate_path, schedule_path
 from kvopt.best_known.library import WithLadder, library_by_hash
-from reports.table import Column, Table
+from reports.table import Column, Table, columns
 from schedules.gap import gaps
 
 #: Longest run of a proof of each class, seconds.
@@ -27,20 +27,13 @@ _NOTE = (
 #: Characters of a full bar, and parts of one.
 _WIDTH, _PARTS = 10, " ▏▎▍▌▋▊▉█"
 COLUMNS = (
-    Column("instance", "instance", "name"),
-    Column("family", "family", "name"),
-    Column("n", "n", "count"),
-    Column("memory", "M", "count"),
-    Column("upper", "UB", "count"),
-    Column("certified", "certified LB", "count"),
-    Column("lower", "LB", "count"),
+    *columns("name", instance="instance", family="family"),
+    *columns("count", n="n", memory="M", upper="UB", certified="certified LB", lower="LB"),
     Column("kind", "LB is", "name"),
     Column("gap", "gap", "share"),
     Column("bar", "bar", sort="gap"),
     Column("class", "class"),
-    Column("upper_by", "UB by", "name"),
-    Column("lower_by", "LB by", "name"),
-    Column("reason", "OPT rests on", "name"),
+    *columns("name", upper_by="UB by", lower_by="LB by", reason="OPT rests on"),
 )
 
 
@@ -71,15 +64,13 @@ def family_table(table: Table) -> Table:
     )
     counts = pd.crosstab(table.frame["family"], table.frame["class"])
     frame = lines.join(counts.reindex(columns=list(CLASSES), fill_value=0)).reset_index()
-    columns = (
+    shown = (
         Column("family", "family", "name"),
-        Column("instances", "instances", "count"),
-        Column("least", "least n", "count"),
-        Column("most", "largest n", "count"),
-        *(Column(each, each, "count") for each in CLASSES),
+        *columns("count", instances="instances", least="least n", most="largest n"),
+        *columns("count", **dict(zip(CLASSES, CLASSES, strict=True))),
         Column("gap", "largest gap", "share"),
     )
-    return Table("families", "Families", "Instances by class, and the largest gap.", columns, frame)
+    return Table("families", "Families", "Instances by class, and the largest gap.", shown, frame)
 
 
 def difficulty(gap: float, seconds: float, kind: str) -> str:

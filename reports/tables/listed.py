@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from instances.time_unit import ROUNDS, SECONDS, TimeUnit
-from reports.table import Column, Table, time_column
+from reports.table import Column, Table, columns, time_column
 from schedules.evidence import STANDINGS
 from schedules.gap import gaps
 
@@ -42,11 +42,9 @@ def instance_table(reference: pd.DataFrame, runs: pd.DataFrame, unit: TimeUnit) 
         gap=gaps(frame["upper"], frame["lower"]),
         shown=frame["standing"].map(STANDINGS),
     ).reset_index()
-    columns = (
-        Column("family", "family", "name"),
-        Column("instance", "instance", "name"),
-        Column("n", "n", "count"),
-        Column("memory", "M", "count"),
+    shown = (
+        *columns("name", family="family", instance="instance"),
+        *columns("count", n="n", memory="M"),
         time_column("upper", "UB", unit),
         Column("upper_by", "UB by", "name"),
         time_column("lower", "LB", unit),
@@ -56,7 +54,7 @@ def instance_table(reference: pd.DataFrame, runs: pd.DataFrame, unit: TimeUnit) 
         Column("shown", "OPT", "text"),
         Column("runs", "runs", "count"),
     )
-    return Table("instances", "Instances", _NOTES[unit], columns, frame)
+    return Table("instances", "Instances", _NOTES[unit], shown, frame)
 
 
 def run_table(runs: pd.DataFrame, unit: TimeUnit) -> Table:
@@ -68,10 +66,8 @@ def run_table(runs: pd.DataFrame, unit: TimeUnit) -> Table:
 
 def run_columns(unit: TimeUnit) -> tuple[Column, ...]:
     """Return the columns of runs."""
-    columns = (
-        Column("instance", "instance", "name"),
-        Column("batch_time", "batch time", "name"),
-        Column("label", "method", "name"),
+    shown = (
+        *columns("name", instance="instance", batch_time="batch time", label="method"),
         Column("seed", "seed", "count"),
         Column("status", "status", "name"),
         time_column("tel", "TEL", unit),
@@ -81,4 +77,4 @@ def run_columns(unit: TimeUnit) -> tuple[Column, ...]:
         Column("peak_memory", "peak memory, MB", "megabytes"),
         Column("nodes", "nodes", "count"),
     )
-    return tuple(each for each in columns if each.key != "batch_time" or unit is not ROUNDS)
+    return tuple(each for each in shown if each.key != "batch_time" or unit is not ROUNDS)

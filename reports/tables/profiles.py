@@ -1,7 +1,4 @@
-"""Performance profiles as tables, and the data that their figures draw.
-
-Methods are compared on the instances that they share only.
-"""
+"""Performance profiles as tables, and the data of their figures."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from functools import cached_property
 import pandas as pd
 
 from reports.metrics import performance_ratios, profile
-from reports.table import Column, Table
+from reports.table import Column, Table, columns
 from support.text import counted
 
 #: Factors of the printed table.
@@ -57,14 +54,7 @@ def common_costs(frame: pd.DataFrame, cost: str) -> Common:
     """Return the costs on the instances on which all compared methods were run.
 
     While the methods share less than half of the instances that any of them was run on, the one
-    with the fewest instances is left out (of several, the last by name).
-
-    Parameters
-    ----------
-    frame
-        One line per instance (``id``) and method (``label``) that was run.
-    cost
-        The column with the costs; missing means that the method failed there.
+    with the fewest (of several, the last by name) is left out. A missing cost is a failure.
     """
     table = frame.set_index(["id", "label"])[cost].astype("Float64")
     ran = pd.Series(True, index=table.index).unstack(fill_value=False)
@@ -100,8 +90,6 @@ def _table(slug: str, title: str, what: str, common: Common, taus: tuple[float, 
     frame = frame.rename_axis("label").reset_index()
     if common.costs.empty:
         frame = frame.iloc[:0]
-    columns = (
-        Column("label", what, "name"),
-        *(Column(f"tau_{tau:g}", f"τ = {tau:g}", "share") for tau in taus),
-    )
-    return Table(slug, title, f"{_NOTE} {common.note()}", columns, frame)
+    shares = columns("share", **{f"tau_{tau:g}": f"τ = {tau:g}" for tau in taus})
+    shown = (Column("label", what, "name"), *shares)
+    return Table(slug, title, f"{_NOTE} {common.note()}", shown, frame)

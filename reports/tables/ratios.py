@@ -7,7 +7,7 @@ import pandas as pd
 from reports.interval import interval_text
 from reports.per_instance import worst_instances
 from reports.rows import MARK_NOTE
-from reports.table import WORST_ON, Column, Table
+from reports.table import WORST_ON, Column, Table, columns
 
 _NOTE = (
     "Ratio = TEL / OPT, seeds averaged. One number where OPT is known; else the interval [TEL / "
@@ -23,10 +23,7 @@ _NOTE_KNOWN = (
 
 
 def competitive_ratios(averaged: pd.DataFrame) -> Table:
-    """Return the worst ratio per family and policy; engines are no policies and left out.
-
-    ``averaged`` is from :func:`reports.per_instance.per_instance`.
-    """
+    """Return the worst ratio per family and policy."""
     frame = averaged[~averaged["engine"]]
     groups = frame.groupby(["family", "label"], sort=True)
     worst = worst_instances(frame, ["family", "label"])
@@ -42,25 +39,22 @@ def competitive_ratios(averaged: pd.DataFrame) -> Table:
     ).reset_index()
     # One instance without a bound, and nothing is known of the worst or the mean.
     unbounded = table["bounded"] < table["instances"]
-    for column in ("mean_high", "most"):
-        table[column] = table[column].mask(unbounded)
+    table[["mean_high", "most"]] = table[["mean_high", "most"]].mask(unbounded)
     # A mean over those with a schedule would hide the others.
     table["mean_low"] = table["mean_low"].mask(table["unsolved"].gt(0))
     table["mean"] = interval_text(table["mean_low"], table["mean_high"], table["all_known"])
     # What shows no ratio at all names no instance.
     nothing = table["ratio_low"].isna() & table["ratio_high"].isna()
     table["instance"] = table["instance"].where(~nothing, "")
-    columns = (
-        Column("family", "family", "name"),
-        Column("label", "policy", "name"),
-        Column("instances", "instances", "count"),
-        Column("unsolved", "no schedule", "count"),
+    shown = (
+        *columns("name", family="family", label="policy"),
+        *columns("count", instances="instances", unsolved="no schedule"),
         Column("worst", "worst ratio", "ratio", sort="ratio_low"),
         Column("instance", WORST_ON, "name"),
         Column("most", "at most", "ratio"),
         Column("mean", "mean ratio", "ratio", sort="mean_low"),
     )
-    return Table("ratios", "Competitive ratios", _NOTE, columns, table)
+    return Table("ratios", "Competitive ratios", _NOTE, shown, table)
 
 
 def known_optima(
@@ -68,7 +62,7 @@ def known_optima(
 ) -> Table:
     """Return mean and worst ratio per family, number of requests and policy, or solver.
 
-    ``constructed`` has the ``id`` of every instance whose optimum is known by construction.
+    ``constructed`` has the ``id`` of the instances with an optimum by construction.
     """
     frame = averaged[averaged["engine"].eq(engines)]
     frame = frame[frame["id"].isin(constructed) & frame["known"]]
@@ -86,19 +80,13 @@ def known_optima(
         .sort_values(["family", "n", "mean", "label"])
     )
     # A mean over those with a schedule would hide the others, and the worst is not known.
-    for column in ("mean", "worst"):
-        table[column] = table[column].mask(table["unsolved"].gt(0))
-    columns = (
+    table[["mean", "worst"]] = table[["mean", "worst"]].mask(table["unsolved"].gt(0))
+    shown = (
         Column("family", "family", "name"),
         Column("n", "n", "count"),
         Column("label", "solver" if engines else "policy", "name"),
-        Column("instances", "instances", "count"),
-        Column("unsolved", "no schedule", "count"),
-        Column("optimal", "optimal", "count"),
-        Column("mean", "mean ratio", "ratio"),
-        Column("worst", "worst ratio", "ratio"),
+        *columns("count", instances="instances", unsolved="no schedule", optimal="optimal"),
+        *columns("ratio", mean="mean ratio", worst="worst ratio"),
     )
-    made = Table(
-        "known-optima", "Against optima known by construction", _NOTE_KNOWN, columns, table
-    )
+    made = Table("known-optima", "Against optima known by construction", _NOTE_KNOWN, shown, table)
     return made.of_solvers() if engines else made

@@ -7,14 +7,14 @@ import pandas as pd
 from instances.batch_time import NANOSECONDS
 from reports.rows import MARK_NOTE
 from reports.spread import spread_note
-from reports.table import Column, Table
+from reports.table import Column, Table, columns
 
 _NOTE = (
     "Times in seconds, of runs with arrivals in seconds; seeds averaged. AEL: mean end-to-end "
     "latency. Left to gain: (TEL − LB) / TEL with the best bound of that instance and batch time, "
     "so no schedule saves more; nothing where the bound does not hold for kept tokens "
     "(docs/bounds_in_seconds.md). TTFT: time to the first token, TPOT: per output token after it, "
-    "ITL: between two tokens, E2EL: end to end (docs/serving.md). " + MARK_NOTE
+    "ITL: between two tokens, E2EL: end to end (docs/metrics.md). " + MARK_NOTE
 )
 _MILLISECONDS = {
     "mean_ttft_ms": "TTFT",
@@ -51,15 +51,14 @@ def serving_table(runs: pd.DataFrame) -> Table | None:
     frame["runs"] = groups.size()
     spreads = groups[["ael", "gap_lower"]].std()
     frame[["ael_spread", "left_spread"]] = spreads
-    columns = (
+    shown = (
         Column("instance", "instance", "name"),
         *(Column(name, "batch time", "name") for name in timed),
         Column("label", "method", "name"),
         *([Column("runs", "runs", "count")] if frame["runs"].gt(1).any() else []),
         Column("ael", "AEL", "seconds", spread="ael_spread"),
         Column("gap_lower", "left to gain", "share", spread="left_spread"),
-        *(Column(key, title, "seconds") for key, title in _MILLISECONDS.items()),
-        *(Column(key, title, "seconds") for key, title in _PLAIN.items()),
+        *columns("seconds", **_MILLISECONDS, **_PLAIN),
     )
     note = _NOTE + spread_note(frame["ael_spread"])
-    return Table("serving", "Serving metrics", note, columns, frame.reset_index())
+    return Table("serving", "Serving metrics", note, shown, frame.reset_index())

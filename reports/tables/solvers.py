@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from reports.metrics import SHIFT_SECONDS, counted_seconds, shifted_geometric_mean
-from reports.table import Column, Table
+from reports.table import Column, Table, columns
 
 _NOTE = (
     "Wall-clock seconds on the machines listed below. Solved: LB = UB in integers, checked. The "
@@ -26,8 +26,8 @@ _NOTE_ITSELF = (
 def solver_table(engines: pd.DataFrame) -> Table:
     """Return one line per solver, over all families; ``engines`` is ``Timed.runs``."""
     frame = _lines(engines, ["label"])
-    columns, note = _shown(frame)
-    return Table("solvers", "Solvers", _NOTE + note, (_METHOD, *columns), frame)
+    shown, note = _shown(frame)
+    return Table("solvers", "Solvers", _NOTE + note, (_METHOD, *shown), frame)
 
 
 def solver_table_by_family(engines: pd.DataFrame) -> Table:
@@ -35,9 +35,9 @@ def solver_table_by_family(engines: pd.DataFrame) -> Table:
     frame = _lines(engines, ["family", "label"])
     if frame["family"].nunique() < 2:  # the table of all says it
         frame = frame.iloc[:0]
-    columns = (Column("family", "family", "name"), _METHOD, *_shown(frame)[0])
+    shown = (Column("family", "family", "name"), _METHOD, *_shown(frame)[0])
     note = "The table above, by family."
-    return Table("solvers-by-family", "Solvers by family", note, columns, frame)
+    return Table("solvers-by-family", "Solvers by family", note, shown, frame)
 
 
 def _shown(frame: pd.DataFrame) -> tuple[tuple[Column, ...], str]:
@@ -75,19 +75,13 @@ def _lines(engines: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 _METHOD = Column("label", "solver", "name")
 _COLUMNS = (
-    Column("instances", "instances", "count"),
-    Column("runs", "runs", "count"),
-    Column("solved", "solved", "count"),
-    Column("unsolved", "no schedule", "count"),
-    Column("median", "median of solved, s", "seconds"),
-    Column("shifted", "shifted mean, s", "seconds"),
-    Column("primal", "primal integral, s", "seconds"),
-    Column("primal_dual", "primal-dual integral, s", "seconds"),
+    *columns("count", instances="instances", runs="runs", solved="solved", unsolved="no schedule"),
+    *columns("seconds", median="median of solved, s", shifted="shifted mean, s"),
+    *columns("seconds", primal="primal integral, s", primal_dual="primal-dual integral, s"),
     Column("peak", "peak memory, MB", "megabytes"),
     Column("nodes", "nodes, median", "count"),
 )
 _ITSELF = (
-    Column("started", "itself begun", "count"),
-    Column("own_solved", "itself solved", "count"),
+    *columns("count", started="itself begun", own_solved="itself solved"),
     Column("own_gap", "own gap, mean", "share"),
 )

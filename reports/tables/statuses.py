@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pandas as pd
 
 from reports.rows import BAD
-from reports.table import Column, Table
+from reports.table import Column, Table, columns
 from schedules.model import Status
 
 _NOTE = "All stored runs that no later run of the same instance, method, seed and limits replaces."
@@ -30,34 +30,29 @@ def status_counts(runs: pd.DataFrame) -> Table:
     counts = runs.groupby(["label", "status"]).size().unstack(fill_value=0)
     known = [status for status in get_args(Status) if status in counts]
     others = sorted(set(counts.columns) - set(known))
-    frame = counts[[*known, *others]].set_axis(
-        [f"status_{k}" for k in range(len(known) + len(others))], axis=1
-    )
-    frame["runs"] = counts.sum(axis=1)
-    columns = (
+    titles = {status: status.replace("_", " ") for status in known} | dict.fromkeys(others, "other")
+    frame = counts[list(titles)].set_axis([f"status_{k}" for k in range(len(titles))], axis=1)
+    shown = (
         Column("label", "method", "name"),
         Column("runs", "runs", "count"),
-        *(
-            Column(f"status_{k}", status.replace("_", " ") if status in known else "other", "count")
-            for k, status in enumerate([*known, *others])
-        ),
+        *columns("count", **{f"status_{k}": title for k, title in enumerate(titles.values())}),
     )
-    return Table("statuses", "How the runs ended", _NOTE, columns, frame.reset_index())
+    frame = frame.assign(runs=counts.sum(axis=1)).reset_index()
+    return Table("statuses", "How the runs ended", _NOTE, shown, frame)
 
 
 def failures(runs: pd.DataFrame) -> Table:
     """Return the runs with a status of ``rows.BAD``."""
     bad = runs[runs["status"].isin(BAD)]
-    columns = (
-        Column("instance", "instance", "name"),
-        Column("label", "method", "name"),
+    shown = (
+        *columns("name", instance="instance", label="method"),
         Column("seed", "seed", "count"),
         Column("status", "status", "name"),
         Column("seconds", "seconds", "seconds"),
         Column("detail", "reason", "name"),
     )
-    shown = bad.iloc[:MOST_FAILURES]
-    return Table("failures", "Failures", _NOTE_BAD, columns, shown, left_out=len(bad) - len(shown))
+    first = bad.iloc[:MOST_FAILURES]
+    return Table("failures", "Failures", _NOTE_BAD, shown, first, left_out=len(bad) - len(first))
 
 
 def machines(runs: pd.DataFrame) -> Table:
@@ -69,17 +64,15 @@ def machines(runs: pd.DataFrame) -> Table:
         git_commit=runs["git_commit"].str[:12],
     )
     frame = told.groupby(keys, dropna=False, sort=True).size().rename("runs").reset_index()
-    columns = (
+    shown = (
         Column("runs", "runs", "count"),
         Column("cpu", "CPU", "name"),
         Column("cores", "cores", "count"),
         Column("ram_gb", "RAM, GB", "seconds"),
-        Column("platform", "platform", "name"),
-        Column("python", "Python", "name"),
-        Column("libraries", "libraries", "name"),
+        *columns("name", platform="platform", python="Python", libraries="libraries"),
         Column("git_commit", "commit", "name"),
     )
-    return Table("machines", "Machines and versions", _NOTE_MACHINES, columns, frame)
+    return Table("machines", "Machines and versions", _NOTE_MACHINES, shown, frame)
 
 
 def _system(platform: str) -> str:

@@ -36,10 +36,8 @@ def _variants(formulation: Formulation) -> Iterator[str]:
 
 
 IN_ROUNDS = [each for each in formulations().values() if each.in_rounds]
-#: Without its exact finish the sweep is a bound.
-UNFINISHED = "sweep(exact=no)"
-EXACT = [v for each in IN_ROUNDS if not each.relaxation for v in _variants(each) if v != UNFINISHED]
-LOWER = [UNFINISHED, *(v for each in IN_ROUNDS if each.relaxation for v in _variants(each))]
+EXACT = [v for each in IN_ROUNDS if not each.relaxation for v in _variants(each)]
+LOWER = [v for each in IN_ROUNDS if each.relaxation for v in _variants(each)]
 
 
 @cache

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from formulations.bounds.seconds import bound_in_seconds
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance, read_instance
 from instances.batch_time import parse_batch_time
 from instances.families import chat_lognormal, mix80_20_lognormal
+from serving.bounds.seconds import bound_in_seconds
 from tests.engine_batch import Answer, solve_batch
 from tests.oracles.draws import instance_of
 from tests.oracles.real_time_whole import STAGGERED, least_latency_whole, staggered

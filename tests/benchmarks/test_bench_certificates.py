@@ -12,14 +12,11 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from formulations.bounds.patterns import PatternPricing
 from formulations.certificates.certificate import evaluate
 from formulations.certificates.certificate_file import read_certificate, sweep_certificate
-from formulations.dp._backward_levels import Limits
-from formulations.dp._backward_tables import network
 from formulations.dp.backward import Step, search
+from formulations.dp.levels import Limits
+from formulations.dp.network import network
 from formulations.lagrangian.states import PriceTable
 from formulations.valid.states import searchable_states
-from formulations.valid.windows import start_windows
-from heuristics.registry import policies
-from heuristics.simulator import run_policy
 from instances import Instance
 from instances.families.am1 import generate
 from tests.benchmarks.timing import seconds
@@ -31,11 +28,8 @@ SECONDS, WORK = 5.0, 40_000_000
 def _prices(instance: Instance, seconds: float) -> PriceTable:
     states = searchable_states(instance, WORK)
     assert states is not None
-    schedule = run_policy(policies()["svf"], instance)
     until = time.monotonic() + seconds
-    pricing = PatternPricing(
-        instance, states, deadline=math.inf, windows=start_windows(instance, schedule.tel)
-    )
+    pricing = PatternPricing(instance, states, deadline=math.inf)
     return pricing.improve(until).table
 
 

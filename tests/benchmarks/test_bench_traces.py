@@ -28,8 +28,8 @@ MOST_SECONDS, MOST_BYTES = 60, 10**9
 LEAST_RATIO = 0.02
 _CODE = """
 import json, re, sys, time
-from instances.traces import TraceOptions
-from instances.traces.reading import read_trace
+from serving.traces import TraceOptions
+from serving.traces.reading import read_trace
 started = time.perf_counter()
 instance, report = read_trace(sys.argv[1], TraceOptions(memory=16_492))
 seconds = time.perf_counter() - started

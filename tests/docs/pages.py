@@ -12,11 +12,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [
-    ROOT / "README.md",
-    ROOT / "CONTRIBUTING.md",
-    *sorted((ROOT / "docs").rglob("*.md")),
-]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _BLOCK = re.compile(
     r"(?:^ *<!-- (?P<marker>[^>]*?) -->\n)?"
     r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$",
@@ -29,16 +25,8 @@ _PAIR = re.compile(r'"([^"]*)"\s+as\s+"([^"]*)"')
 class Block:
     """A fenced block of a page, and what its marker says.
 
-    Attributes
-    ----------
-    elsewhere
-        Why it is not run here; empty if it is.
-    changes
-        Texts that the test writes in place of others.
-    file
-        Where the block is put before the page's commands run.
-    edit
-        The file, and the line of it after which the block is inserted.
+    It runs unless a reason says ``elsewhere``, with ``changes`` of texts; or it becomes a ``file``,
+    or an ``edit``: file, and line after which it is inserted.
     """
 
     page: Path
@@ -58,13 +46,7 @@ class Block:
         return self.language in ("sh", "python") and not self.elsewhere and not written
 
     def changed(self) -> str:
-        """Return the text as the test runs it.
-
-        Raises
-        ------
-        ValueError
-            If the block does not hold a text that is to be changed.
-        """
+        """Return the text as the test runs it, or raise ValueError if a change is of nothing."""
         text = self.text
         for old, new in self.changes:
             if old not in text:
@@ -84,13 +66,7 @@ def blocks(page: Path) -> list[Block]:
 
 
 def read_blocks(page: Path, text: str) -> list[Block]:
-    """Return the fenced blocks of a text.
-
-    Raises
-    ------
-    ValueError
-        If a marker is none of those that CONTRIBUTING.md explains.
-    """
+    """Return the fenced blocks of a text, or raise ValueError of a marker that there is not."""
     found = []
     for match in _BLOCK.finditer(text):
         line = text.count("\n", 0, match.start("language")) + 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from formulations.dp.layers import Pass, search
+from formulations.dp.forward import Pass, search
 from formulations.lagrangian.starts import StartCosts, certified_costs
 from formulations.valid.windows import start_windows
 from heuristics.registry import policies

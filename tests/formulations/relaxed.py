@@ -6,9 +6,9 @@ import random
 
 import numpy as np
 
-from formulations.dp._backward_levels import Limits
-from formulations.dp._backward_paths import Paths, entries, priced, starts_of
-from formulations.dp._backward_tables import Ints, Network, network
+from formulations.dp.levels import Limits
+from formulations.dp.network import Ints, Network, network
+from formulations.dp.paths import Paths, entries, priced, starts_of
 from formulations.dp.relaxation import Evaluated, Relaxation
 from formulations.lagrangian.states import PriceTable
 from instances import Instance
@@ -72,10 +72,8 @@ def one_case(seed: int) -> tuple[int, int, int]:
     found = network(instance, random_prices(rng, instance))
     assert found.bound <= optimum, seed
     multipliers = random_multipliers(rng, len(found.kinds.counts))
-    single = np.flatnonzero(found.kinds.counts == 1).tolist()
-    strict = rng.sample(single, rng.randint(0, len(single))) if rng.random() < 0.5 else []
     below = optimum + rng.randint(1, 4)
-    relaxed = Relaxation(found, below, strict)
+    relaxed = Relaxation(found, below)
     whole = relaxed.evaluate(multipliers, below - 1, UNLIMITED)
     assert whole.bound is not None
     assert whole.bound <= optimum, seed

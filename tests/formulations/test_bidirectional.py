@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from formulations.dp import layers
-from formulations.dp._backward_tables import Ints, Network, network
-from formulations.dp._kernels import completion_bound
-from formulations.dp._tables import CompletionBounds
+from formulations.dp import forward
 from formulations.dp.bidirectional import completion_bounds
+from formulations.dp.network import Ints, Network, network
 from formulations.dp.relaxation import Relaxation
+from formulations.dp.state_bounds import CompletionBounds
+from formulations.dp.state_kernels import completion_bound
 from formulations.valid.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
@@ -100,7 +100,7 @@ def test_a_pass_with_completion_bounds_keeps_the_optimum(
 ) -> None:
     """Narrow passes bound, wide ones find the optimum, with no more states than without."""
     # Else when states are compared depends on how many they are.
-    monkeypatch.setattr(layers, "GROWN", 0.0)
+    monkeypatch.setattr(forward, "GROWN", 0.0)
     for seed in range(1000 + 40 * part, 1040 + 40 * part):
         instance, _, under, multipliers, rng = _drawn(seed, 6)
         optimum = brute_force_optimum(instance)
@@ -158,31 +158,35 @@ from kvopt.engines.job import Job
 from kvopt.runs.events import BoundProved, Report, ScheduleFound
 from tests.formulations.relaxed import random_instance
 
-engine.COMPLETION_FROM, engine.LOOK_SECONDS, engine.FEW_LOOKS = -1.0, 0.0, 0.0
+engine.LOOK_SECONDS, engine.EVALUATIONS = 0.0, 0
 # Turns too short for multipliers to prove it, and as long for passes as they want.
-engine.FIRST_SECONDS, engine.EVALUATIONS, engine.FEW_PASSES = 1e-6, 0, 1e7
-engine.FIRST_WIDTH, engine.NEXT_SHARE, engine.WIDE = int(sys.argv[1]), float(sys.argv[2]), 2
-passes, widths, proved = engine._Passes._search, [], [0]
+turn, engine.TURN_SHARES = 1e-6, (1e7, 0.0)
+first, share, engine.WIDE = int(sys.argv[1]), float(sys.argv[2]), 2
+passes, widths, proved = engine._Passes.search, [], [0]
 
-def search(self, own, **means):
-    if "completion" in means:
-        widths.append(own)
-        proved.append(means["proved"])
-    passes(self, own, **means)
+def search(self, width, completion=None, end=1e300, best=0):
+    if completion is not None:
+        widths.append(width)
+        proved.append(best)
+    return passes(self, width, completion, end, best)
 
-engine._Passes._search = search
+engine._Passes.search = search
 for seed in range(2000, 2000 + int(sys.argv[3])):
     instance = random_instance(random.Random(seed))
     known = run_policy(policies()["fcfs"], instance)
     if sys.argv[1] == "0":
         rng = random.Random(seed)
-        engine.FIRST_WIDTH, engine.NEXT_SHARE = rng.randint(1, 6), rng.choice((0.0, 0.1))
-        engine.FIRST_SECONDS, engine.EVALUATIONS = rng.choice((1e-6, 1e-5, 1e-4)), 0
-        engine.FEW_PASSES, engine.LOOK_SECONDS = rng.choice((1.5, 500.0)), rng.choice((0.0, 1e-4))
+        first, share = rng.randint(1, 6), rng.choice((0.0, 0.1))
+        turn = rng.choice((1e-6, 1e-5, 1e-4))
+        engine.TURN_SHARES = rng.choice((1.5, 500.0)), 0.0
+        engine.LOOK_SECONDS = rng.choice((0.0, 1e-4))
+    tuned = bidirectional.Options(
+        passes_up_to=-1.0, turn_seconds=turn, first_width=first, next_share=share
+    )
     events = []
     job = Job(
         instance, "search", bidirectional.FORMULATION, False, time.monotonic() + 60, 1, 0,
-        list(known.starts), known.tel, options={"options": bidirectional.Options()},
+        list(known.starts), known.tel, options={"options": tuned},
     )
     widths.clear()
     del proved[1:]
@@ -247,8 +251,8 @@ _FULL = """
 import random, re, sys
 from pathlib import Path
 import numpy as np
-from formulations.dp._backward_levels import Limits
-from formulations.dp._backward_tables import network
+from formulations.dp.levels import Limits
+from formulations.dp.network import network
 from formulations.dp.relaxation import Relaxation
 from instances import Instance, Request
 from tests.formulations.relaxed import random_prices

@@ -15,7 +15,7 @@ import pytest
 
 import formulations.valid.windows as from_volumes
 from formulations.cp import _windows as plain
-from formulations.dp.layers import Options, search
+from formulations.dp.forward import search
 from formulations.lagrangian.starts import start_costs
 from formulations.registry import RELAXED, formulations
 from formulations.valid.groups import exclusive_groups, window_groups
@@ -267,16 +267,9 @@ def test_a_cp_model_refuses_what_is_no_schedule() -> None:
     ]
 
 
-RULES = ("dominance", "equal")
-ALONE = [Options(**{rule: rule == alone for rule in RULES}) for alone in RULES]
-
-
-@pytest.mark.parametrize("options", [*ALONE, Options()], ids=str)
 @pytest.mark.parametrize("price", [0.0, 0.1])
-def test_no_rule_of_the_search_loses_the_optimum(
-    options: Options, price: float, cases: list[Case]
-) -> None:
-    """From a known TEL of OPT + 1 the search with one rule finds OPT and proves it."""
+def test_no_rule_of_the_search_loses_the_optimum(price: float, cases: list[Case]) -> None:
+    """From a known TEL of OPT + 1 the search finds OPT and proves it."""
     for instance, optimum, schedules in cases:
         costs = start_costs(instance, [price] * 12, [], [])
         # Starts of the schedule with TEL OPT + 1 are not looked at, only handed back.
@@ -286,7 +279,6 @@ def test_no_rule_of_the_search_loses_the_optimum(
             costs,
             (optimum + 1, [0] * len(instance)),
             20_000,
-            options=options,
         )
         assert found is not None
         assert (found.tel, found.bound) == (optimum, optimum), instance

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from formulations.certificates import budget as limits
+from formulations.certificates import sweep as backward_levels
 from formulations.certificates import sweep_filter as backward_filter
 from formulations.certificates import sweep_kernels as backward_kernels
-from formulations.certificates import sweep_levels as backward_levels
 from formulations.certificates.budget import Budget, CertificateError, TooLongError
 from formulations.certificates.certificate import evaluate
 from formulations.certificates.certificate_file import (
@@ -22,8 +22,8 @@ from formulations.certificates.certificate_file import (
     read_certificate,
     sweep_certificate,
 )
-from formulations.certificates.priced_states import PricedStates
-from formulations.dp import _dominance_kernels
+from formulations.certificates.sweep_tables import PricedStates
+from formulations.dp import dominance_kernels
 from instances import Instance, Request
 from tests.formulations.relaxed import random_instance
 from tests.kernels import from_python
@@ -258,7 +258,7 @@ def test_a_tree_is_halved_by_one_lane(lane: int) -> None:
         [sum(v << 8 * k for k, v in enumerate(row[at:][:8])) for at in (0, 8)] for row in values
     ]
     order = np.arange(40)
-    from_python(_dominance_kernels._halve)(
+    from_python(dominance_kernels._halve)(
         np.array(words, dtype=np.uint64), order, 0, 20, 40, lane, 8
     )
     assert sorted(order) == list(range(40))

@@ -21,7 +21,8 @@ from formulations.certificates.certificate_file import (
     read_certificate,
 )
 from formulations.lagrangian.exact import SAFE
-from formulations.lagrangian.lookahead import PricedRow, certify_lookahead, evaluate_lookahead
+from formulations.lagrangian.prices import certify_prices, evaluate_prices
+from formulations.lagrangian.rows import PricedRow
 from formulations.valid.lookahead import LookAheadRow
 from instances import Instance, Request
 from tests.engine_batch import solve_batch
@@ -64,10 +65,7 @@ def _schedule(rng: random.Random, instance: Instance) -> list[int]:
 
 @pytest.mark.parametrize("draws", a_few((200, 5_000), 1))
 def test_what_runs_in_a_schedule_pays_no_more_than_memory(draws: int) -> None:
-    """At every time of random schedules, for random rows; often exactly M with some growth priced.
-
-    What the rows of the project pay is M times that.
-    """
+    """At every time of random schedules, for random rows; often exactly M, with growth priced."""
     rng = random.Random(3)
     tight = 0
     for _ in range(draws):
@@ -75,8 +73,9 @@ def test_what_runs_in_a_schedule_pays_no_more_than_memory(draws: int) -> None:
         starts = _schedule(rng, instance)
         rows = [_row(rng, instance) for _ in range(3)]
         for row in rows:
-            ours, weight = LookAheadRow(row.share, row.rounds, row.core), kappa(instance, row)
-            assert ours.weight(instance) == instance.memory * weight
+            weight = kappa(instance, row)
+            ours = LookAheadRow(row.share, row.rounds, row.core).weight(instance)
+            assert ours == instance.memory * weight
             for now in range(max(starts) + 8):
                 total = Fraction(0)
                 grows = False
@@ -84,7 +83,6 @@ def test_what_runs_in_a_schedule_pays_no_more_than_memory(draws: int) -> None:
                     if start < now <= start + request.output:
                         held, left = request.prompt + now - start, request.output - now + start
                         paid = pay(instance, row, i, held, left, weight)
-                        assert ours.payment(instance, i, held, left) == instance.memory * paid
                         total += paid
                         grows |= paid > held
                 assert total <= instance.memory
@@ -118,7 +116,7 @@ def test_no_priced_rows_exceed_the_optimum(draws: int) -> None:
             if found >= value:
                 value, (memory, rows) = found, trial
         priced = [PricedRow(LookAheadRow(*row[:3]), row.times, row.prices) for row in rows]
-        ours = evaluate_lookahead(instance, np.array(memory, np.int64), priced, denominator)
+        ours = evaluate_prices(instance, np.array(memory, np.int64), denominator, priced=priced)
         read = evaluate(instance, _certificate(memory, rows, denominator))
         assert ours == read == value
 
@@ -137,15 +135,14 @@ def test_start_windows_and_large_numbers_change_nothing(monkeypatch: pytest.Monk
                 for row in rows
             ]
             latest = [int(request.arrival) + optimum for request in instance.requests]
-            found = certify_lookahead(instance, [0.0, 0.2, 0.1], priced, latest)
-            assert found is not None
+            found = certify_prices(instance, [0.0, 0.2, 0.1], latest, priced)
             document = price_certificate(
-                max(found.value, 1), found.denominator, found.numerators, lookahead=found.lookahead
+                found.value, found.denominator, found.numerators, lookahead=found.lookahead
             )
-            if found.value > 0:
-                assert evaluate(instance, read_certificate(document)) == found.value <= optimum
-                short = shrink(instance, read_certificate(document))
-                assert evaluate(instance, short) >= found.value
+            assert evaluate(instance, read_certificate(document)) == found.value <= optimum
+            short = shrink(instance, read_certificate(document))
+            assert evaluate(instance, short) >= found.value
+            if found.lookahead:
                 assert short.denominator < found.denominator
 
 
@@ -247,9 +244,9 @@ def test_prices_that_no_denominator_holds_prove_nothing_wrong(price: float) -> N
     instance = Instance("pair", 4, (Request(0, 0, 0, 2), Request(1, 0, 0, 2)))
     priced = [PricedRow(LookAheadRow(0, 1, (0, 1)), (2,), (price,))]
     for rows in (priced, [*priced, *_low(1)], [*_low(1), *priced]):
-        found = certify_lookahead(instance, np.zeros(3), rows)
-        assert found is None or found.value <= 4
-        assert found is None or math.isfinite(price)
+        found = certify_prices(instance, np.zeros(3), None, rows)
+        assert found.value == 4
+        assert not found.lookahead or math.isfinite(price)
 
 
 def _low(time: int) -> list[PricedRow]:

@@ -10,22 +10,22 @@ from typing import Any
 
 import pytest
 
-from formulations.bounds.seconds import bound_in_seconds
 from formulations.certificates import budget as limits
 from formulations.certificates.budget import Budget, CertificateError, TooLongError
 from formulations.certificates.certificate import evaluate
 from formulations.certificates.certificate_file import parts_certificate, read_certificate
-from formulations.certificates.rates import (
-    RateCertificateError,
-    evaluate_rates,
-    read_rate_certificate,
-)
 from formulations.valid.parts import closed_up, part_of, parts_of
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
 from instances.batch_time import parse_batch_time
 from schedules import check_schedule, make_schedule
 from schedules.evidence import VOLUMES
+from serving.bounds.certificate import (
+    RateCertificateError,
+    evaluate_rates,
+    read_rate_certificate,
+)
+from serving.bounds.seconds import bound_in_seconds
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import gapped, instance_of
 

@@ -16,12 +16,11 @@ from scipy.optimize import linprog
 
 from formulations.bounds.fluid import fluid_prices
 from formulations.bounds.highs import Floats
-from formulations.bounds.memory_master import request_classes
 from formulations.bounds.outcome import SilentReporter
 from formulations.bounds.patterns import LEVELS, Options, PatternPricing, compute_bound
+from formulations.bounds.pricing import request_classes
 from formulations.lagrangian.states import Grids
 from formulations.valid.states import running_states
-from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from instances.families import am1
 from tests.oracles.brute_force import brute_force_optimum
@@ -32,7 +31,7 @@ from tests.tiers import a_few
 
 def _pricing(instance: Instance, **given: Any) -> PatternPricing:
     states = running_states(instance)
-    return PatternPricing(instance, states, deadline=math.inf, windows=None, **given)
+    return PatternPricing(instance, states, deadline=math.inf, **given)
 
 
 def _price(grids: Grids, prices: Floats, t: int, w: int, r: int) -> float:
@@ -169,9 +168,7 @@ def test_fine_grids_reach_the_exact_pattern_lp(seed: int) -> None:
 def test_pricing_goes_on_where_a_deadline_stopped_it() -> None:
     """From grid to grid, never to worse prices, until its steps are over."""
     instance = am1.generate(seed=77, n=12)
-    starts = np.cumsum(instance.outputs) - instance.outputs
-    windows = start_windows(instance, int((starts + instance.outputs).sum()))
-    pricing = PatternPricing(instance, running_states(instance), deadline=math.inf, windows=windows)
+    pricing = PatternPricing(instance, running_states(instance), deadline=math.inf)
     values = [pricing.improve(time.monotonic()).value]
     assert not pricing.finished
     levels = []
@@ -190,10 +187,7 @@ def test_prices_that_are_given_are_tried(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("formulations.bounds.patterns.SPREAD", ())
     instance = am1.generate(seed=1, n=8, memory=14)
     fluid = fluid_prices(instance, request_classes(instance), 200)
-    nothing, tried = _pricing(instance), _pricing(instance, tried=fluid)
-    assert tried._value > nothing._value
-    assert tried._grids.knots.tolist() == nothing._grids.knots.tolist()
-    followed = _pricing(instance, followed=np.append(fluid, 0.0))
+    nothing, followed = _pricing(instance), _pricing(instance, followed=np.append(fluid, 0.0))
     assert followed._value > nothing._value
 
 
@@ -201,6 +195,6 @@ def test_a_deadline_that_is_over_leaves_the_fluid_limit() -> None:
     """One first point is tried whatever the time: without it the outputs alone would be left."""
     instance = am1.generate(seed=5, n=20)
     states = running_states(instance)
-    pricing = PatternPricing(instance, states, deadline=-math.inf, windows=None)
+    pricing = PatternPricing(instance, states, deadline=-math.inf)
     assert pricing.improve(-math.inf).bound > 1.2 * instance.outputs.sum()
     assert pricing.expected_starts is None

@@ -16,10 +16,9 @@ from formulations.certificates.certificate import evaluate
 from formulations.certificates.certificate_file import read_certificate, sweep_certificate
 from formulations.lagrangian.kernels import most_worth
 from formulations.lagrangian.prices import certify_prices
-from formulations.lagrangian.states import PriceTable, last_starts
+from formulations.lagrangian.states import PriceTable
 from formulations.lagrangian.states import evaluate as evaluate_table
 from formulations.valid.states import running_states
-from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from instances.families import am1, am2
 from tests.engine_batch import solve_batch
@@ -99,21 +98,14 @@ def _tables(draw: st.DrawFn, instance: Instance) -> PriceTable:
 def test_any_prices_on_states_certify(
     instance: Instance, lookahead: bool, data: st.DataObject
 ) -> None:
-    """Whatever the prices, the bound is no more than the optimum, and a sweep proves it at once.
-
-    Where requests look ahead, and start windows limit none of them.
-    """
+    """The bound is no more than the optimum; one that looks ahead a sweep proves at once."""
     table = data.draw(_tables(instance))
     states = running_states(instance, lookahead=lookahead)
-    optimum = brute_force_optimum(instance)
-    for known in (None, optimum):
-        windows = start_windows(instance, known) if known else None
-        latest = last_starts(instance, int(table.knots[-1]), windows)
-        bound = evaluate_table(instance, states, table, latest).bound
-        assert bound <= optimum
-        if lookahead and known is None and bound > 0:
-            document = sweep_certificate(bound, table)
-            assert evaluate(instance, read_certificate(document)) == bound
+    bound = evaluate_table(instance, states, table).bound
+    assert bound <= brute_force_optimum(instance)
+    if lookahead and bound > 0:
+        document = sweep_certificate(bound, table)
+        assert evaluate(instance, read_certificate(document)) == bound
 
 
 def test_prices_on_states_by_hand() -> None:
@@ -128,10 +120,9 @@ def test_prices_on_states_by_hand() -> None:
     instance = Instance("two", 3, (Request(0, 0, 0, 2), Request(1, 0, 0, 2)))
     states = running_states(instance)
     grids = [np.array(grid, dtype=np.int64) for grid in ((1, 2), (1, 2), (0, 1))]
-    latest = last_starts(instance, 2, None)
     for prices in ([1, 1, 1, 1], [0, 1, 0, 0]):
         table = _table(grids, np.array([prices, prices]).reshape(2, 2, 2), 1)
-        assert evaluate_table(instance, states, table, latest).bound == 4
+        assert evaluate_table(instance, states, table).bound == 4
 
 
 def test_prices_before_the_first_knot_are_0() -> None:
@@ -145,7 +136,7 @@ def test_prices_before_the_first_knot_are_0() -> None:
     states = running_states(instance)
     grids = [np.array(grid, dtype=np.int64) for grid in ((4, 5), (2, 4), (0, 2))]
     table = _table(grids, np.array([[[1, 1], [1, 1]], [[0, 0], [0, 0]]]), 1)
-    assert evaluate_table(instance, states, table, last_starts(instance, 5, None)).bound == 5
+    assert evaluate_table(instance, states, table).bound == 5
     assert evaluate(instance, read_certificate(sweep_certificate(5, table))) == 5
 
 

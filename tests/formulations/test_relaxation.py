@@ -14,10 +14,11 @@ import pytest
 from formulations.certificates.budget import CertificateError
 from formulations.certificates.certificate import evaluate
 from formulations.certificates.certificate_file import read_certificate, sweep_certificate
-from formulations.dp import _backward_levels, _dominance
-from formulations.dp._backward_levels import Level, Limits
-from formulations.dp._backward_tables import Ints, Network, network
-from formulations.dp.relaxation import Evaluated, Relaxation
+from formulations.dp import dominance
+from formulations.dp import levels as level_module
+from formulations.dp.levels import Level, Limits
+from formulations.dp.network import Ints, Network, network
+from formulations.dp.relaxation import Evaluated, Relaxation, Tuning
 from instances import Instance, Request
 from kvopt.engines.parts import ascent
 from kvopt.engines.parts.ascent import Ascent
@@ -38,7 +39,7 @@ FREE = (np.zeros(2, dtype=np.int64), 1 << 10)
 
 @pytest.mark.parametrize("part", a_few(range(6), 2))
 def test_no_bound_is_above_the_optimum(part: int) -> None:
-    """Arrivals, equal requests, strict kinds, random prices and multipliers: 300 draws."""
+    """Arrivals, equal requests, random prices and multipliers: 300 draws."""
     bounds = [one_case(seed)[:2] for seed in range(50 * part, 50 * part + 50)]
     assert any(bound == optimum for bound, optimum in bounds)
 
@@ -52,7 +53,7 @@ def test_what_is_dropped_is_what_an_earlier_row_is_below_of(
     """With small blocks, so that there are trees of several sizes, as by comparing all pairs."""
     small = {"BLOCK": 32, "TREE_FROM": 64, "PARTED_FROM": 8, "ORDERED_FROM": 1 if ordered else 9999}
     for name, value in small.items():
-        monkeypatch.setattr(_dominance, name, value)
+        monkeypatch.setattr(dominance, name, value)
     rng = np.random.default_rng(bits)
     lanes = rng.integers(0, most, (1_500, 11)).astype(np.uint64)
     lanes[:, 4] = 3
@@ -60,7 +61,7 @@ def test_what_is_dropped_is_what_an_earlier_row_is_below_of(
     below = (lanes[:, None] <= lanes[None]).all(axis=2)
     expected = np.triu(below, 1).any(axis=0)
     pool = ThreadPoolExecutor(2) if threads == 2 else None
-    dropped = _dominance.dropped(_dominance._packed(lanes, bits), bits, pool)
+    dropped = dominance.dropped(dominance._packed(lanes, bits), bits, pool)
     assert dropped.tolist() == expected.tolist()
     assert expected.any()
     assert not expected.all()
@@ -71,11 +72,11 @@ def test_lanes_come_first_that_tell_most_pairs_apart() -> None:
     lanes = np.zeros((4_000, 8), dtype=np.uint64)
     lanes[:, 2] = np.arange(4_000)[::-1] // 32
     lanes[::100, 5] = 1
-    ordered = _dominance._in_order(_dominance._packed(lanes, 8), 8).view(np.uint8)
+    ordered = dominance._in_order(dominance._packed(lanes, 8), 8).view(np.uint8)
     assert ordered[:, 0].tolist() == lanes[:, 2].tolist()
     assert sorted(ordered.sum(axis=0).tolist()) == sorted(lanes.sum(axis=0).tolist())
     equal = np.zeros((5, 2), dtype=np.uint64)
-    assert _dominance._in_order(equal, 16).tolist() == equal.tolist()
+    assert dominance._in_order(equal, 16).tolist() == equal.tolist()
 
 
 def test_bases_are_sorted_by_one_number_or_two() -> None:
@@ -85,7 +86,7 @@ def test_bases_are_sorted_by_one_number_or_two() -> None:
         for size in (0, 1, 2, 500):
             own, sums = wide * rng.integers(-40, 40, size), rng.integers(0, 9, size)
             expected = np.lexsort((sums, own))
-            assert _dominance.sorted_places(own, sums).tolist() == expected.tolist()
+            assert dominance.sorted_places(own, sums).tolist() == expected.tolist()
 
 
 def test_bases_do_not_depend_on_how_many_threads_expand_them(
@@ -99,7 +100,7 @@ def test_bases_do_not_depend_on_how_many_threads_expand_them(
     tolls = np.random.default_rng(1).integers(-9_000, 9_000, len(under.kinds.counts))
     levels: list[list[list[tuple[bytes, int]]]] = []
     for threads, chunk in ((1, 4_000), (2, 3)):
-        monkeypatch.setattr(_backward_levels, "LEAST_CHUNK", chunk)
+        monkeypatch.setattr(level_module, "LEAST_CHUNK", chunk)
         kept: list[list[tuple[bytes, int]]] = []
 
         def take(_: int, level: Level, kept: list[list[tuple[bytes, int]]] = kept) -> int:
@@ -120,8 +121,8 @@ def test_little_memory_proves_nothing_less_and_nothing_more(
     threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of small chunks any may be cut short: then there is no bound, else that of all memory."""
-    monkeypatch.setattr(_backward_levels, "LEAST_CHUNK", 1)
-    monkeypatch.setattr(_backward_levels, "CHUNK", 3)
+    monkeypatch.setattr(level_module, "LEAST_CHUNK", 1)
+    monkeypatch.setattr(level_module, "CHUNK", 3)
     reasons: list[str] = []
     for seed in range(12):
         rng = random.Random(seed)
@@ -165,6 +166,7 @@ def _ascent(
     on_bound: Any = lambda *_: None,
     on_schedule: Any = lambda _: None,
     bound: int | None = None,
+    **tuning: float,
 ) -> Ascent:
     """Return an ascent with all memory, from the bound of the prices where no other is given."""
     return Ascent(
@@ -174,6 +176,7 @@ def _ascent(
         limits=UNLIMITED,
         on_bound=on_bound,
         on_schedule=on_schedule,
+        tuning=Tuning(**tuning),  # type: ignore[arg-type]
     )
 
 
@@ -218,17 +221,13 @@ def test_a_window_becomes_narrower_where_time_would_not_do(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(("begin", "first"), [(0.0, 0.4), (0.3, 1e-9), (0.0, 1e-9)])
-def test_windows_prove_something_where_beams_or_time_do_not_do(
-    monkeypatch: pytest.MonkeyPatch, begin: float, first: float
-) -> None:
+def test_windows_prove_something_where_beams_or_time_do_not_do(begin: float, first: float) -> None:
     """With no time for beams there are exact windows; a first one that is too short is no harm."""
-    monkeypatch.setattr(ascent, "BEGIN_SHARE", begin)
-    monkeypatch.setattr(ascent, "FIRST_SHARE", first)
     rows = [(2, 9), (0, 4), (3, 7), (2, 2), (1, 8), (0, 5)]
     instance = Instance("six", 20, tuple(Request(i, 0, *row) for i, row in enumerate(rows)))
     optimum = brute_force_optimum(instance)
     under = network(instance, FREE)
-    found = _ascent(under, optimum + 2)
+    found = _ascent(under, optimum + 2, begin_share=begin, first_share=first)
     found.run(3.0)
     assert under.bound < found.bound <= optimum
 

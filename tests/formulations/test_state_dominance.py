@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from formulations.dp import layers
-from formulations.dp._state_dominance import StateDominance
-from formulations.dp.layers import Pass
+from formulations.dp import forward
+from formulations.dp.forward import Pass
+from formulations.dp.state_dominance import StateDominance
 from instances import Instance, Request
 from tests.formulations.forward import pass_of
 from tests.formulations.relaxed import random_instance
@@ -117,7 +117,7 @@ def test_passes_that_compare_every_layer_find_the_optimum(
     part: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every layer, whenever it is full, on one thread and on two; narrow passes bound."""
-    monkeypatch.setattr(layers, "GROWN", 0.0)
+    monkeypatch.setattr(forward, "GROWN", 0.0)
     complete = 0
     for seed in range(30 * part, 30 * part + 30):
         rng = random.Random(seed)
@@ -134,7 +134,7 @@ def test_passes_that_compare_every_layer_find_the_optimum(
 
 def test_states_are_compared_at_their_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """All starts are before it, some at the round before, and tokens are those held from it on."""
-    monkeypatch.setattr(layers, "GROWN", 0.0)
+    monkeypatch.setattr(forward, "GROWN", 0.0)
     whole, seen = StateDominance.undominated, set[int]()
 
     def undominated(
@@ -161,11 +161,16 @@ def test_states_are_compared_at_their_own_time(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_layer_in_parts_is_that_made_at_once(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without what compares states, where each of them is a part."""
+    """Where each state is a part, and nothing that compares them."""
+
+    def keep_all(*given: Any) -> NDArray[np.bool_]:
+        return np.ones(given[3], dtype=np.bool_)
+
+    monkeypatch.setattr(StateDominance, "undominated", keep_all)
     instance = random_instance(random.Random(seed))
     found: list[Pass] = []
-    for full in (layers.FULL, 0.0):
-        monkeypatch.setattr(layers, "FULL", full)
-        found.append(pass_of(instance, 50_000, options=layers.Options(dominance=False)))
+    for full in (forward.FULL, 0.0):
+        monkeypatch.setattr(forward, "FULL", full)
+        found.append(pass_of(instance, 50_000))
     assert found[0] == found[1]
     assert found[0].complete

@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.bounds.fluid import fluid_prices
-from formulations.bounds.memory_master import request_classes
+from formulations.bounds.pricing import request_classes
 from formulations.certificates import budget as budget_limits
-from formulations.certificates import sweep_counts as backward_counts
-from formulations.certificates import sweep_levels as backward_levels
+from formulations.certificates import sweep as backward_levels
 from formulations.certificates import sweep_tables as backward_tables
 from formulations.certificates.budget import Budget, CertificateError
 from formulations.certificates.certificate import evaluate
@@ -24,12 +23,14 @@ from formulations.certificates.certificate_file import (
     read_certificate,
     sweep_certificate,
 )
-from formulations.dp import _backward_levels, _backward_tables, counts
 from formulations.dp import backward as sweep_module
-from formulations.dp._backward_levels import Limits, _Shares, sweep
-from formulations.dp._backward_paths import priced, split
-from formulations.dp._backward_tables import Network, TooLargeError, network, rules
-from formulations.dp.backward import Options, Step, search
+from formulations.dp import counts
+from formulations.dp import levels as level_module
+from formulations.dp import network as network_module
+from formulations.dp.backward import Step, search
+from formulations.dp.levels import Limits, _Shares, sweep
+from formulations.dp.network import Network, TooLargeError, network, rules
+from formulations.dp.paths import priced, split
 from formulations.lagrangian.states import PriceTable
 from instances import Instance, Request
 from schedules import check_schedule, make_schedule
@@ -87,20 +88,13 @@ def _limits(memory: float = 1e9, threads: int = 1, seconds: float = 0.3) -> Limi
     return Limits(threads, memory, lambda: time.monotonic() > end)
 
 
-def _check(instance: Instance, prices: Prices, limits: Limits, *, exact: bool = True) -> None:
+def _check(instance: Instance, prices: Prices, limits: Limits) -> None:
     """Search; no bound may exceed the optimum, and what ends has proved it."""
     optimum = brute_force_optimum(instance)
     found = network(instance, prices)
     assert found.bound <= optimum
     steps: list[Step] = []
-    ended = search(
-        found,
-        bound=found.bound,
-        below=optimum + 3,
-        limits=limits,
-        on_step=steps.append,
-        options=Options(exact=exact),
-    )
+    ended = search(found, bound=found.bound, below=optimum + 3, limits=limits, on_step=steps.append)
     assert all(step.bound <= optimum for step in steps)
     if ended:
         last = steps[-1]
@@ -141,7 +135,7 @@ def _short_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_sweeps_find_the_optimum_and_certify_it(data: st.DataObject) -> None:
     """Arrivals, equal requests, any prices: bounds hold, and the optimum is that of brute force."""
     instance = data.draw(st.one_of(SMALL, CROWDED, alike()))
-    _check(instance, data.draw(_prices(instance)), _limits(), exact=data.draw(st.booleans()))
+    _check(instance, data.draw(_prices(instance)), _limits())
 
 
 @pytest.mark.parametrize("word", a_few([1, 59], 1))
@@ -158,7 +152,7 @@ def test_what_is_counted_is_proved_up_to_the_optimum(word: int, data: st.DataObj
     different = len({(r.arrival, r.prompt, r.output) for r in instance.requests})
     own = data.draw(st.lists(st.integers(-9, 9), min_size=different, max_size=different))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(backward_counts, "WORD", word)
+        patch.setattr(backward_levels, "WORD", word)
         patch.setattr(backward_tables, "DEPTH", data.draw(st.sampled_from((0, 1, 99))))
         for value in (optimum - 1, optimum, optimum + 1, optimum + 2):
             certificate = read_certificate(sweep_certificate(value, prices, own))
@@ -196,7 +190,7 @@ def test_equal_keys_do_not_merge_different_bases(threads: int, data: st.DataObje
     blind = known._replace(keys=np.zeros_like(known.keys))
     width = len(instance)
 
-    def swept_by(each: _backward_tables.Rules, threads: int) -> tuple[int, int]:
+    def swept_by(each: network_module.Rules, threads: int) -> tuple[int, int]:
         result = sweep(each, width, Limits(threads, 1e9, _never), keep=True)
         assert result.paths is not None
         length = priced(result.paths, np.zeros(len(found.least), dtype=np.int64), found.least).value
@@ -204,12 +198,12 @@ def test_equal_keys_do_not_merge_different_bases(threads: int, data: st.DataObje
         return len(result.paths), length
 
     expected = swept_by(known, 1)
-    chunk = _backward_levels.CHUNK
-    _backward_levels.CHUNK = 1
+    chunk = level_module.CHUNK
+    level_module.CHUNK = 1
     try:
         assert swept_by(blind, threads) == expected
     finally:
-        _backward_levels.CHUNK = chunk
+        level_module.CHUNK = chunk
 
 
 #: Two that never run together: (0, 3, 4) and (0, 3, 5) with M = 8: OPT = 4 + 9 = 13.
@@ -225,13 +219,10 @@ def _free(instance: Instance) -> Network:
 
 def test_what_is_forgotten_needs_multipliers() -> None:
     """Without prices a window up to 12 is left: the short request twice takes 4 + 8 = 12."""
-    found = _free(PAIR)
+    found, steps = _free(PAIR), list[Step]()
     assert found.bound == 9
-    steps: list[Step] = []
-    alone = Options(exact=False)
-    ended = search(found, bound=9, below=13, limits=_limits(), on_step=steps.append, options=alone)
-    assert not ended
-    assert max((step.bound for step in steps), default=9) <= 12
+    left = sweep(rules(found, found.window(12)), 2, _limits(), keep=False)
+    assert not left.closed
     assert search(found, bound=9, below=13, limits=_limits(), on_step=steps.append)
     assert steps[-1].bound == 13
 
@@ -480,7 +471,7 @@ def test_a_window_that_takes_far_longer_than_is_left_is_given_up(
     """Three times what was left when it began; a wider one is not tried then."""
     now, seen = [0.0], []
 
-    def window(_: object, target: int, limits: Limits, __: object) -> Step | None:
+    def window(_: object, target: int, limits: Limits) -> Step | None:
         now[0] += takes
         seen.append(limits.out_of_time())
         return None if seen[-1] else Step(target, target + 1, None, 1, None)
@@ -559,12 +550,12 @@ def test_narrower_windows_come_first_where_splitting_makes_many_arcs(
         monkeypatch.setattr(sweep_module, "AT_ONCE", at_once)
         monkeypatch.setattr(sweep_module, "AT_ONCE_TIMES", 0)
         asked.clear()
-        found = sweep_module._window(free, optimum + 20, _limits(seconds=30.0), Options())
+        found = sweep_module._window(free, optimum + 20, _limits(seconds=30.0))
         assert found is not None
         assert (found.bound, found.target) == (optimum, optimum + 20)
         assert found.starts is not None
         assert check_schedule(instance, make_schedule(instance, found.starts, "x")).valid
         assert all(target < optimum for target in asked[1:-1])
-        below = sweep_module._window(free, optimum - 1, _limits(seconds=30.0), Options())
+        below = sweep_module._window(free, optimum - 1, _limits(seconds=30.0))
         assert below is not None
         assert (below.bound, below.starts) == (optimum, None)

@@ -23,7 +23,7 @@ from heuristics.stretches import pass_rounds
 from instances import Instance, Request
 from instances.batch_time import NANOSECONDS, BatchTime, parse_batch_time
 from schedules import Schedule, check_schedule, make_schedule
-from schedules.real_time import replay
+from schedules.clock import replay
 from tests.heuristics.contract import runs_of
 from tests.heuristics.twins import options_of, twin
 from tests.oracles.draws import instance_of

@@ -45,10 +45,7 @@ TOO_MANY = "expected at most 1000000 requests, found "
 
 @pytest.mark.parametrize("name", ALL)
 def test_every_family_gives_a_valid_instance(name: str) -> None:
-    """The instance names its family and source, keeps to the memory, and survives its file.
-
-    A second call gives it again.
-    """
+    """The instance names its family and source, keeps to the memory, and survives its file."""
     instance = families()[name].generate()
     assert families()[name].generate() == instance
     assert instance.family == name
@@ -70,14 +67,6 @@ def test_a_negative_seed_is_refused(name: str) -> None:
     """A seed below 0 is a ValueError that says so."""
     with pytest.raises(ValueError, match="seed: expected 0 to 9223372036854775807, found -1"):
         families()[name].generate(seed=-1)
-
-
-def test_every_file_is_a_family_with_a_summary() -> None:
-    """Each file of the folder but the helpers is listed under its name with hyphens."""
-    folder = Path(instances.families.__path__[0])
-    stems = {path.stem for path in folder.glob("[!_]*.py")} - {"build", "draws", "fitted"}
-    assert set(families()) == {stem.replace("_", "-") for stem in stems}
-    assert all(family.summary for family in families().values())
 
 
 def test_a_new_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,10 +275,7 @@ def _pooled(name: str, **parameters: Any) -> tuple[np.ndarray, np.ndarray]:
     ],
 )
 def test_lengths_of_the_four_distributions(name: str, mean: float, deviation: float) -> None:
-    """100 requests, M = 100, lengths within 1..50 with the mean and spread of the recipe.
-
-    So the draws have theirs; of the other laws test_service_families.py tells.
-    """
+    """100 requests, M = 100, lengths within 1..50 with the mean and spread of the recipe."""
     instance = families()[name].generate()
     assert (len(instance), instance.memory) == (100, 100)
     assert instance.arrivals.max() == 0
@@ -548,10 +534,7 @@ def test_a_fifth_of_the_mix_are_summaries() -> None:
     ],
 )
 def test_planted_starts_are_optimal(seed: int, family: Any, drawn: dict[str, Any]) -> None:
-    """The checker accepts the planted schedule, whose TEL is the optimum that the family states.
-
-    The last of the triples waits where there is no partition.
-    """
+    """The checker accepts the planted schedule, whose TEL is the optimum that the family states."""
     instance = family.generate(seed, **drawn)
     schedule = make_schedule(instance, family.planted_starts(seed, **drawn), "planted")
     assert check_schedule(instance, schedule).valid

@@ -165,23 +165,29 @@ def _replaced(old: str, new: str) -> str:
 
 _SECOND = "request 1 (id 3), field "
 
+
+def _field(key: str, value: object, told: str) -> tuple[str, str]:
+    return _with(key, value), f"field {key}: Input should be {told}"
+
+
+def _second(key: str, value: object, told: str, place: str = _SECOND) -> tuple[str, str]:
+    return _request(key, value), f"{place}{key}: Input should be {told}"
+
+
 #: What the file holds (text or bytes), and how the message goes on after the path.
 BAD: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", "expected JSON, found an empty file"),
-    "not JSON": (
-        "memory: 5",
-        "no valid JSON at line 1, column 1: expected a value, found memory: 5",
-    ),
+    "not JSON": ("memory: 5", "no valid JSON at line 1, column 1: expecting value"),
     "cut off": (json.dumps(GOOD)[:-3], "no valid JSON at line 1, column "),
     "text after it": (json.dumps(GOOD) + "{}", "no valid JSON at line 1, column "),
     "binary": (
         b"\x89PNG\r\n\x1a\n\x00\xff",
         "cannot be read: expected text in UTF-8, found byte 0x89",
     ),
-    "null bytes": (b"\0" * 40, "no valid JSON at line 1, column 1: expected a value, found "),
+    "null bytes": (b"\0" * 40, "no valid JSON at line 1, column 1: expecting value"),
     "keys without quotes": (
         "{\n memory: 5}",
-        "no valid JSON at line 2, column 2: expected a key in double quotes, found memory: 5}",
+        "no valid JSON at line 2, column 2: expecting property name enclosed in double quotes",
     ),
     "no end of a text": (
         '{"memory',
@@ -197,11 +203,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "no name": (_without("name"), "field name: Field required"),
     "unknown key": (_with("memmory", 5), "field memmory: unknown key"),
     "misspelt in a request": (
-        _changed(
-            lambda document: document["requests"][1].update(
-                arrivl=document["requests"][1].pop("arrival")
-            )
-        ),
+        json.dumps(GOOD).replace('"arrival": 2', '"arrivl": 2'),
         _SECOND + "arrival: Field required",
     ),
     "misspelt and optional": (_with("sede", 1), "field sede: unknown key"),
@@ -211,37 +213,25 @@ BAD: dict[str, tuple[str | bytes, str]] = {
         _replaced('"output": 5', '"output": 5, "output": 6'),
         'expected each key once, found "output" twice in one object',
     ),
-    "memory true": (
-        _with("memory", True),
-        "field memory: Input should be a valid integer, found true",
-    ),
-    "memory 12.0": (
-        _with("memory", 12.0),
-        "field memory: Input should be a valid integer, found 12.0",
-    ),
-    "memory 0": (
-        _with("memory", 0),
-        "field memory: Input should be greater than or equal to 1, found 0",
-    ),
-    "memory 10^10": (
-        _with("memory", 10**10),
-        "field memory: Input should be less than or equal to 1000",
-    ),
-    "memory NaN": (_replaced('"memory": 12', '"memory": NaN'), "expected a JSON number, found NaN"),
+    "memory true": _field("memory", True, "a valid integer, found true"),
+    "memory 12.0": _field("memory", 12.0, "a valid integer, found 12.0"),
+    "memory 0": _field("memory", 0, "greater than or equal to 1, found 0"),
+    "memory 10^10": _field("memory", 10**10, "less than or equal to 1000"),
     "memory 1e400": (
         _replaced('"memory": 12', '"memory": 1e400'),
-        "field memory: Input should be a valid integer, found inf",
+        "field memory: Input should be a valid integer, found Infinity",
     ),
+    "memory NaN": (_replaced('"memory": 12', '"memory": NaN'), "expected a JSON number, found NaN"),
     "memory of 4,000 digits": (
         _replaced('"memory": 12', '"memory": ' + "9" * 4000),
         "field memory: Input should be ",
     ),
     "memory of 10,000 digits": (
         _replaced('"memory": 12', '"memory": ' + "9" * 10_000),
-        "expected integers of at most 4300 digits, found a longer",
+        "Exceeds the limit (4300 digits)",
     ),
     "name empty": (_with("name", ""), "field name: String should"),
-    "name 5": (_with("name", 5), "field name: Input should be a valid string, found 5"),
+    "name 5": _field("name", 5, "a valid string, found 5"),
     "name of two lines": (_with("name", "a\nb"), "field name: String should match pattern"),
     "lone surrogate": (
         _replaced('"name": "pair"', '"name": "\\ud800"'),
@@ -253,72 +243,33 @@ BAD: dict[str, tuple[str | bytes, str]] = {
         "",
     ),
     "long name": (_with("name", "x" * 401), "field name: String should"),
-    "seed 1.5": (_with("seed", 1.5), "field seed: Input should be a valid integer, found 1.5"),
+    "seed 1.5": _field("seed", 1.5, "a valid integer, found 1.5"),
     "optimum alone": (
         _without("known_optimum_reason"),
         "expected known_optimum and known_optimum_reason together",
     ),
     "reason alone": (_without("known_optimum"), "expected known_optimum and known_optimum_reason"),
-    "optimum 0": (
-        _with("known_optimum", 0),
-        "field known_optimum: Input should be greater than or equal",
-    ),
-    "time unit": (
-        _with("time_unit", "minute"),
-        "field time_unit: Input should be 'round' or 'second'",
-    ),
-    "empty requests": (
-        _with("requests", []),
-        "field requests: Tuple should have at least 1 item",
-    ),
-    "requests an object": (
-        _with("requests", {}),
-        "field requests: Input should be a valid tuple, found an obj",
-    ),
+    "optimum 0": _field("known_optimum", 0, "greater than or equal"),
+    "time unit": _field("time_unit", "minute", "'round' or 'second'"),
+    "empty requests": (_with("requests", []), "field requests: Tuple should have at least 1 item"),
+    "requests an object": _field("requests", {}, "a valid tuple, found an obj"),
     "a request null": (
         _changed(lambda document: document["requests"].append(None)),
         "request 2: Input should be a dictionary or an instance of Request, found null",
     ),
     "duplicate id": (_request("id", 7), "request id 7 occurs twice, expected unique ids"),
     "no id": (_request_without("id"), "request 1, field id: Field required"),
-    "id true": (
-        _request("id", True),
-        "request 1, field id: Input should be a valid integer, found true",
-    ),
-    "id -1": (
-        _request("id", -1),
-        "request 1 (id -1), field id: Input should be greater than or equal",
-    ),
+    "id true": _second("id", True, "a valid integer, found true", "request 1, field "),
+    "id -1": _second("id", -1, "greater than or equal", "request 1 (id -1), field "),
     "no output": (_request_without("output"), _SECOND + "output: Field required"),
     "unknown key in a request": (_request("outptu", 1), _SECOND + "outptu: unknown key"),
-    "output 1.5": (
-        _request("output", 1.5),
-        _SECOND + "output: Input should be a valid integer, found 1.5",
-    ),
-    "output 0": (
-        _request("output", 0),
-        _SECOND + "output: Input should be greater than or equal to 1",
-    ),
-    "output 10^10": (
-        _request("output", 10**10),
-        _SECOND + "output: Input should be less than or equal",
-    ),
-    "prompt -1": (
-        _request("prompt", -1),
-        _SECOND + "prompt: Input should be greater than or equal to 0",
-    ),
-    "prompt null": (
-        _request("prompt", None),
-        _SECOND + "prompt: Input should be a valid integer, found null",
-    ),
-    "arrival -1": (
-        _request("arrival", -1),
-        _SECOND + "arrival: Input should be greater than or equal",
-    ),
-    "arrival text": (
-        _request("arrival", "0"),
-        _SECOND + 'arrival: Input should be a valid integer, found "0"',
-    ),
+    "output 1.5": _second("output", 1.5, "a valid integer, found 1.5"),
+    "output 0": _second("output", 0, "greater than or equal to 1"),
+    "output 10^10": _second("output", 10**10, "less than or equal"),
+    "prompt -1": _second("prompt", -1, "greater than or equal to 0"),
+    "prompt null": _second("prompt", None, "a valid integer, found null"),
+    "arrival -1": _second("arrival", -1, "greater than or equal"),
+    "arrival text": _second("arrival", "0", 'a valid integer, found "0"'),
     "arrival 1.5 rounds": (
         _request("arrival", 1.5),
         "request id 3, field arrival: expected an integer round, found 1.5",
@@ -433,10 +384,7 @@ def damaged_documents(draw: st.DrawFn) -> str:
 
 
 def _reads_or_says_why(path: Path) -> None:
-    """Any other exception than the two documented ones fails the test.
-
-    Reader and schema never disagree in this direction: a file that reads is valid by the schema.
-    """
+    """Any other exception than the two documented ones fails the test."""
     refusal: Exception | None = None
     try:
         instance = read_instance(path)

@@ -9,35 +9,33 @@ from pathlib import Path
 import pytest
 
 from instances import read_instance
-from instances.families import am1, families, late_burst, planted
+from instances.families import families
 from instances.families.build import MAX_REQUESTS, ranges
 from instances.files import format_instance
 from instances.generate import main
 from tests.tiers import a_few
 
 
-def test_the_instance_goes_to_stdout(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without --out the file's text, and nothing else, is printed."""
-    assert main(["am1", "--seed", "3", "--set", "n=8"]) == 0
-    assert capsys.readouterr().out == format_instance(am1.generate(seed=3, n=8))
-
-
-def test_the_instance_goes_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With --out the file is written and reads as the instance; nothing is printed."""
-    path = tmp_path / "one.json"
-    arguments = ["planted", "--set", "online=true", "--set", "waves=4", "--out", str(path)]
-    assert main(arguments) == 0
-    assert capsys.readouterr().out == ""
-    assert read_instance(path) == planted.generate(waves=4, online=True)
-
-
-def test_values_are_read_by_their_types(capsys: pytest.CaptureFixture[str]) -> None:
-    """Integers, numbers and words arrive as the generator declares them."""
-    assert main(["late_burst", "--set", "variant=theorem-6.2", "--set", "memory=64"]) == 0
-    expected = late_burst.generate(memory=64, variant="theorem-6.2")
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("am1", {"n": 8}),
+        ("planted", {"online": True, "waves": 4}),
+        ("late_burst", {"variant": "theorem-6.2", "memory": 64}),
+        ("geometric", {"p": 0.5, "n": 3}),
+    ],
+)
+def test_an_instance_is_written(
+    name: str, values: dict[str, object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On standard output, or with --out in a file; values are read by their types."""
+    expected = families()[name.replace("_", "-")].generate(seed=3, **values)
+    given = [name, "--seed", "3", *(f"--set={key}={value}" for key, value in values.items())]
+    assert main(given) == 0
     assert capsys.readouterr().out == format_instance(expected)
-    assert main(["geometric", "--set", "p=0.5", "--set", "n=3"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["requests"]) == 3
+    assert main([*given, "--out", str(tmp_path / "one.json")]) == 0
+    assert capsys.readouterr().out == ""
+    assert read_instance(tmp_path / "one.json") == expected
 
 
 def test_the_listing_names_every_family(capsys: pytest.CaptureFixture[str]) -> None:
@@ -60,22 +58,16 @@ def test_the_listing_names_every_family(capsys: pytest.CaptureFixture[str]) -> N
         (["am1", "--seed", "x"], "Invalid value for '--seed': expected an integer from 0 to 9223"),
         (
             ["am1", "--seed", "-1"],
-            "Invalid value for '--seed': expected an integer from 0 to 9223372036854775807, found",
+            "Invalid value for '--seed': expected an integer from 0 to 92233",
         ),
         (["am1", "--bogus"], "No such option"),
         (["am1", "--set", "n"], "--set 'n': expected KEY=VALUE, each key once, from n (1 to"),
         (["am1", "--set", "q=1"], "--set 'q=1': expected KEY=VALUE"),
         (["am1", "--set", "seed=1"], "--set 'seed=1': expected KEY=VALUE"),
         (["am1", "--set", "n=1", "--set", "n=2"], "--set 'n=2': expected KEY=VALUE"),
-        (
-            ["am1", "--set", "n=1.5"],
-            "--set 'n=1.5': expected an integer, 1 to 1000000, found '1.5'",
-        ),
-        (["am1", "--set", "n=\n"], "--set 'n=\\n': expected an integer, 1 to 1000000, found"),
-        (
-            ["am2", "--set", "rate=abc"],
-            "--set 'rate=abc': expected a number, above 0 to 1000000, found 'abc'",
-        ),
+        (["am1", "--set", "n=1.5"], "--set 'n=1.5': Input should be a valid integer"),
+        (["am1", "--set", "n=\n"], "--set 'n=\\n': Input should be a valid integer"),
+        (["am2", "--set", "rate=abc"], "--set 'rate=abc': Input should be a valid number"),
         (["late-burst", "--set", "variant=z"], "--set 'variant=z': Input should be"),
         (["planted", "--set", "online=maybe"], "--set 'online=maybe': Input should be"),
         (["uniform", "--out", "."], "--out .: expected a file to write, found a directory"),

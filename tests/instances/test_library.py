@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
 import pytest
 
-from instances import Instance, Request, read_instance
 from instances import library as library_module
-from instances.files import SCHEMA_FILE, format_instance
+from instances import read_instance
+from instances.files import SCHEMA_FILE
 from instances.library import library, texts
 from instances.named import FOLDER
 from schedules.schema import main as schedule_schema_main
@@ -149,10 +150,7 @@ def test_a_stale_library_is_noticed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A generator that gives another instance makes --check end with 1 and name the file."""
-    other = Instance("one_token", 2, (Request(0, 0, 0, 1),))
-    changed = texts() | {FOLDER / "tiny" / "one_token.json": format_instance(other)}
-    monkeypatch.setattr(library_module, "texts", lambda: changed)
+    other = {FOLDER / "tiny" / "one_token.json": "{}"}
+    monkeypatch.setattr(library_module, "texts", lambda: texts() | other)
     assert library_module.main(["--check"]) == 1
-    shown = capsys.readouterr().out
-    assert "stale: " in shown
-    assert "one_token.json" in shown
+    assert re.search(r"stale: .*one_token\.json", capsys.readouterr().out)

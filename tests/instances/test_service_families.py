@@ -151,10 +151,7 @@ def test_families_that_take_arrivals() -> None:
 
 @pytest.mark.parametrize("name", ARRIVING)
 def test_arrivals_change_no_length(name: str) -> None:
-    """Poisson or in bursts, in rounds or seconds, at any rate: lengths are those of the burst.
-
-    Without a rate, seconds change the unit and the name only.
-    """
+    """Poisson or in bursts, in rounds or seconds, at any rate: lengths are those of the burst."""
     generate = families()[name].generate
     plain = generate(seed=1, n=50)
     assert not plain.arrivals.any()
@@ -183,10 +180,7 @@ def test_rounds_are_seconds_rounded_up() -> None:
 
 @pytest.mark.parametrize("upper", [1, 2, 5, 20, 100, 500])
 def test_the_worst_mix_is_a_maximum(upper: int) -> None:
-    """By the paper's Lemma 2, with s = 0 and ℓ = 1, no other mix that is tried is worse.
-
-    From u = 20 on the value is that of figure 1's fit, to 1 %.
-    """
+    """By the paper's Lemma 2, with s = 0 and ℓ = 1, no other mix that is tried is worse."""
     shares, ratio = worst_mix(upper)
     assert shares.min() >= 0
     assert shares.sum() == pytest.approx(1)

@@ -49,13 +49,6 @@ def test_importing_the_package_loads_nothing() -> None:
     assert in_python(f"import sys, kvopt; print({loaded})") == "['kvopt']"
 
 
-def test_no_engine_is_loaded_by_the_caller() -> None:
-    """Two engines do not fit into one process, so none is in the one that calls."""
-    code = "import sys, kvopt; r = kvopt.solve('tiny_one_token', 'highs'); kvopt.compare(r.instance"
-    code += ", 'svf'); print([m for m in ('highspy', 'ortools', 'pyomo') if m in sys.modules])"
-    assert in_python(code) == "[]"
-
-
 def test_names_of_the_package() -> None:
     """All are there and listed; a module with the name of a function would replace it."""
     assert set(FUNCTIONS) <= set(dir(kvopt)) == set(kvopt.__all__)
@@ -511,22 +504,8 @@ def test_the_examples_of_the_docstrings(
 
 
 @pytest.mark.slow("walks")
-def test_the_snippet_of_the_docs(tmp_path: Path) -> None:
-    """It runs as it stands there, in an interpreter of its own, but for its time limits."""
-    text = (ROOT / "docs" / "solving.md").read_text(encoding="utf-8")
-    (snippet,) = re.findall(r"```python\n(import kvopt\n.*?)```", text, re.S)
-    assert _LIMIT.search(snippet)
-    code = f"{_LIMIT.sub('time_limit=2', snippet)}\nprint(result.status)\n"
-    assert in_python(code, folder=tmp_path).splitlines()[-1] == "feasible"
-    assert {path.name for path in tmp_path.iterdir()} == {"memory.pdf", "schedule.json"}
-
-
-@pytest.mark.slow("walks")
 def test_the_notebook(tmp_path: Path) -> None:
-    """It runs as it stands there, but for its time limits, and shows one picture.
-
-    What no time limit decides comes out as it is printed there.
-    """
+    """It runs as it stands there, but for its time limits, and shows one picture."""
     notebook = nbformat.read(ROOT / "docs" / "quickstart.ipynb", as_version=4)
     printed = _lasting(notebook)
     assert len(printed) >= 3

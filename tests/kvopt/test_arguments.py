@@ -8,13 +8,13 @@ from collections.abc import Callable
 import pytest
 
 import instances.generate
-import instances.traces.convert
 import kvopt.best_known.prove
 import kvopt.commands.evaluate
-import kvopt.commands.memory
-import kvopt.commands.rates
 import kvopt.commands.solve
 import reports.build
+import serving.commands.memory
+import serving.commands.rates
+import serving.traces.convert
 from kvopt.places import PACKAGES
 from kvopt.ranges import TIME_LIMIT, read_count, read_gigabytes, read_seconds, read_seed
 from support.command import Command
@@ -31,11 +31,11 @@ NUMBERS = {
     kvopt.commands.evaluate.main: sorted(
         ["jobs", "memory-limit", "seeds", "threads", "time-limit", "tp", *TRACE]
     ),
-    kvopt.commands.rates.main: sorted(
+    serving.commands.rates.main: sorted(
         {"arrivals", "jobs", "memory-limit", "seed", "seeds", "time-limit", "tp", *TRACE}
     ),
-    kvopt.commands.memory.main: ["gpus", "head-size", "kv-heads", "layers", "tp"],
-    instances.traces.convert.main: TRACE,
+    serving.commands.memory.main: ["gpus", "head-size", "kv-heads", "layers", "tp"],
+    serving.traces.convert.main: TRACE,
     kvopt.best_known.prove.main: ["each", "time-limit"],
     instances.generate.main: ["seed"],
     reports.build.main: ["pages", "pictures"],

@@ -13,8 +13,6 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from formulations.certificates.rates import evaluate_rates, read_rate_certificate
-from formulations.valid.loads import work_bound
 from formulations.valid.volumes import volume_bound
 from instances import Instance, Request
 from instances.batch_time import parse_batch_time
@@ -36,6 +34,8 @@ from reports.results import Results
 from reports.rows import prepare
 from schedules import make_schedule
 from schedules.model import STATUSES
+from serving.bounds.certificate import evaluate_rates, read_rate_certificate
+from serving.bounds.loads import work_bound
 from tests.kvopt.best_known.registry import FOUR, OPTIMAL, PAIR, PRICES, SWEEP
 from tests.kvopt.sweep_tools import store_runs
 from tests.reports.synthetic import record

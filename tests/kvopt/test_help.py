@@ -74,6 +74,7 @@ def test_a_help_is_one_screen(name: str, columns: int, monkeypatch: pytest.Monke
     monkeypatch.setenv("COLUMNS", str(columns))
     shown = run_command(_ALL[name], "--help", program=name)
     assert (shown.returncode, shown.stderr) == (0, "")
+    assert run_command(_ALL[name], "-h", program=name).stdout == shown.stdout
     text, _, examples = shown.stdout.partition("Examples:\n")
     lines = shown.stdout.splitlines()
     assert len(lines) <= _SCREEN
@@ -115,13 +116,6 @@ def test_ctrl_c_ends_every_command_alike(name: str, capsys: pytest.CaptureFixtur
 
 def _interrupt(_: click.Context) -> None:
     raise KeyboardInterrupt
-
-
-@pytest.mark.parametrize("name", _ALL)
-def test_the_short_option_is_the_same(name: str) -> None:
-    """``-h`` is ``--help``."""
-    short, long = (run_command(_ALL[name], each, program=name) for each in ("-h", "--help"))
-    assert (short.returncode, short.stdout) == (0, long.stdout)
 
 
 @pytest.mark.parametrize("name", _ALL)

@@ -14,7 +14,6 @@ from heuristics.registry import policies
 from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request, write_instance
 from instances.batch_time import parse_batch_time
-from kvopt.engines.in_seconds import solve_in_seconds
 from kvopt.runs.events import Event, Report, ScheduleFound
 from kvopt.runs.execute import execute
 from kvopt.runs.state import RunState
@@ -29,6 +28,7 @@ from reports.tables.gaps import gaps_to_optimum
 from reports.tables.ratios import known_optima
 from schedules import Schedule, check_schedule, read_schedule, write_schedule
 from schedules.model import ENGINE_ACCOUNTING, KEEPS_TOKENS_NOTE, OUTSIDE, any_kept, better
+from serving.engine import solve_in_seconds
 from tests.kvopt.conftest import Command
 from tests.kvopt.sweep_tools import store_runs, summary_of, task_of
 from tests.kvopt.test_policies_table import table_of
@@ -122,7 +122,7 @@ def _events(*schedules: Schedule, bound: int) -> RunState:
 
     report = Report(take)
     for each in schedules:
-        report.schedule(each.starts, "own method", each.attempts, each.kept)
+        report.found(each, "own method")
     report.bound(bound, "prices")
     state.close()
     return state

@@ -9,17 +9,17 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-import instances.traces.convert
 import kvopt.best_known.__main__
 import kvopt.commands.evaluate
-import kvopt.commands.rates
 import kvopt.commands.solve
 import reports.build
+import serving.commands.rates
+import serving.traces.convert
 from kvopt.store import Store
 from kvopt.store.location import LocationError, store_files
-from tests.instances.traces.cases import BY_NAME
 from tests.kvopt.conftest import Refused
 from tests.kvopt.sweep_tools import summary_of, write_small
+from tests.serving.traces.cases import BY_NAME
 
 
 @pytest.fixture
@@ -158,8 +158,8 @@ _COMMANDS: dict[str, tuple[list[str], dict[str, str], list[str]]] = {
 _MAINS = {
     "solve": kvopt.commands.solve.main,
     "evaluate": kvopt.commands.evaluate.main,
-    "rates": kvopt.commands.rates.main,
-    "convert": instances.traces.convert.main,
+    "rates": serving.commands.rates.main,
+    "convert": serving.traces.convert.main,
 }
 _ENDS = {"--plot": ".svg", "--export": ".csv", "--requests": ".csv"}
 _PAIRS = [
@@ -216,7 +216,7 @@ def _tokenizers() -> ModuleType:
     [
         (kvopt.commands.solve.main, ["--policy", "svf", "--out", "/dev/full"], "--out /dev/full"),
         pytest.param(
-            kvopt.commands.rates.main,
+            serving.commands.rates.main,
             ["--rates", "1", "--methods", "svf", "--export", "full.csv", "--store", "r.sqlite"],
             "--export full.csv",
             marks=pytest.mark.slow("walks"),

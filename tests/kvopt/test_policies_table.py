@@ -18,7 +18,7 @@ from kvopt.methods.grammar import every_policy
 from kvopt.methods.knowledge import policy_name
 from kvopt.registered import Registered
 from kvopt.runs.task import Finished, Task
-from schedules.real_time.slo import read_slo
+from serving.slo import read_slo
 
 pytestmark = pytest.mark.usefixtures("quick_bounds")
 
@@ -144,7 +144,7 @@ def test_what_ratios_are_to(monkeypatch: pytest.MonkeyPatch) -> None:
     other = table_of(SIX)
     assert "TEL/LB" in _header(other)
     assert "(from area bound)" in other.text
-    for name in ("kvopt.best_bound.registered", "kvopt.commands.policies_table.registered"):
+    for name in ("serving.best_bound.registered", "kvopt.commands.policies_table.registered"):
         monkeypatch.setattr(name, lambda _: Registered(22, 20, "open"))
     left_open = table_of(two)
     assert "TEL/LB" in _header(left_open)
@@ -153,7 +153,7 @@ def test_what_ratios_are_to(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_bound_that_a_schedule_is_below(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is compared with it, and it is said that one of the two is wrong."""
-    for name in ("kvopt.best_bound.registered", "kvopt.commands.policies_table.registered"):
+    for name in ("serving.best_bound.registered", "kvopt.commands.policies_table.registered"):
         monkeypatch.setattr(name, lambda _: Registered(10**6, 10**5, "open"))
     _only(monkeypatch, ["svf"])
     table = table_of(SIX)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from formulations.bounds import rates
-from kvopt.engines import in_seconds
 from kvopt.methods.grammar import read_method
 from kvopt.runs.events import BoundProved, Compiling, Event, Report, ScheduleFound
 from kvopt.runs.preparing import prepare
 from kvopt.runs.task import Task
+from serving import engine
+from serving.bounds import rates
 from tests.kvopt.conftest import HARD
 from tests.kvopt.sweep_tools import in_python
 from tests.tiers import a_few
@@ -83,5 +83,5 @@ def test_kernels_are_compiled_whatever_the_clock_says(monkeypatch: pytest.Monkey
     clock = itertools.count(step=3600)
     monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
     monkeypatch.setattr(rates, "_load_kernel", lambda: compiled.append("machine_prices"))
-    in_seconds.compile_kernels()
+    engine.compile_kernels()
     assert compiled == ["machine_prices"]

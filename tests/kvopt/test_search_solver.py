@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from formulations.certificates.certificate import evaluate
 from formulations.certificates.certificate_file import read_certificate
-from formulations.dp import bidirectional, layers
+from formulations.dp import bidirectional, forward
 from formulations.lagrangian.starts import certified_costs, start_costs
 from formulations.valid.groups import window_groups
 from formulations.valid.windows import start_windows
@@ -70,7 +70,7 @@ def _events(
     found = None if prices is None else (np.array(prices), np.zeros((0, 1)))
     monkeypatch.setattr(search, "lp_prices", lambda *_: found)
     events: list[Event] = []
-    job = search_job(layers, layers.Options(), instance, 30.0, starts, upper_bound)
+    job = search_job(forward, None, instance, 30.0, starts, upper_bound)
     search.solve(job, Report(events.append))
     return events
 
@@ -84,9 +84,8 @@ def test_prices_fitted_with_windows_are_evaluated_with_them() -> None:
 
     Together at time 2 they hold 1 + 8 tokens, more than M = 8, so one waits: 1 + 2 + 1 = 4.
     """
-    names = ("layers", "layers(prices=no)")
-    for answer in solve_batch([(CRASH, name) for name in names], poor_start=True):
-        assert (answer.tel, answer.bound) == (4, 4)
+    (answer,) = solve_batch([(CRASH, "layers")], poor_start=True)
+    assert (answer.tel, answer.bound) == (4, 4)
 
 
 @pytest.mark.parametrize("prices", [None, [0.0] + [3.0] * 9, [0.0] + [1e300] * 9])
@@ -168,26 +167,12 @@ def _raised(costs: Any) -> Any:
 
 
 def test_loading_kernels_is_no_part_of_the_first_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pass is expected to take what the last one took, so loading must be over before it.
-
-    Under load it made a search of milliseconds look for prices on patterns for half a minute.
-    """
-    load = search.compile_kernels
-
-    def slowly() -> None:
-        time.sleep(0.5)
-        load()
-
-    monkeypatch.setattr(search, "compile_kernels", slowly)
-    monkeypatch.setattr(search, "PATTERNS_FROM", 0.4)
-    instance = Instance("six", 12, tuple(Request(i, 0, i % 3, 3 + i % 2) for i in range(6)))
-    starts = [4 * i for i in range(6)]
-    tel = sum(start + 3 + i % 2 for i, start in enumerate(starts))
-    sources = {
-        event.source for event in bounds_of(_events(monkeypatch, instance, starts, tel, None))
-    }
-    assert "search" in sources
-    assert "prices of patterns" not in sources
+    """A pass is expected to take what the last one took, so loading must be over before it."""
+    order: list[str] = []
+    monkeypatch.setattr(search, "compile_kernels", lambda: order.append("load"))
+    monkeypatch.setattr(forward, "search", lambda *_, **__: order.append("pass"))
+    _events(monkeypatch, CRASH, [2, 0], 5, None)
+    assert order == ["load", *["pass"] * len(forward.WIDTHS)]
 
 
 def test_multipliers_on_states_first_prove_the_optimum() -> None:

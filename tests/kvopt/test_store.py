@@ -13,16 +13,16 @@ from typing import Any
 import pandas as pd
 import pytest
 
-import kvopt
 import reports.build
 from instances import Instance, Request
 from instances.files import instance_document
 from kvopt.best_known import __main__ as best_known
-from kvopt.commands import capacity, evaluate, rates
+from kvopt.commands import evaluate
 from kvopt.runs.task import Finished
-from kvopt.store import Store, StoreError
+from kvopt.store import Store
 from kvopt.store.location import LocationError
 from schedules.files import parse_schedule
+from serving.commands import capacity, rates
 from support.command import Command
 from tests.commands import run_command
 from tests.reports.synthetic import record
@@ -220,12 +220,6 @@ def test_a_password_is_bad_usage(command: tuple[Command, str], url: str, tmp_pat
     assert "PGPASSFILE" in line
     assert "hid" not in line
     assert list(tmp_path.iterdir()) == []
-
-
-def test_python_refuses_a_password() -> None:
-    """As the commands do."""
-    with pytest.raises(StoreError, match="PGPASSFILE"):
-        kvopt.compare("tiny_one_token", "svf", store=NO_STORES[0])
 
 
 def test_a_file_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ import reports.build
 from kvopt.best_known import __main__ as best_known
 from kvopt.commands import evaluate
 from kvopt.runs.task import Finished
-from kvopt.store import Store, StoreError, store
+from kvopt.store import Store, StoreError, database, store
 from kvopt.store.export import read_rows
 from reports.nightly import __main__ as nightly
 from support.command import Command
@@ -213,11 +213,11 @@ def test_who_makes_the_file_beside_others_waits_for_them(busy: int, code: int) -
                 raise error
 
     if code == sqlite3.SQLITE_BUSY:
-        store._log_ahead(Connection())  # type: ignore[arg-type]
+        database.log_ahead(Connection())  # type: ignore[arg-type]
         assert asked == ["PRAGMA journal_mode=WAL"] * (busy + 1)
     else:
         with pytest.raises(sqlite3.OperationalError):
-            store._log_ahead(Connection())  # type: ignore[arg-type]
+            database.log_ahead(Connection())  # type: ignore[arg-type]
         assert len(asked) == 1
 
 

@@ -38,19 +38,16 @@ def test_one_line_on_a_terminal() -> None:
     assert "2 feasible" in told
 
 
-def test_a_short_sweep_shows_nothing() -> None:
-    """Before two seconds are over."""
-    stream = Screen()
-    shown = Display(stream, total=1, quiet=False)
-    shown.advance(record(status="feasible", total_seconds=1.0))
-    shown.close()
-    assert stream.getvalue() == ""
-
-
-@pytest.mark.usefixtures("at_once")
-@pytest.mark.parametrize(("stream", "quiet"), [(io.StringIO(), False), (Screen(), True)])
-def test_silence(stream: io.StringIO, quiet: bool) -> None:
-    """In a pipe, and quiet on a terminal."""
+@pytest.mark.parametrize(
+    ("stream", "quiet", "early"),
+    [(io.StringIO(), False, False), (Screen(), True, False), (Screen(), False, True)],
+)
+def test_silence(
+    stream: io.StringIO, quiet: bool, early: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a pipe, quiet on a terminal, and before two seconds are over."""
+    if not early:
+        monkeypatch.setattr(kvopt.progress, "SHOWN_FROM_SECONDS", 0.0)
     shown = Display(stream, total=2, quiet=quiet)
     shown.advance(record(status="feasible", total_seconds=10.0))
     shown.close()

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from formulations.bounds.fluid import fluid_prices, likely_horizon
-from formulations.bounds.memory_master import request_classes
+from formulations.bounds.pricing import request_classes
 from formulations.certificates.certificate import evaluate
 from formulations.certificates.certificate_file import read_certificate
 from formulations.dp import backward
-from formulations.dp._backward_tables import network, rules
+from formulations.dp.network import network, rules
 from formulations.valid.windows import start_windows
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
@@ -26,6 +26,7 @@ from instances import Instance, Request, read_instance
 from instances.families import am1, uniform
 from kvopt.engines import search
 from kvopt.engines.parts import backward as proving
+from kvopt.engines.parts.driver import SearchRun
 from kvopt.methods.witness import certificate_witness, engine_witness
 from kvopt.runs.events import Done, Event, Note, Report, ScheduleFound
 from schedules import check_schedule, make_schedule
@@ -50,7 +51,9 @@ def _events(
     monkeypatch.setattr(proving, "lp_prices", lambda *_: (np.full(30, 0.025), None))
     known = one_at_a_time(instance)
     events: list[Event] = []
-    options = backward.Options(patterns=patterns)
+    if not patterns:
+        monkeypatch.setattr(proving, "searchable_states", lambda *_: None)
+    options = backward.Options()
     job = search_job(backward, options, instance, seconds, list(known.starts), known.tel, **limits)
     search.solve(job, Report(events.append))
     return events
@@ -96,14 +99,6 @@ def test_every_certificate_proves_its_bound(
     assert all(each.value <= optimum for each in proved)
     for each in proved:
         assert evaluate(instance, read_certificate(each.certificate)) == each.value
-
-
-def test_pattern_prices_prove_the_same() -> None:
-    """With and without them the method ends with the optimum as TEL and bound."""
-    optimum = brute_force_optimum(FIVE)
-    names = ("sweep", "sweep(patterns=no)")
-    for answer in solve_batch([(FIVE, name) for name in names], poor_start=True):
-        assert (answer.tel, answer.bound) == (optimum, optimum)
 
 
 def test_no_time_and_no_memory_leave_what_prices_prove(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,39 +199,33 @@ def test_prices_come_first_and_windows_have_the_rest(
     class Pricing:
         finished = False
 
-        def __init__(self, *_: object, **__: object) -> None:
-            pass
-
         def improve(self, deadline: float) -> Any:
             asked.append(deadline - clock.now)
             clock.now = deadline
             return SimpleNamespace(table=None, bound=0)
 
     monkeypatch.setattr(time, "monotonic", clock)
-    monkeypatch.setattr(proving, "PatternPricing", Pricing)
-    monkeypatch.setattr(proving, "start_windows", lambda *_: None)
-    instance = am1.generate(seed=1, n=50)
-    job = search_job(backward, backward.Options(), instance, limit, [], 1)
+    instance, shares = am1.generate(seed=1, n=50), backward.Options()
+    job = search_job(backward, shares, instance, limit, [], 1)
     turns = []
-    best = proving.Best(0, 1, np.zeros(50, dtype=np.int64))
-    report = Report(lambda _: None)
-    for turn in proving._priced(job, report, best, None):  # type: ignore[arg-type]
+    run = SearchRun(job, Report(lambda _: None))
+    for turn in proving._price_turns(run, Pricing):  # type: ignore[arg-type]
         turns.append((clock.now, turn.seconds, turn.last))
         assert not turn.ascends
         clock.now += turn.seconds
     (until, rest, last) = turns[-1]
-    assert until == pytest.approx(proving.PRICES_SHARE * limit)
+    assert until == pytest.approx(shares.prices_share * limit)
     assert rest == pytest.approx(limit - until)
-    assert last == pytest.approx(proving.LAST_SHARE * rest)
+    assert last == pytest.approx(shares.last_share * rest)
     assert asked[0] == min(proving.FIRST_SECONDS * 50, proving.FIRST_SHARE * limit)
     for number, ((now, seconds, last), took) in enumerate(zip(turns[:-1], asked, strict=False)):
-        assert seconds == pytest.approx(proving.WINDOWS_SHARE * took)
+        assert seconds == pytest.approx(shares.windows_share * took)
         spent, left = sum(asked[: number + 1]), limit - now
-        expected = min(proving.LAST_TIMES * spent, proving.LAST_SHARE * left)
+        expected = min(shares.last_times * spent, shares.last_share * left)
         assert last == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("gain", "share"), [(0.0, "ASCENT_FROM"), (50.0, "ASCENT_UNTIL")])
+@pytest.mark.parametrize(("gain", "share"), [(0.0, "ascent_from"), (50.0, "ascent_until")])
 def test_prices_go_on_while_they_gain(
     monkeypatch: pytest.MonkeyPatch, gain: float, share: str
 ) -> None:
@@ -254,15 +243,14 @@ def test_prices_go_on_while_they_gain(
 
     monkeypatch.setattr(time, "monotonic", clock)
     job = search_job(backward, backward.Options(), am1.generate(seed=1, n=50), 100.0, [], 1)
-    best = proving.Best(0, 1_000, np.zeros(50, dtype=np.int64))
-    proving._settled(job, best, Pricing())  # type: ignore[arg-type]
-    expected = 100 * getattr(proving, share)
+    run = SearchRun(replace(job, upper_bound=1_000), Report(lambda _: None))
+    proving._settle(run, Pricing())  # type: ignore[arg-type]
+    expected = 100 * getattr(backward.Options(), share)
     assert expected < clock.now <= expected + 100 * proving.TURN + 1e-6
 
 
 def test_prices_that_meet_the_known_schedule_leave_nothing_to_ascend() -> None:
     """Two requests that arrive apart and wait for nothing: their outputs are a bound already."""
     instance = Instance("apart", 1000, (Request(0, 7, 499, 1), Request(1, 2, 999, 1)))
-    ways = [f"sweep(patterns={word},exact=no,multipliers=yes)" for word in ("no", "yes")]
-    for answer in solve_batch([(instance, way) for way in ways]):
-        assert (answer.tel, answer.bound) == (2, 2)
+    (answer,) = solve_batch([(instance, "sweep(multipliers=yes)")])
+    assert (answer.tel, answer.bound) == (2, 2)

@@ -10,8 +10,8 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from formulations.dp import layers
-from formulations.dp.layers import Pass
+from formulations.dp import forward
+from formulations.dp.forward import Pass
 from formulations.lagrangian.starts import certified_costs
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
@@ -225,7 +225,7 @@ def test_a_pass_takes_a_better_schedule_on_its_way() -> None:
     costs = certified_costs(instance, [], None, windows.latest)
 
     def search(known: list[tuple[int, list[int]] | None]) -> Pass:
-        found = layers.search(
+        found = forward.search(
             instance, windows, costs, (tel, poor), 100_000,
             known=lambda: known.pop(0) if len(known) > 1 else known[0],
         )  # fmt: skip

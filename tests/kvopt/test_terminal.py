@@ -160,7 +160,7 @@ def test_a_long_trace_on_a_real_terminal_and_in_a_real_pipe(tmp_path: Path) -> N
     program = (
         "import support.progress, sys\n"
         "support.progress.SHOWN_FROM_SECONDS = 0.0\n"
-        "from instances.traces.convert import main\n"
+        "from serving.traces.convert import main\n"
         "sys.exit(main())\n"
     )
     out = str(tmp_path / "long.json")

@@ -12,17 +12,17 @@ import pytest
 
 import kvopt
 from instances.files import write_instance
-from instances.traces import TraceError, TraceOptions
-from instances.traces.options import TraceOptionError
-from instances.traces.reading import read_trace
 from kvopt.commands.evaluate import main as evaluate
-from kvopt.commands.rates import main as rates
 from kvopt.commands.solve import main as solve
 from kvopt.store.export import read_rows
 from kvopt.suites import SuiteError, load, read_suite
 from schedules.check_command import main as check
-from tests.instances.traces.cases import BY_NAME
+from serving.commands.rates import main as rates
+from serving.traces import TraceError, TraceOptions
+from serving.traces.options import TraceOptionError
+from serving.traces.reading import read_trace
 from tests.kvopt.conftest import Refused
+from tests.serving.traces.cases import BY_NAME
 
 VIDUR, BURST = BY_NAME["vidur.csv"].path, BY_NAME["burstgpt.csv"].path
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import asdict
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -188,3 +189,9 @@ def _traces(
         else []
         for wanted, end, value in zip(traced, seconds, final, strict=True)
     ]
+
+
+def texts_of(svg: str) -> list[str]:
+    """Return the texts that an SVG shows."""
+    found = ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
+    return [each.text or "" for each in found]

@@ -173,14 +173,14 @@ def test_open_runs_as_it_is_turn_the_sign(write: Callable[..., Path]) -> None:
 def test_the_root_bound_is_the_lp_bound_of_a_search(write: Callable[..., Path]) -> None:
     """Also where an engine states a relaxation: what its prices proved first is compared."""
     row = _row(
-        *("switches-of-layers", "d", "search:layers"),
+        *("switches-of-sweep", "d", "search:sweep"),
         time_limit=60.0,
         root_bound=94,
         relaxation=99.0,
     )
     folder = write(row)
     page.main([])
-    assert _cells(folder, "| `layers")["`layers`"][-2:] == ["94.0", "100.0"]
+    assert _cells(folder, "| `sweep")["`sweep`"][-2:] == ["94.0", "100.0"]
 
 
 def test_the_last_row_of_a_run_counts(write: Callable[..., Path]) -> None:
@@ -256,15 +256,15 @@ def test_every_switch_is_in_the_suite() -> None:
 def test_an_option_that_is_gained_is_in_the_suite(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody has to add it there."""
     known = formulations()
-    layers = known["layers"]
-    more = replace(layers, options=(*layers.options, Option("newest", True, "something")))
-    monkeypatch.setattr(options, "formulations", lambda: known | {"layers": more})
+    sweep = known["sweep"]
+    more = replace(sweep, options=(*sweep.options, Option("newest", True, "something")))
+    monkeypatch.setattr(options, "formulations", lambda: known | {"sweep": more})
     methods = next(
         section.methods
         for section in read_suite("ablation").sections
-        if section.name == "switches-of-layers"
+        if section.name == "switches-of-sweep"
     )
-    assert methods[-1].text == "search:layers(newest=no)"
+    assert methods[-1].text == "search:sweep(newest=no)"
 
 
 def test_the_committed_rows_are_the_runs_of_the_suite() -> None:

@@ -22,7 +22,7 @@ from kvopt.store import Store
 from kvopt.store.export import export_rows
 from reports.build import build_report, main, make_report, texts
 from reports.figures.style import COLOURS, MOST_CURVES
-from reports.parts import Figure, Report
+from reports.page import Figure, Page
 from reports.results import Results
 from schedules import make_schedule
 from tests.reports.folders import held
@@ -38,13 +38,13 @@ def rows() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def report(rows: pd.DataFrame) -> Report:
+def report(rows: pd.DataFrame) -> Page:
     """Their report, with three pages."""
     return make_report(Results(rows), pages=3)
 
 
 @pytest.fixture(scope="module")
-def files(report: Report) -> dict[str, str]:
+def files(report: Page) -> dict[str, str]:
     """What its files hold."""
     return texts(report)
 
@@ -114,9 +114,9 @@ def test_nothing_of_the_machine_is_in_the_files(files: dict[str, str]) -> None:
             assert set(re.findall(r"\b20[2-9]\d-\d\d-\d\d", text)) <= {"2026-01-01"}, name
 
 
-def test_all_parts_are_there(report: Report) -> None:
+def test_all_parts_are_there(report: Page) -> None:
     """Every figure and table that the rows can fill, the verdict's first; none that is empty."""
-    assert [part.slug for part in report.parts] == [
+    assert [part.slug for part in report.shown] == [
         "leaderboard-clairvoyant",
         "leaderboard-predictions",
         "leaderboard-non-clairvoyant",
@@ -125,7 +125,6 @@ def test_all_parts_are_there(report: Report) -> None:
         "solvers",
         "failures",
         "gaps",
-        "gap-ecdf",
         "ratios",
         "known-optima",
         "gaps-solvers",
@@ -242,11 +241,11 @@ def test_a_page_has_one_bound(store: Path, monkeypatch: pytest.MonkeyPatch) -> N
     """What the registry knows of an instance stands on its page and above its picture."""
     titles: list[str] = []
 
-    def written(figure: Any) -> str:
+    def written(figure: Any, _: str) -> bytes:
         titles.extend(axes.get_title(loc="left") for axes in figure.axes)
-        return "<svg width='1pt' height='1pt'/>"
+        return b"<svg width='1pt' height='1pt'/>"
 
-    monkeypatch.setattr("reports.pages.picture.svg_of", written)
+    monkeypatch.setattr("reports.pages.picture.picture_image", written)
     opened = Store(store)
     rows = opened.rows()
     (sha,) = rows.loc[rows["instance"].eq("small"), "instance_sha256"].unique()
@@ -344,7 +343,7 @@ def test_no_rows(tmp_path: Path) -> None:
     assert (tmp_path / "index.html").read_text(encoding="utf-8").count("<h2>") == 1
 
 
-def test_caps_are_said(report: Report, files: dict[str, str]) -> None:
+def test_caps_are_said(report: Page, files: dict[str, str]) -> None:
     """Fewer pages than instances; the tables link those that are there only."""
     assert len(report.pages) == 3
     assert files["tables/instances.md"].count("](../instances/") == 3
@@ -353,9 +352,9 @@ def test_caps_are_said(report: Report, files: dict[str, str]) -> None:
 @pytest.mark.slow("repeats")
 def test_forty_methods_fit_a_figure() -> None:
     """The figures follow the page's ink and stay small; ten curves have a colour."""
-    parts = make_report(Results(many(12, 40)), pages=0).parts
-    svgs = {part.slug: part.svg for part in parts if isinstance(part, Figure)}
-    for slug in ("gap-ecdf", "tel-profiles", "gap-over-time"):
+    parts = make_report(Results(many(12, 40)), pages=0).shown
+    svgs = {part.slug: part.drawing.svg for part in parts if isinstance(part, Figure)}
+    for slug in ("tel-profiles", "gap-over-time"):
         assert svgs[slug].startswith("<svg")
         assert "currentColor" in svgs[slug]
         assert len(svgs[slug]) < 400_000

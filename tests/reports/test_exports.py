@@ -22,7 +22,7 @@ from reports.spread import spread
 from reports.swept import by_family, curves
 from reports.table import Column, Table
 from tests.reports.hostile import hostile_records
-from tests.reports.synthetic import frame, measured_of, record
+from tests.reports.synthetic import frame, measured_of, record, texts_of
 
 _HOSTILE = r"\input{x} $a_1^2$ 5 % #1 & ~ [b]* <|>"
 
@@ -142,12 +142,9 @@ def _swept(method: str, *tels: int, family: str = "uniform", **changed: object) 
 
 def test_boards_show_means_with_their_spread() -> None:
     """Seeds at 200 and 400 over OPT 100 are gaps of 50 and 75 %; who draws nothing has no ±."""
-    runs = [
-        *_swept("a-max", 200, 400, known_optimum=100),
-        *_swept("svf", 100, known_optimum=100),
-    ]
+    runs = [*_swept("a-max", 200, 400, known_optimum=100), *_swept("svf", 100, known_optimum=100)]
     report = make_report(Results(frame(*runs)), pages=0)  # type: ignore[arg-type]
-    boards = {part.slug: part for part in report.parts if isinstance(part, Table)}
+    boards = {part.slug: part for part in report.shown if isinstance(part, Table)}
     ranked = [slug for slug in boards if slug.startswith("leaderboard-")]
     for slugs, key in ((ranked, "gap"), (["gaps"], "penalised")):
         shown = []
@@ -178,9 +175,7 @@ def test_a_parameter_has_a_curve() -> None:
     assert list(by_family(found, curve)) == ["chat", "uniform"]
     drawn = parameter_figure(found)
     assert drawn is not None
-    told = {(spot.caption.where, spot.caption.value) for spot in drawn.spots}
-    assert ("chat", "beta = 2: mean gap 75.0 %") in told
-    assert len(told) == 6
+    assert {"beta", "mine", "chat", "uniform"} <= set(texts_of(drawn.svg))
 
 
 def test_policies_with_one_parameter_share_a_panel() -> None:
@@ -203,15 +198,13 @@ def test_policies_with_one_parameter_share_a_panel() -> None:
 
 
 def test_curves_that_lie_on_each_other_are_all_seen() -> None:
-    """Of three equal curves the first is widest, and each next one is drawn narrower above it."""
-    values = pd.Series([0.1, 0.5, 1.0]).to_numpy()
+    """Of equal curves the first is widest, and each next one is drawn narrower above it."""
+    values = pd.Series([0.1, 0.5, 1.0])
     with drawing(4, 3) as made:
         axes = made.figure.subplots()
-        curves_drawn = dict.fromkeys("abc", values) | {"d": values / 2}
-        draw_curves(axes, pd.Series([1.0, 2.0, 3.0]).to_numpy(), curves_drawn, list("abcd"))
+        draw_curves(axes, dict.fromkeys("abcd", (values, values)), list("abcd"), steps=True)
         widths = [line.get_linewidth() for line in axes.get_lines()]
-        assert widths[0] > widths[1] + 1 > widths[2] + 2
-        assert widths[2] == widths[3]
+        assert sorted(set(widths), reverse=True) == widths
 
 
 def test_a_picture_that_fails_leaves_the_report(

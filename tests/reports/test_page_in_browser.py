@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -170,92 +169,6 @@ def test_tables_read_well(browser: Browser, folder: Path, width: int) -> None:
     assert broken == [] or width < 640
 
 
-_PLACE = """async ([section, method, where]) => {
-  const image = document.querySelector(`#${section} img`);
-  const { texts, at } = JSON.parse(image.dataset.spots);
-  const told = k => at.slice(k + 2, k + 6).map(each => texts[each]);
-  let k = 0;
-  while (k < at.length && (told(k)[0] !== method || !told(k).includes(where))) k += 6;
-  const place = () => {
-    const box = image.getBoundingClientRect();
-    return [box.left + box.width * at[k] / 1000, box.top + box.height * at[k + 1] / 1000];
-  };
-  // Sections are laid out as they come into sight.
-  for (let turn = 0; turn < 3; turn++) {
-    const [left, top] = place();
-    image.closest(".scroll").scrollLeft += left - innerWidth / 2;
-    scrollBy(0, top - innerHeight / 2);
-    await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
-  }
-  return place();
-}"""
-
-
-def test_a_figure_tells_what_is_under_the_pointer(browser: Browser, folder: Path) -> None:
-    """The map names policy, family, gap and worst instance, as tables do; a click opens it."""
-    page = _open(browser, folder / "index.html", viewport={"width": 1400, "height": 900})
-    page.mouse.move(*page.evaluate(_PLACE, ["gap-map", "svf", "am1"]))
-    lines = page.locator(".tip > *").all_text_contents()
-    assert lines[:2] == ["svf", "am1"]
-    page.locator("#ratios input[type=search]").fill("svf am1")
-    cells = dict(zip(_column(page, "ratios", 2), _column(page, "ratios", 3), strict=True))
-    assert lines[2].startswith("mean gap ")
-    assert lines[2].endswith(f" over {cells['svf']} instances")
-    assert lines[3].startswith("largest on am1_")
-    name = lines[3].removeprefix("largest on ")
-    page.keyboard.press("Escape")
-    assert not page.locator(".tip").is_visible()
-    linked = page.locator("#instances td a").all_text_contents()
-    place = page.evaluate(_PLACE, ["gap-map", "svf", "am1"])
-    page.mouse.click(*place)
-    if name in linked:
-        page.wait_for_url(f"**/instances/{name}.html")
-        assert page.locator("h1").text_content() == name
-    assert page.faults == []
-
-
-@pytest.mark.parametrize(
-    ("section", "value"),
-    [
-        ("gap-ecdf", r"gap \d.*\s%(, as \d+ more)?; \d.*\s% at most that"),
-        ("tel-profiles", r"τ = \d\.\d{3}(, as \d+ more)?; \d.*\s% at most that"),
-    ],
-)
-def test_points_name_policy_instance_and_value(
-    browser: Browser, folder: Path, section: str, value: str
-) -> None:
-    """Each chart, at a place of its own: the nearest point is told, and its instance."""
-    page = _open(browser, folder / "index.html", viewport={"width": 1400, "height": 900})
-    spots = page.evaluate(f"JSON.parse(document.querySelector('#{section} img').dataset.spots)")
-    method, instance = (spots["texts"][spots["at"][k]] for k in (2, 5))
-    page.mouse.move(*page.evaluate(_PLACE, [section, method, instance]))
-    told = page.locator(".tip > *").all_text_contents()
-    assert len(told) == 3
-    assert re.fullmatch(value, told[1])
-    assert re.fullmatch(r"[a-z0-9_]+_\d+", told[2])
-    page.mouse.move(1399, 5)
-    assert not page.locator(".tip").is_visible()
-
-
-def test_a_finger_tells_first_and_opens_then(browser: Browser, folder: Path) -> None:
-    """A tap opens nothing: what it tells has a link that does."""
-    page = _open(
-        browser, folder / "index.html", viewport={"width": 390, "height": 844}, has_touch=True
-    )
-    spots = page.evaluate("JSON.parse(document.querySelector('#gap-map img').dataset.spots)")
-    opened = spots["texts"][int(next(iter(spots["links"])))]
-    at = next(
-        k for k in range(0, len(spots["at"]), 6) if spots["texts"][spots["at"][k + 5]] == opened
-    )
-    method = spots["texts"][spots["at"][at + 2]]
-    page.touchscreen.tap(*page.evaluate(_PLACE, ["gap-map", method, opened]))
-    assert page.locator(".tip").is_visible()
-    assert page.url.endswith("index.html")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.locator(".tip a").tap()
-    page.wait_for_url("**/instances/*.html")
-
-
 def test_nothing_is_asked_of_the_network(browser: Browser, folder: Path) -> None:
     """One file: besides itself only data and what it makes of them."""
     page = _open(browser, folder / "index.html")
@@ -271,10 +184,7 @@ def test_no_page_is_wider_than_the_screen(
     """Tables and figures scroll inside their box; text and ground differ enough to read."""
     for name in ("index.html", f"instances/{_some_page(folder)}"):
         page = _open(
-            browser,
-            folder / name,
-            color_scheme=scheme,
-            viewport={"width": width, "height": 800},
+            browser, folder / name, color_scheme=scheme, viewport={"width": width, "height": 800}
         )
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         colours = page.evaluate(
@@ -331,13 +241,6 @@ def test_hostile_names_run_nothing(browser: Browser, tmp_path: Path) -> None:
         page.locator(f"#{section} thead th:first-child").click()
         page.locator(f"#{section} input[type=search]").fill("<script>window.pwned=1</script>")
     page.locator("#runs input[type=search]").fill("")
-    spots = page.evaluate("JSON.parse(document.querySelector('#gap-map img').dataset.spots)")
-    page.mouse.move(
-        *page.evaluate(_PLACE, ["gap-map", *[spots["texts"][each] for each in spots["at"][2:4]]])
-    )
-    # Whatever it is called, it is told as it is.
-    assert page.locator(".tip strong").text_content() == spots["texts"][spots["at"][2]]
-    assert page.locator(".tip script, .tip b, .tip img, .tip svg").count() == 0
     assert page.evaluate("window.pwned") is None
     assert page.locator("main script, main svg, main b").count() == 0
     assert page.faults == []

@@ -179,7 +179,7 @@ def test_methods_are_compared_on_shared_instances() -> None:
 )
 def test_every_table_survives_little_data(records: list[Any]) -> None:
     """Nothing, one row, failures only: a report all the same."""
-    parts = make_report(Results(frame(*records))).parts
+    parts = make_report(Results(frame(*records))).shown
     lines = [len(part.frame) for part in parts if isinstance(part, Table) and part.slug == "runs"]
     assert sum(lines) == sum(each.instance_sha256 != "" for each in records)
 
@@ -197,7 +197,7 @@ def test_rows_with_missing_columns_and_values() -> None:
             "incumbents": ["not json", None, [(1, 2, 3), "ab", (0.5, 12)]],
         }
     )
-    (found,) = [part for part in make_report(Results(rows)).parts if part.slug == "runs"]
+    (found,) = [part for part in make_report(Results(rows)).shown if part.slug == "runs"]
     assert isinstance(found, Table)
     # By name: the nameless one, a, c.
     assert found.frame["tel"].isna().tolist() == [True, False, True]

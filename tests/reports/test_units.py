@@ -12,7 +12,7 @@ from instances.batch_time import NANOSECONDS
 from kvopt.runs.record import Record
 from reports.build import make_report
 from reports.first import terminal_text
-from reports.parts import Figure
+from reports.page import Figure
 from reports.results import Results
 from reports.table import Table
 from tests.reports.synthetic import frame, record, units_of
@@ -63,7 +63,7 @@ UNITS = [(ROUNDS, ""), (FASTER, "-seconds"), (SLOWER, "-seconds-2")]
 
 def _parts(*records: Record) -> dict[str, Table | Figure]:
     """Return the parts by slug."""
-    return {part.slug: part for part in make_report(Results(frame(*records))).parts}
+    return {part.slug: part for part in make_report(Results(frame(*records))).shown}
 
 
 def _renamed(alone: list[Record], mark: str) -> dict[str, Table | Figure]:
@@ -78,7 +78,7 @@ def _renamed(alone: list[Record], mark: str) -> dict[str, Table | Figure]:
 
 def _holds(part: Table | Figure) -> Any:
     if isinstance(part, Figure):
-        return part.svg, part.note, part.drawing.spots
+        return part.drawing.svg, part.note
     return part.note, [[cell.text for cell in row] for row in part.rows(10**6)]
 
 
@@ -96,7 +96,7 @@ def test_a_unit_s_tables_are_what_they_are_without_the_others(
     """Walks over all tables and figures: each is that of a store with its unit alone."""
     renamed = _renamed(alone, mark)
     assert len(renamed) >= 15
-    assert {"leaderboard-clairvoyant", "solvers", "bounds-board", "gap-map", "gap-ecdf"} <= {
+    assert {"leaderboard-clairvoyant", "solvers", "bounds-board", "gap-map", "tel-profiles"} <= {
         slug.removesuffix(mark) for slug in renamed
     }
     for slug, part in renamed.items():

@@ -24,10 +24,7 @@ def draw_rows(rng: random.Random, most: int = 4) -> tuple[list[Row], int]:
 
 
 def draw_possible(rng: random.Random, rows: list[Row], memory: int, keep: bool) -> dict[str, Any]:
-    """Return what a scheduler without sense does: it admits and evicts as the dice say.
-
-    With ``keep`` an evicted request goes on with as many of its tokens as the dice say.
-    """
+    """Return what a scheduler without sense does: it admits and evicts as the dice say."""
     n, time = len(rows), 0
     runs: list[list[tuple[int, int, int]]] = [[] for _ in rows]  # begin, kept, tokens at the end
     active: dict[int, tuple[int, int]] = {}  # begin and kept

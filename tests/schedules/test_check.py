@@ -14,7 +14,7 @@ from instances import Instance, Request
 from schedules import Schedule, make_schedule
 from schedules.check import Verdict, check_schedule
 from schedules.files import parse_schedule, schedule_document
-from schedules.metrics import measure
+from schedules.metrics import memory_profile
 from schedules.model import KEEPS_TOKENS_NOTE, better
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instance_of
@@ -244,7 +244,7 @@ def test_memory_counted_as_in_the_engine() -> None:
         verdict = check_schedule(instance, schedule)
         assert verdict.valid == valid
         assert valid or (verdict.time, verdict.tokens) == (2, 4)
-        assert measure(instance, schedule).peak_memory == 4
+        assert max(memory_profile(instance, schedule).tokens) == 4
     instance = instance_of(4, (0, 1, 2), (0, 1, 2))
     schedule = make_schedule(instance, [0, 0], "test", engine_accounting=True)
     assert "counts memory as vLLM's engine: outside" in check_schedule(instance, schedule).reason
@@ -323,13 +323,3 @@ def test_a_million_requests_take_seconds() -> None:
     began = time.process_time()
     assert check_schedule(instance, schedule).valid
     assert time.process_time() - began < 10
-
-
-def test_the_package_exports_the_checker_on_demand() -> None:
-    """The names are found in the package although it does not import the checker at once."""
-    import schedules
-
-    assert schedules.check_schedule is check_schedule
-    assert schedules.Verdict is Verdict
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = schedules.nothing

@@ -14,7 +14,7 @@ from instances import Instance
 from kvopt.runs.state import RunState
 from schedules import Schedule
 from schedules.check import check_schedule
-from schedules.metrics import measure
+from schedules.metrics import mean_memory
 from schedules.picture import _stacked
 from tests.heuristics.contract import run
 from tests.oracles.brute_force import brute_force_optimum
@@ -91,7 +91,7 @@ def describe(seed: int) -> str:
         return "not built"
     kind = check_schedule(instance, schedule).kind
     try:
-        measure(instance, schedule)
+        mean_memory(instance, schedule)
         _stacked(instance, schedule)
     except ValueError:
         # A possible schedule can be drawn unless its rounds are too large.

@@ -79,14 +79,6 @@ def test_an_unreadable_file_exits_with_10(
     assert str(target) in err
 
 
-def test_the_process_ends_without_a_traceback(tmp_path: Path) -> None:
-    """With 2 for bad usage; a folder given for a file is one line and exit code 10."""
-    assert run().returncode == 2
-    done = run(tmp_path, tmp_path)
-    assert (done.returncode, done.stdout) == (10, "")
-    assert len(done.stderr.splitlines()) == 1
-
-
 def test_an_instance_that_can_never_run_exits_with_10(tmp_path: Path) -> None:
     """A request larger than the memory is named, with the file, before any schedule is read."""
     instance, schedule = files(tmp_path, PAIR, GOOD)

@@ -17,8 +17,8 @@ from instances import Instance
 from instances.batch_time import parse_batch_time
 from schedules import Clock, Schedule, make_schedule
 from schedules.check import check_schedule
+from schedules.clock import replay
 from schedules.files import parse_schedule, schedule_document
-from schedules.real_time import replay
 from tests.oracles.draws import instance_of
 
 SLOW = parse_batch_time("affine(1000,500)")

@@ -11,23 +11,24 @@ from pathlib import Path
 
 import pytest
 
-import instances.traces.reading
-import instances.traces.stream
 import schedules.check_command
-from instances.batch_time import BatchTimeError, read_batch_time
-from instances.batch_time.vllm_log import read_log
+import serving.traces.reading
+import serving.traces.stream
+from instances.batch_time import BatchTimeError
 from instances.files import read_instance
-from instances.traces import TraceOptions
-from instances.traces.reading import read_trace
-from instances.traces.report import TraceError
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.store.export import ExportError, read_rows
 from kvopt.suites import SuiteError, read_suite
 from reports.nightly.rows import read_rows as committed_rows
 from schedules.files import ScheduleFileError, read_schedule
+from serving.batch_time import read_batch_time
+from serving.batch_time.vllm_log import read_log
+from serving.traces import TraceOptions
+from serving.traces.reading import read_trace
+from serving.traces.report import TraceError
 from support.inputs import no_file, read_whole
 from support.streams import steadily
-from tests.instances.traces.cases import BY_NAME
+from tests.serving.traces.cases import BY_NAME
 
 #: More than any file that is read as a whole, and next to nothing on the disk.
 HUGE = 2 * 10**10
@@ -150,10 +151,10 @@ def test_a_stream_of_the_process_is_read() -> None:
 def test_a_trace_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither its requests nor its text go on for ever."""
     path, options = BY_NAME["vidur.csv"].path, TraceOptions(memory=3000)
-    monkeypatch.setattr(instances.traces.reading, "MOST_REQUESTS", 1)
+    monkeypatch.setattr(serving.traces.reading, "MOST_REQUESTS", 1)
     with pytest.raises(TraceError, match=r"at most 1 requests, found more \(--limit"):
         read_trace(path, options)
-    monkeypatch.setattr(instances.traces.stream, "LARGEST_TRACE", 30)
+    monkeypatch.setattr(serving.traces.stream, "LARGEST_TRACE", 30)
     with pytest.raises(TraceError, match="at most 30 "):
         read_trace(path, options)
 

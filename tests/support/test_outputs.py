@@ -36,8 +36,7 @@ def _spellings(path: Path) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize(
-    "kind",
-    ["itself", "dots", "relative", "parent", "symbolic link", "hard link", "linked folder"],
+    "kind", ["itself", "dots", "relative", "parent", "symbolic link", "hard link", "linked folder"]
 )
 def test_an_output_is_no_input(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By whatever name it is called, a file that is read is not written."""

@@ -51,7 +51,7 @@ def _with_options(formulation: Formulation, draws: random.Random) -> str:
     )
 
 
-def _value(option: Option, draws: random.Random) -> bool | int:
+def _value(option: Option, draws: random.Random) -> bool | int | float:
     if isinstance(option.default, bool):
         return draws.random() < 0.5
     return draws.choice(NUMBERS.get(option.name, (0, 1, 2, option.default)))

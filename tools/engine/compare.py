@@ -24,11 +24,11 @@ import click
 from heuristics.policies import vllm_priority, vllm_v1
 from heuristics.policy import Known, NotApplicableError, Rules
 from heuristics.simulator import Setting, run_policy
-from instances.batch_time.kinds.linear import linear
 from instances.files import parse_instance
 from schedules import check_schedule
-from schedules.real_time.runs import runs_of
-from schedules.real_time.timeline import timeline
+from schedules.clock.runs import runs_of
+from schedules.clock.timeline import timeline
+from serving.batch_time.kinds.linear import linear
 from support.command import Command, Options, argument
 from support.jsonfile import FileError
 

@@ -1,9 +1,13 @@
 """Multipliers on "each request once": beams show the way, exact evaluations prove.
 
-Each evaluation is a backward dynamic programming with dominance
-(:mod:`formulations.dp.relaxation`), and a proximal bundle says where the next one is made.
-With a beam it takes a fraction of the time, but states too much, so what it says is proved nowhere.
-Networks left by the last evaluations are asked before each new one, which costs milliseconds.
+    evaluate at 0 with beams, wider and wider, until a path is left; exactly where time is over
+    while steps promise enough: ask the bundle for a point, evaluate there with a beam
+    evaluate exactly where beams have led: the first bound
+    while steps promise anything: ask the bundle for a point, evaluate there exactly: a bound
+
+Each evaluation is a backward dynamic programming with dominance (P5,
+:mod:`formulations.dp.relaxation`).  With a beam it takes a fraction of the time and proves nothing.
+Networks left by the last ones are asked before each new one, which costs milliseconds.
 """
 
 from __future__ import annotations
@@ -12,42 +16,33 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formulations.bounds.bundle import Bundle, Cut, Floats
-from formulations.dp._backward_levels import Limits, Most
-from formulations.dp._backward_paths import Paths, entries, priced, starts_of
-from formulations.dp._backward_tables import Network
-from formulations.dp._tables import CompletionBounds
 from formulations.dp.bidirectional import completion_bounds
-from formulations.dp.relaxation import Evaluated, Relaxation
+from formulations.dp.levels import Limits, Most
+from formulations.dp.network import Network
+from formulations.dp.paths import Paths, entries, priced, starts_of
+from formulations.dp.relaxation import Evaluated, Relaxation, Tuning
+from formulations.dp.state_bounds import CompletionBounds
 
 Ints = NDArray[np.int64]
 
-#: Bases of a level that a beam follows at first, and at most.
-BEAM, WIDEST = 200, 6_400
 #: Shares of the gap that the first windows of a beam go, until one leaves a path: the wider, the
 #: more bases are made for each that is followed.
 FIRST_REACH = (0.3, 0.45, 0.6, 0.8, 1.0)
-#: Share of the time that goes to beams, if it does for so many.
-BEAM_SHARE, FEWEST = 0.2, 10
-#: What a step has to promise, as a share of the gap, with beams and exactly; and the length of
-#: steps from which a smaller promise is an end.
-PROMISE, EXACT_PROMISE, LONGEST = 0.01, 0.0005, 50.0
+#: Beams that there has to be time for.
+FEWEST = 10
+#: The length of steps from which a smaller promise is an end.
+LONGEST = 50.0
 #: Networks that are asked before each evaluation.
 NETWORKS = 3
-#: Share of the way from the prices' value to the model's that the first exact window goes.
-FIRST_WAY = 0.25
-#: Share of the time after which a beam that has found no path is given up for exact windows.
-BEGIN_SHARE = 0.3
-#: Shares of the time left that the first exact window may take, and the others, which become
-#: narrower where they would take longer; how many times as long as the last one there has to be
-#: time for.
-FIRST_SHARE, ITS_SHARE, LEAST_TIMES = 0.4, 0.9, 1.3
+#: Share of the time left that an exact window may take, which becomes narrower where it would take
+#: longer; how many times as long as the last one there has to be time for.
+ITS_SHARE, LEAST_TIMES = 0.9, 1.3
 #: How long the levels that are left are thought to take at first, in the mean, as a share of the
 #: one at hand, and by what that is changed at most where a window has ended too soon.
 LATER, LEAST_CHANGE = 0.2, 0.25
@@ -61,26 +56,17 @@ LEAST_WAY = 0.01
 #: What ``run`` comes to next.
 _BEGIN, _DEEPEN, _CLIMB, _ENDED = range(4)
 
-#: Told of a bound (rounds), the multipliers that prove it, and the bases that were made.
+#: Receives a bound (rounds), the multipliers that prove it, and the bases that were made.
 OnBound = Callable[[int, Ints, int], object]
 
 
 class Ascent:
     """The best bound from multipliers under given prices, within limits.
 
-    Parameters
-    ----------
-    below
-        TEL of the best schedule known.
-    bound
-        No TEL is below it.
-    on_bound, on_schedule
-        Told of every better bound, and of a least path that is a schedule, by its starts.
+    No TEL is less than ``bound``; one below the best TEL known, ``below``, is looked for.
+    ``on_schedule`` receives the starts of a least path that is a schedule.
 
-    Raises
-    ------
-    TooLargeError
-        If the tables or the numbers are too large.
+    Raises :class:`formulations.dp.network.TooLargeError`.
     """
 
     def __init__(
@@ -92,10 +78,12 @@ class Ascent:
         limits: Limits,
         on_bound: OnBound,
         on_schedule: Callable[[list[int]], object],
+        tuning: Tuning,
     ) -> None:
         self._network, self.below, self.bound = network, below, bound
         self._on_bound, self._on_schedule = on_bound, on_schedule
-        self._relaxed = Relaxation(network, below)
+        self._relaxed, self._tuning = Relaxation(network, below), tuning
+        self._beam = max(tuning.beam, 1)
         self._counts = network.kinds.counts
         self._start = network.total / network.unit
         self._gap = below - self._start
@@ -103,8 +91,8 @@ class Ascent:
         self._networks: list[Paths] = []
         self._stage = _BEGIN
         self._limits, self._all_limits = limits, limits
-        #: When the time ends, and what the last evaluation took.
-        self._end, self._took = math.inf, 0.0
+        #: When the time ends, and the seconds of the last evaluation.
+        self._end, self.took = math.inf, 0.0
         self._later = LATER
 
     @property
@@ -118,26 +106,18 @@ class Ascent:
         Or until the value at some multipliers is known exactly.
         """
         began = time.monotonic()
-        end = self._end = began + seconds
-        late = self._all_limits.out_of_time
-        self._limits = replace(
-            self._all_limits, out_of_time=lambda: late() or time.monotonic() > end
-        )
+        self._end = began + seconds
+        self._limits = self._all_limits.until(self._end)
         if self._stage == _BEGIN:
-            self._stage = self._begin(began + BEGIN_SHARE * seconds)
+            self._stage = self._begin(began + self._tuning.begin_share * seconds)
         if self._stage == _DEEPEN:
-            if FEWEST * self._took < BEAM_SHARE * seconds:
-                self._follow_beams(began + BEAM_SHARE * seconds)
+            if FEWEST * self.took < self._tuning.beam_share * seconds:
+                self._follow_beams(began + self._tuning.beam_share * seconds)
             if self._deepen():
                 self._stage = _CLIMB
         if self._stage == _CLIMB and not until_known and self._climb():
             self._stage = _ENDED
         return self.bound >= self.below
-
-    @property
-    def took(self) -> float:
-        """Seconds of the last evaluation."""
-        return self._took
 
     def completion_bounds(self, last: int, seconds: float) -> CompletionBounds | None:
         """Return what the best multipliers say of schedules below ``below``.
@@ -145,8 +125,7 @@ class Ascent:
         With starts no later than ``last`` (rounds); None where that would take longer.
         """
         best = self.multipliers(self._bundle.centre)
-        end, late = time.monotonic() + seconds, self._all_limits.out_of_time
-        limits = replace(self._all_limits, out_of_time=lambda: late() or time.monotonic() > end)
+        limits = self._all_limits.until(time.monotonic() + seconds)
         return completion_bounds(self._relaxed, best, self.below - 1, last, limits)
 
     def multipliers(self, point: Floats) -> Ints:
@@ -158,14 +137,11 @@ class Ascent:
     def _begin(self, end: float) -> int:
         """Evaluate at 0, exactly where beams find no path in time; return what comes next."""
         nothing, limits = np.zeros(len(self._counts)), self._limits
-        self._limits = replace(
-            limits, out_of_time=lambda: limits.out_of_time() or time.monotonic() > end
-        )
-        try:
-            if self._follow_first_beams(nothing):
-                return _DEEPEN
-        finally:
-            self._limits = limits
+        self._limits = limits.until(end)
+        found = self._follow_first_beams(nothing)
+        self._limits = limits
+        if found:
+            return _DEEPEN
         value = self._exactly(nothing, self._first_target())
         if value is None or not self._networks:
             return _BEGIN
@@ -175,8 +151,8 @@ class Ascent:
 
     def _follow_first_beams(self, nothing: Floats) -> bool:
         """Follow beams at 0, wider and wider; tell whether there is a path."""
-        ways = [(share, BEAM) for share in FIRST_REACH]
-        for share, beam in [*ways, (1.0, WIDEST), (1.0, None)]:
+        ways = [(share, self._beam) for share in FIRST_REACH]
+        for share, beam in [*ways, (1.0, self._tuning.widest_beam), (1.0, None)]:
             target = min(math.ceil(self._start + share * self._gap), self.below - 1)
             found = self._evaluated(nothing, target, beam)
             if found.least is not None and found.paths is not None:
@@ -190,19 +166,19 @@ class Ascent:
 
     def _follow_beams(self, end: float) -> None:
         """Follow beams until steps promise little."""
-        beam, bundle = BEAM, self._bundle
+        beam, bundle = self._beam, self._bundle
         while time.monotonic() < end:
             point = bundle.propose(self._cheap)
             if point is None:
                 return
-            if bundle.promised < PROMISE * (self._gap - bundle.value):
+            if bundle.promised < self._tuning.promise * (self._gap - bundle.value):
                 if bundle.length >= LONGEST:
                     return
                 bundle.length *= 3
                 continue
             found = self._evaluated(point, self._reach(point), beam)
             if found.reason or found.paths is None:
-                if found.reason or beam >= WIDEST:
+                if found.reason or beam >= self._tuning.widest_beam:
                     return
                 # Nothing is left of so few bases within the window.
                 beam *= 2
@@ -216,7 +192,7 @@ class Ascent:
         a path is expected.  All become narrower on their way where time would not do.
         """
         farthest = reach = self._reach(point)
-        share = ITS_SHARE if target >= reach else FIRST_SHARE
+        share = ITS_SHARE if target >= reach else self._tuning.first_share
         while self.bound < self.below and not self._limits.out_of_time():
             began = time.monotonic()
             allotted = share * (self._end - began)
@@ -236,9 +212,9 @@ class Ascent:
                 return reach - self._start
             if found.bound <= target:
                 # It became narrower, and ended too soon by so much.
-                self._later *= max(self._took / allotted, LEAST_CHANGE)
+                self._later *= max(self.took / allotted, LEAST_CHANGE)
             left = ITS_SHARE * (self._end - time.monotonic())
-            if found.bound > farthest or left < LEAST_TIMES * self._took:
+            if found.bound > farthest or left < LEAST_TIMES * self.took:
                 break
             target, share = farthest, ITS_SHARE
         return None
@@ -252,7 +228,7 @@ class Ascent:
 
     def _first_target(self) -> int:
         way = max(self._reach(self._bundle.centre) - self._network.bound, 1)
-        return max(self.bound, self._network.bound + int(FIRST_WAY * way))
+        return max(self.bound, self._network.bound + int(self._tuning.first_way * way))
 
     def _climb(self) -> bool:
         """Go on with exact evaluations, each of which is a bound; tell whether nothing is left."""
@@ -262,12 +238,12 @@ class Ascent:
             point = bundle.propose(self._cheap)
             if point is None:
                 return True
-            if bundle.promised < EXACT_PROMISE * (self._gap - bundle.value):
+            if bundle.promised < self._tuning.exact_promise * (self._gap - bundle.value):
                 if bundle.length >= 100 * LONGEST:
                     return True
                 bundle.length *= 4
                 continue
-            if LATE * self._took > self._end - time.monotonic():
+            if LATE * self.took > self._end - time.monotonic():
                 return False
             value = self._exactly(point, self._reach(point))
             if value is None:
@@ -280,7 +256,7 @@ class Ascent:
     ) -> Evaluated:
         multipliers, began = self.multipliers(point), time.monotonic()
         found = self._relaxed.evaluate(multipliers, target, self._limits, beam, most)
-        self._took = time.monotonic() - began
+        self.took = time.monotonic() - began
         if found.bound is not None and found.bound > self.bound:
             self.bound = min(found.bound, self.below)
             self._on_bound(self.bound, multipliers, found.nodes)

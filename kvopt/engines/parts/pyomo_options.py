@@ -1,4 +1,4 @@
-"""What each solver that Pyomo can call needs to be told so that its bound is a proof."""
+"""Options of each solver that Pyomo can call, with which its bound is a proof."""
 
 from __future__ import annotations
 
@@ -11,16 +11,10 @@ from typing import Any
 class Known:
     """A solver whose gaps are set to 0.
 
-    Attributes
-    ----------
-    options
-        Relative and absolute MIP gap, and tolerances where the default is above 10⁻⁶.
-    tolerance
-        The largest of its tolerances then (``tolerances``).
-    states_bound
-        Whether Pyomo hands over the solver's own bound at any ending.  Else the lower bound that
-        it states counts at the ending ``optimal`` only: at a limit some interfaces leave the
-        incumbent's value in its place.
+    ``options`` are relative and absolute MIP gap, and tolerances where the default is above 10⁻⁶;
+    ``tolerance`` is the largest of its tolerances then.  ``states_bound`` says that Pyomo hands
+    over the solver's own bound at any ending.  Else the lower bound that it states counts at the
+    ending ``optimal`` only: at a limit some interfaces leave the incumbent's value in its place.
     """
 
     options: dict[str, Any] = field(default_factory=dict)

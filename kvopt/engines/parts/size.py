@@ -23,12 +23,7 @@ def too_large(
 ) -> str | None:
     """Return a one-line reason if a model with that many entries cannot fit in memory.
 
-    Parameters
-    ----------
-    memory_limit
-        Gigabytes; None stands for the memory that the machine has available now.
-    entry_bytes
-        What an entry takes; unless given, one of a matrix.
+    The limit is in gigabytes; None stands for the memory that the machine has available now.
     """
     available = psutil.virtual_memory().available / 1e9
     limit = available if memory_limit is None else min(available, memory_limit)

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from formulations.bounds.clique_lp import STARTS_UP_TO, lp_prices
+from formulations.bounds.highs import Floats
 from formulations.certificates.certificate_file import price_certificate
 from formulations.lagrangian.starts import certified_costs
-from formulations.valid.groups import window_groups
+from formulations.valid.groups import WindowGroup, window_groups
 from formulations.valid.windows import Windows
 from heuristics.simulator import run_in_order
 from kvopt.engines.job import Job
@@ -96,11 +97,23 @@ class CoveredReport:
         job, groups = self._job, window_groups(self._job.instance)
         seconds = min(PRICES_SHARE * job.left(), PRICES_SECONDS)
         if found := lp_prices(job.instance, windows, groups, seconds):
-            costs = certified_costs(job.instance, groups, found, windows.latest)
-            certificate = price_certificate(
-                *(costs.bound, costs.denominator, costs.memory),
-                upper_bound=job.upper_bound,
-                groups=groups,
-                group_prices=costs.groups,
-            )
-            self._report.bound(value=costs.bound, source="prices", certificate=certificate)
+            send_prices(job, self._report, groups, found, windows.latest, "prices")
+
+
+def send_prices(
+    job: Job,
+    report: Report,
+    groups: list[WindowGroup],
+    prices: tuple[Floats, Floats],
+    latest: tuple[int, ...],
+    source: str,
+) -> None:
+    """Send what prices on memory and on groups prove in integers; bad ones prove Σ o_i."""
+    costs = certified_costs(job.instance, groups, prices, latest)
+    certificate = price_certificate(
+        *(costs.bound, costs.denominator, costs.memory),
+        upper_bound=job.upper_bound,
+        groups=groups,
+        group_prices=costs.groups,
+    )
+    report.bound(value=costs.bound, source=source, certificate=certificate)

@@ -18,16 +18,7 @@ from kvopt.best_known import __main__ as command
 from kvopt.best_known.entry import ENTRIES
 from kvopt.best_known.files import format_registry, format_schemas
 from kvopt.best_known.library import LibraryInstance
-from tests.kvopt.best_known.registry import (
-    FOUR,
-    LIBRARY,
-    OPTIMAL,
-    PAIR,
-    SWEEP,
-    WORSE,
-    Edit,
-    Sweep,
-)
+from tests.kvopt.best_known.registry import FOUR, LIBRARY, OPTIMAL, PAIR, SWEEP, WORSE, Sweep
 from tests.tiers import a_few, spread
 
 #: The bound from volumes is 10; the construction says 12, its schedule is the planted one.
@@ -254,51 +245,6 @@ def test_every_lie_in_a_proof_is_told(good: tuple[Sweep, int]) -> None:
             path.write_text(lie)
             assert sweep.check() == 1, (path.name, lie[:300])
         path.write_text(text)
-
-
-def _history(entry: dict[str, Any], method: str) -> None:
-    for part in (entry["upper"], entry["history"]["upper"][-1]):
-        part["method"] = method
-
-
-@pytest.mark.parametrize(
-    ("edit", "told"),
-    a_few(
-        [
-            (
-                lambda e: e["proofs"][1].update(method="highs:ilp(relaxed=yes)"),
-                "a relaxation makes a bound",
-            ),
-            (lambda e: e["proofs"][1].update(method="bound:bound-lp"), "bound proves no bound"),
-            (lambda e: e["proofs"][1].update(method="foo:ilp"), "foo"),
-            (
-                lambda e: e["proofs"][1].update(method="HIGHS:ILP"),
-                "expected the method as highs:ilp",
-            ),
-            (
-                lambda e: e["proofs"].append(e["proofs"][1] | {"method": "HIGHS:ILP"}),
-                "expected the method as highs:ilp",
-            ),
-            (lambda e: _history(e, "foo"), "unknown solver 'foo'"),
-            (lambda e: _history(e, "foo:ilp"), "unknown solver 'foo'"),
-            (lambda e: _history(e, "highs:no-such-model"), "no-such-model"),
-            (lambda e: _history(e, "Auto"), "expected the method as auto"),
-            (lambda e: e["lower"].update(method="unheard"), "unknown solver 'unheard'"),
-            (lambda e: e["lower"].update(date="9999-12-31"), "9999-12-31: expected a past day"),
-            (lambda e: e["proofs"][0].update(date="9999-12-31"), "9999-12-31: expected a past day"),
-        ],
-        4,
-    ),
-)
-@pytest.mark.parametrize("good", ["certified"], indirect=True)
-def test_what_there_is_not_is_told(
-    good: tuple[Sweep, int], edit: Edit, told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Relaxations as witnesses, methods and solvers that nobody has, two names, the future."""
-    sweep, _ = good
-    sweep.edit(edit)
-    assert sweep.check() == 1
-    assert told in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("good", ["certified"], indirect=True)

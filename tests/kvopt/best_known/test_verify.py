@@ -96,11 +96,7 @@ def test_a_forged_optimum_does_not_pass_as_certified(sweep: Sweep) -> None:
         # TEL 13; the optimum is 12.
         proofs = [_document(proof_by(method, 13)) for method in ("cpsat:cpsat", "highs:ilp")]
         told = {key: value for key, value in proofs[0].items() if key != "made_by"}
-        lower = told | {
-            "kind": "solver-reported",
-            "source": "CP-SAT",
-            "certified": entry["lower"],
-        }
+        lower = told | {"kind": "solver-reported", "source": "CP-SAT", "certified": entry["lower"]}
         found = [proof_by("cpsat:cpsat", 13), proof_by("highs:ilp", 13)]
         reason = decide(FOUR, 13, 13, found, ("volumes", 10)).reason
         entry["history"]["lower"].append(
@@ -154,6 +150,15 @@ def _size(file: Path) -> int:
     return file.stat().st_size
 
 
+RELAXED = "highs:ilp(relaxed=yes)"
+
+
+def _name(entry: dict[str, Any], method: str) -> None:
+    """Have another method found the schedule, in the history, too."""
+    for part in (entry["upper"], entry["history"]["upper"][-1]):
+        part["method"] = method
+
+
 @pytest.mark.parametrize(
     ("edit", "told"),
     spread(
@@ -188,6 +193,21 @@ def _size(file: Path) -> int:
             (lambda e: e.update(sha256="0" * 64), "the library has no instance of this hash"),
             (lambda e: e["upper"].update(method="svf"), "not what is written of its entry"),
             (lambda e: e["upper"].update(method="construction"), "is not that of the construction"),
+            (lambda e: e["proofs"][1].update(method=RELAXED), "a relaxation makes a bound"),
+            (lambda e: e["proofs"][1].update(method="bound:bound-lp"), "bound proves no bound"),
+            (lambda e: e["proofs"][1].update(method="foo:ilp"), "foo"),
+            (lambda e: e["proofs"][1].update(method="HIGHS:ILP"), "the method as highs:ilp"),
+            (
+                lambda e: e["proofs"].append(e["proofs"][1] | {"method": "HIGHS:ILP"}),
+                "expected the method as highs:ilp",
+            ),
+            (lambda e: _name(e, "foo"), "unknown solver 'foo'"),
+            (lambda e: _name(e, "foo:ilp"), "unknown solver 'foo'"),
+            (lambda e: _name(e, "highs:no-such-model"), "no-such-model"),
+            (lambda e: _name(e, "Auto"), "expected the method as auto"),
+            (lambda e: e["lower"].update(method="unheard"), "unknown solver 'unheard'"),
+            (lambda e: e["lower"].update(date="9999-12-31"), "9999-12-31: expected a past day"),
+            (lambda e: e["proofs"][0].update(date="9999-12-31"), "9999-12-31: expected a past day"),
         ],
         3,
     ),
@@ -195,7 +215,7 @@ def _size(file: Path) -> int:
 def test_a_careful_lie_is_found(
     proved: Sweep, edit: Edit, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Even with a new digest, no value, proof or flag can be changed unnoticed."""
+    """Even with a new digest no value, proof or flag can be changed, nor to what there is not."""
     proved.edit(edit)
     assert proved.check() == 1
     assert told in capsys.readouterr().err

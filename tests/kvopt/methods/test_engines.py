@@ -45,9 +45,7 @@ def test_the_table() -> None:
     for formulation in formulations().values():
         engine = default_engine(formulation.kind)
         assert read_method(f"{engine.name}:{formulation.name}").solver == engine.name
-    assert set(named_engines()) == {
-        *("auto", "bound", "cpsat", "highs", "improve", "search"),
-    }
+    assert set(named_engines()) == {*("auto", "bound", "cpsat", "highs", "improve", "search")}
     assert {name for name in engines() if name not in named_engines()} == {"export", "pyomo-solver"}
     assert proofs() == {"cpsat": "CP-SAT", "highs": "HiGHS", "search": "search"}
     assert engine_of("gurobi").module == "kvopt.engines.pyomo_solver"

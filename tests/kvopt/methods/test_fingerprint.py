@@ -75,7 +75,7 @@ def _digests() -> dict[str, str]:
             ("kvopt/engines/search.py", {"auto", "highs", "search"}),
             ("kvopt/engines/highs.py", WITH_HIGHS),
             ("kvopt/engines/auto.py", {"auto", "highs"}),
-            ("kvopt/engines/in_seconds.py", ENGINES | {"sorted-lp"}),
+            ("serving/engine.py", ENGINES | {"sorted-lp"}),
             ("kvopt/engines/parts/tolerances.py", ENGINES | {"sorted-lp"}),
             ("kvopt/runs/team.py", {"auto", "highs"}),
             ("kvopt/runs/state.py", POLICIES | ENGINES),
@@ -117,12 +117,15 @@ def test_a_proof_rests_on_model_and_engine(project: Path, file: str) -> None:
 
 
 #: Of these packages a result can depend on any file.
-DECIDING = ("instances", "schedules", "heuristics", "formulations", "kvopt.engines")
+DECIDING = (
+    *("instances", "schedules", "heuristics", "formulations", "kvopt.engines"),
+    *("serving.batch_time", "serving.bounds", "serving.engine"),
+)
 
 
 @cache
 def _graph() -> Any:
-    packages = ("instances", "schedules", "heuristics", "formulations", "kvopt", "support")
+    packages = {*(each.partition(".")[0] for each in DECIDING), "support"}
     return grimp.build_graph(
         *packages, include_external_packages=True, exclude_type_checking_imports=True
     )
@@ -144,7 +147,7 @@ def _reached(method: str) -> set[str]:
     if read.call is not None:
         entries = ["heuristics.simulator", f"heuristics.policies.{method.replace('-', '_')}"]
     else:
-        entries = [engine_of(read.solver).module, "kvopt.engines.start"]
+        entries = [engine_of(read.solver).module, "kvopt.engines.start", "serving.engine"]
     return {*entries}.union(*map(_graph().find_upstream_modules, entries))
 
 
@@ -160,7 +163,8 @@ def test_every_file_is_in_a_room() -> None:
     """All that can decide a result, but for the pseudocode, which no result depends on."""
     taken = {path for room in [*ROOMS, *engines()] for path in room_files(room)}
     for package in DECIDING:
-        for path in (ROOT / package.replace(".", "/")).rglob("*.py"):
+        folder = ROOT / package.replace(".", "/")
+        for path in folder.rglob("*.py") if folder.is_dir() else [folder.with_suffix(".py")]:
             lines = path.read_text().count("\n")
             assert path in taken or path.parent.name == "reference" or lines == 1, path
 

@@ -190,7 +190,7 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
         ("true", "unknown method 'true', expected auto, bound, cpsat, highs, improve"),
         ("_glpk_shell", "unknown method '_glpk_shell'"),
         ("", "expected a name, found nothing"),
-        ("a(b", "expected a comma or ), found nothing; a method is NAME[:FORMULATION]"),
+        ("a(b", "expected the end, found '(b'; a method is NAME[:FORMULATION]"),
         ("ilp-sparse", "it is a formulation; did you mean highs:ilp-sparse?"),
         ("svf:ilp", "svf is a policy: it takes no formulation"),
         ("svf with interval(1,10)", "svf knows the outputs: it takes no prediction"),
@@ -207,6 +207,18 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
         ("a-min with magic", "unknown prediction 'magic'"),
         ("highs:nothing", "unknown formulation 'nothing'"),
         ("cpsat:ilp", "cpsat cannot solve 'ilp', it takes cpsat"),
+        ("cpsat:cpsat(separation=no)x", "expected the end, found 'x'"),
+        ("bound:bound-lp(groups=no)", "bound-lp takes no options, found 'groups'"),
+        ("highs:ilp-xy(groups=no)", "ilp-xy takes relaxed, found 'groups'"),
+        ("bound:bound-lp(relaxed=yes)", "bound-lp takes no options, found 'relaxed'"),
+        ("cpsat:cpsat(separation)", "expected separation as yes or no, found 'separation'"),
+        ("cpsat:cpsat(separation=1)", "expected separation as yes or no, found '1'"),
+        ("cpsat:cpsat(separation=no,separation=no)", "separation occurs twice"),
+        ("cpsat:cpsat(separation=no,)", "takes separation, found ''"),
+        *(
+            (f"bound:bound-patterns(knots={wrong})", "expected knots as an integer from 0")
+            for wrong in ("yes", "-1", "1_0", "4294967296")
+        ),
         ("baron", "not installed"),
         ("file:README.md", "expected a Python file"),
         ("mine.py(beta=2)", "unknown method 'mine.py(beta=2)'; did you mean file:mine.py(beta=2)?"),

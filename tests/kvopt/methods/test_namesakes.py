@@ -9,18 +9,13 @@ import pytest
 
 import kvopt
 from instances import Instance, Request, write_instance
-from instances.arrivals import at_rate
 from kvopt.commands.evaluate import main as evaluate
-from kvopt.commands.rates import main as rates
 from kvopt.commands.solve import main as solve
 from kvopt.store import Store
 from schedules import read_schedule
 
 #: Requests of 2 and 3 rounds in M = 4 that do not fit together.
 TWO = Instance("two", 4, (Request(0, 0, 1, 2), Request(1, 0, 1, 3)))
-#: Of which the last two wait together, whatever the rate, for the first to end.
-THREE = Instance("three", 4, (Request(0, 0, 1, 3), *(Request(1 + i, 0, 1, 2 + i) for i in (0, 1))))
-BATCH = "affine(base=100,token=10)"
 #: The shorter first: 2 + 5.  The longer first: 3 + 5.
 MEANT, NAMESAKE = 7, 8
 _OWN = """\
@@ -50,20 +45,6 @@ def _by_evaluate(meant: str) -> list[int]:
     return _stored(Path("results/runs.sqlite"))
 
 
-def _by_a_suite(meant: str) -> list[int]:
-    Path("one.toml").write_text(
-        'summary = "one"\n[[section]]\nname = "one"\n'
-        f'instances = ["../two.json"]\nmethods = ["{meant}"]\n',
-        encoding="utf-8",
-    )
-    assert evaluate(["one.toml", "--quiet"]) == 0
-    return _stored(Path("results/runs.sqlite"))
-
-
-def _by_compare(meant: str) -> list[int]:
-    return list(kvopt.compare(TWO, meant)["tel"])
-
-
 def _by_the_library(meant: str) -> list[int]:
     return [each.tel or 0 for each in (kvopt.solve(TWO, meant), kvopt.run(TWO, meant))]
 
@@ -78,25 +59,11 @@ def _stored(location: Path) -> list[int]:
 
 @pytest.mark.parametrize(
     "command",
-    [_by_solve, _by_evaluate, _by_a_suite, _by_compare, _by_the_library],
-    ids=["solve", "evaluate", "suite", "compare", "library"],
+    [_by_solve, _by_evaluate, _by_the_library],
+    ids=["solve", "evaluate", "library"],
 )
 def test_the_file_that_is_named_is_run(meant: str, command: Callable[[str], list[int]]) -> None:
     """The shorter first, 7, not the namesake's longer first, 8."""
     found = command(meant)
     assert found
     assert set(found) == {MEANT}
-
-
-@pytest.mark.slow("walks")
-def test_rates_run_the_file_that_is_named(meant: str, tmp_path: Path) -> None:
-    """Its row is that of the other folder's policy, which differs from the namesake's."""
-    write_instance(THREE, tmp_path / "three.json")
-    arguments = ["--rates", "1000", "--batch-time", BATCH, "--methods", meant, "--quiet"]
-    assert rates([str(tmp_path / "three.json"), *arguments]) == 0
-    drawn = at_rate(THREE, 1000)
-    expected, other = (
-        kvopt.run(drawn, each, batch_time=BATCH).tel for each in (meant, "file:x.py")
-    )
-    assert _stored(Path("results/runs.sqlite")) == [expected]
-    assert expected != other

@@ -150,7 +150,7 @@ STORED = """
 auto cpsat cpsat:cpsat cpsat:cpsat-strong(groups=no,equal=no) highs:ilp
 highs:ilp-sparse(groups=yes,relaxed=yes)
 highs:ilp-sparse(groups=yes) bound:bound-dual bound:bound-volume search
-search:layers(dominance=no) svf a-min a-min(ties=permutation) alpha-beta(alpha=0.3,beta=0.001)
+search:sweep(gain=0.5) svf a-min a-min(ties=permutation) alpha-beta(alpha=0.3,beta=0.001)
 local-search(moves=200) vllm-v1(budget=1e+06) svf-1bit(threshold=1e+09) sglang-ratio(order=lof)
 """
 

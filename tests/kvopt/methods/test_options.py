@@ -14,7 +14,6 @@ from formulations.registry import RELAXED, formulations
 from instances import Instance, Request
 from instances.files import instance_document
 from kvopt.commands.solve import main
-from kvopt.methods.grammar import MethodError
 from kvopt.methods.options import changed_values, describe, format_formulation, read_formulation
 from tests.commands import run_command
 from tests.kvopt.sweep_tools import ROOT
@@ -43,31 +42,6 @@ def test_numbers_are_options_too() -> None:
     assert not isinstance(options["knots"], bool)
     assert format_formulation(formulation, options) == "bound-patterns(knots=1)"
     assert changed_values({"knots": 40}, formulation.options) == {}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("cpsat(separation=no)x", "expected the end, found 'x'"),
-        ("bound-lp(groups=no)", "bound-lp takes no options, found 'groups'"),
-        ("ilp-xy(groups=no)", "ilp-xy takes relaxed, found 'groups'"),
-        ("bound-lp(relaxed=yes)", "bound-lp takes no options, found 'relaxed'"),
-        ("cpsat-strong(cuts=no)", "takes separation, groups, .*, found 'cuts'"),
-        ("cpsat(separation)", "expected separation as yes or no, found 'separation'"),
-        ("cpsat(separation=1)", "expected separation as yes or no, found '1'"),
-        ("cpsat(separation=no,separation=no)", "separation occurs twice"),
-        ("cpsat(separation=no,)", "takes separation, found ''"),
-        ("bound-patterns(knots=yes)", "expected knots as an integer from 0"),
-        ("bound-patterns(knots=-1)", "expected knots as an integer from 0"),
-        ("bound-patterns(knots=1_0)", "expected knots as an integer from 0"),
-        ("bound-patterns(knots=4294967296)", "expected knots as an integer from 0"),
-    ],
-)
-def test_bad_specs_are_one_line(text: str, message: str) -> None:
-    """What is wrong is named, with what was expected."""
-    with pytest.raises(MethodError, match=message) as caught:
-        read_formulation(text)
-    assert "\n" not in str(caught.value)
 
 
 def test_every_option_is_described() -> None:

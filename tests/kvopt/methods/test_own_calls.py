@@ -13,7 +13,6 @@ import kvopt
 from heuristics.registry import policies
 from instances import Instance, Request, write_instance
 from kvopt.commands.evaluate import main as evaluate
-from kvopt.commands.rates import main as rates
 from kvopt.commands.solve import main as solve
 from kvopt.methods import described
 from kvopt.methods.engines import named_engines
@@ -33,6 +32,7 @@ from kvopt.suites.sources import Source
 from kvopt.sweeps.plan import plan
 from reports.build import make_report
 from reports.results import Results
+from serving.commands.rates import main as rates
 from tests.reports.synthetic import frame, record
 from tests.tiers import a_few
 
@@ -284,11 +284,7 @@ def test_two_calls_of_one_file_side_by_side(folder: Path) -> None:
         assert rows["told"].tolist() == told
         assert rows["tel"].tolist() == [8, 7, 7]
         shown = [shown_method(each, rows.loc[each, "own_name"]) for each in rows.index]
-        assert shown == [
-            "guesses(sign=-1)",
-            "guesses(sign=-1) with interval(1,9)",
-            "mine",
-        ]
+        assert shown == ["guesses(sign=-1)", "guesses(sign=-1) with interval(1,9)", "mine"]
 
 
 @pytest.mark.slow("walks")
@@ -345,8 +341,8 @@ def test_it_is_ranked_by_what_it_declares(
     monkeypatch.setattr("reports.build._figure", lambda *_: None)
     own = record(method="file:x.py(beta=2)", own_name="mine", tel=90, known_optimum=50)
     other = record(tel=100, known_optimum=50)
-    said = make_report(Results(frame(replace(own, told=words), other))).verdict
-    assert any(str(each).startswith(says) for each in said)
+    said = make_report(Results(frame(replace(own, told=words), other))).words
+    assert any(str(each).startswith(says) for each in said.sentences)
 
 
 def test_groups() -> None:

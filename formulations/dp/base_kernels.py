@@ -1,0 +1,356 @@
+"""Compiled inner loops of ``backward``; what is proved there is not repeated here."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from formulations.lagrangian.array_kernels import longer, more_rows, nowhere
+from support.compiling import filling_part, njit, part
+
+_NONE = np.int64(1) << np.int64(61)
+#: For what an array has no room.
+NOTHING, BASES, KINDS = 0, 1, 2
+
+
+@njit()
+def start_slack(outputs, arrivals, first, pay, unit, starts, slack):
+    """Fill what a start p costs beyond the least of its kind; return the sum-free least costs.
+
+    ``slack[p, g]`` is filled for p < ``starts``, far more than any window before the arrival.
+    """
+    end = len(pay) - 1
+    least = np.empty(len(outputs), np.int64)
+    for g in range(len(outputs)):
+        best = _NONE
+        for p in range(starts):
+            if p < arrivals[g]:
+                slack[p, g] = _NONE
+                continue
+            cost = unit * (p + outputs[g] - arrivals[g])
+            for j in range(1, min(outputs[g], end - p) + 1):
+                cost += pay[p + j, first[g] + j - 1]
+            slack[p, g] = cost
+            best = min(best, cost)
+        least[g] = best
+        for p in range(arrivals[g], starts):
+            slack[p, g] -= best
+    return least
+
+
+@njit()
+def behind_table(rules, low, high, table):
+    """Fill table[t, e, m]: the most that requests with less than e rounds left pay at time t.
+
+    They hold at most m tokens together, any kind any number of times, and start no later than
+    t − 1 and at a slack within the window.
+    """
+    memory = table.shape[2] - 1
+    best = np.zeros(memory + 1, np.int64)
+    for t in range(max(low, 1), high):
+        # Number by number: an assignment of a row takes two seconds to compile.
+        for m in range(memory + 1):
+            best[m] = table[t, 0, m] = 0
+        for e in range(1, table.shape[1]):
+            for g in range(len(rules.first)):
+                age = rules.outputs[g] - (e - 1)
+                p = t - age
+                if age < 1 or p < 0 or p >= len(rules.dear) or rules.dear[p, g] > rules.window:
+                    continue
+                state = rules.first[g] + age - 1
+                value = rules.pay[t, state]
+                held = rules.tokens[state]
+                if value > 0:
+                    for m in range(held, memory + 1):
+                        best[m] = max(best[m], best[m - held] + value)
+            for m in range(memory + 1):
+                table[t, e, m] = best[m]
+
+
+@part()
+def _enterable(t, rules):
+    """Return the kinds that may complete at t; by kind cost of its start, price, peak, knapsack.
+
+    The knapsack is the most that any from each kind on still gain by tokens; of one entry where it
+    would be too large.
+    """
+    kinds = len(rules.first)
+    dear, pay = np.zeros(kinds, np.int64), np.zeros(kinds, np.int64)
+    peak = np.zeros(kinds, np.int64)
+    able, number = np.empty(kinds, np.int64), kinds
+    row = min(t, len(rules.worth) - 1)
+    most = rules.behind.shape[2]
+    gain = np.zeros((kinds, most), np.int64)
+    for g in range(kinds - 1, -1, -1):
+        if g < kinds - 1:
+            for m in range(most):
+                gain[g, m] = gain[g + 1, m]
+        p = t - rules.outputs[g]
+        if p < 0 or p >= len(rules.dear) or rules.dear[p, g] > rules.window:
+            continue
+        pay[g], peak[g] = rules.pay[row, rules.last[g]], rules.tokens[rules.last[g]]
+        number -= 1
+        able[number] = g
+        dear[g] = rules.dear[p, g] + rules.tolls[g]
+        value = pay[g] - dear[g]
+        if value > 0:
+            for m in range(peak[g], most):
+                gain[g, m] = max(gain[g, m], gain[g, m - peak[g]] + value)
+    if most == 1:
+        for g in range(kinds):
+            gain[g, 0] = _NONE
+    return able[number:], dear, pay, peak, gain
+
+
+@part()
+def _before(t, rules):
+    """Return what a request of each kind that completes at t holds and pays at t − e, e = 0, 1, ...
+
+    And by e and tokens held at t − e what is worth there more than all that still fits may pay.
+    """
+    rounds, memory, rows = rules.behind.shape[1], rules.behind.shape[2] - 1, len(rules.pay)
+    held = np.zeros((len(rules.first), rounds), np.int64)
+    paid = np.zeros((len(rules.first), rounds), np.int64)
+    lost = np.empty((rounds, memory + 1), np.int64)
+    for e in range(rounds):
+        for m in range(memory + 1):
+            lost[e, m] = -_NONE
+    for g in range(len(rules.first)):
+        if t >= rules.outputs[g]:
+            for e in range(min(rules.outputs[g], rounds)):
+                state = rules.last[g] - e
+                held[g, e] = rules.tokens[state]
+                paid[g, e] = rules.pay[min(t - e, rows - 1), state]
+    for e in range(max(1, t - len(rules.behind) + 1), min(rounds, t + 1)):
+        for m in range(memory + 1):
+            lost[e, m] = rules.worth[t - e] - rules.behind[t - e, e, memory - m]
+    return held, paid, lost
+
+
+@filling_part()
+def _behind(depth, longest, held, paid, lost, room):
+    """Return what is lost at least at the times before t, given who runs at t.
+
+    ``held`` and ``paid`` of a depth are tokens and prices of these at t − e, for e up to
+    ``longest``, where the last of them have started.  It stops once that is more than ``room``,
+    and where that is below 0 it returns 0.
+    """
+    total = np.int64(0)
+    for e in range(1, min(longest, len(lost) - 1) + 1):
+        if total > room:
+            break
+        total += max(lost[e, held[depth, e]] - paid[depth, e], 0)
+    return total
+
+
+@filling_part()
+def _next_base(members, number, base, chosen, depth, first, last, kind, keys, written, made):
+    """Write who of a node runs one round earlier, in order; return how many and their key."""
+    x, y, count, key = 0, 0, 0, np.uint64(0)
+    while x < number or y < depth:
+        # What completes is the last state of its kind, so both lists are in order.
+        if y == depth or (x < number and members[base, x] <= last[chosen[y]]):
+            state = np.int64(members[base, x])
+            x += 1
+        else:
+            state = last[chosen[y]]
+            y += 1
+        if state > first[kind[state]]:
+            written[made, count] = state - 1
+            key += keys[state - 1]
+            count += 1
+    return count, key
+
+
+@filling_part()
+def _begin(t, members, number, base, first, kind, tokens, pay, count, held, paid):
+    """Set what a base holds and pays at t − e, e = 0, 1, ..., and how many of each kind it has.
+
+    Returns how many rounds before t the last of them has started.
+    """
+    rows = len(pay)
+    oldest = np.int64(0)
+    for g in range(len(count)):
+        count[g] = 0
+    for e in range(held.shape[1]):
+        held[0, e], paid[0, e] = 0, 0
+    for x in range(number):
+        state = np.int64(members[base, x])
+        count[kind[state]] += 1
+        longest = state - first[kind[state]]
+        oldest = max(oldest, longest)
+        for e in range(min(longest, held.shape[1] - 1) + 1):
+            held[0, e] += tokens[state - e]
+            paid[0, e] += pay[min(t - e, rows - 1), state - e]
+    return oldest
+
+
+@filling_part()
+def _next_kind(x, able, dear, own, peak, gain, counts, count, memory, room, spare):
+    """Return the first place from x on of a kind of which one more may complete, within the rest.
+
+    A start costs no more than ``spare``, and what else may complete brings no more than a knapsack.
+    """
+    most = gain.shape[1] - 1
+    while x < len(able):
+        g = able[x]
+        if (
+            peak[g] <= memory
+            and dear[g] <= spare
+            and count[g] < counts[g]
+            and room + own[g] - dear[g] >= -gain[g, min(memory - peak[g], most)]
+        ):
+            break
+        x += 1
+    return x
+
+
+@njit()
+def expand(t, level, low, high, rules, sizes, most):
+    """Return the bases at t − 1 that nodes at t of the bases ``low``..``high`` − 1 leave.
+
+    ``level`` are members, their number and the slack of each base at t.  Returned are the members
+    of each base left and its key; a row of their number, the slack, its origin, and where what it
+    let complete ends among the kinds that are listed next; and whether it stopped since they came
+    to ``most``, where ``sizes`` say what a base and what a kind listed come to.
+    """
+    width = level[0].shape[1]
+    entering, before = _enterable(t, rules), _before(t, rules)
+    size = max(1024, 2 * (high - low))
+    left, code = np.empty((size, width), np.uint16), np.empty(size, np.uint64)
+    rows, entered = np.empty((size, 4), np.int64), np.empty(max(1024, width), np.uint16)
+    kinds, behind = len(rules.first), rules.behind.shape[1]
+    work = (
+        np.zeros(kinds, np.int64), np.zeros(width + 2, np.int64), np.zeros(width + 2, np.int64),
+        np.zeros(width + 2, np.int64), np.zeros(width + 2, np.int64),
+        np.zeros((width + 2, behind), np.int64), np.zeros((width + 2, behind), np.int64),
+    )  # fmt: skip
+    base, made, listed, short = low, np.int64(0), np.int64(0), BASES
+    while base < high and short != NOTHING:
+        base, made, listed, short = _fill(
+            t, level, base, high, rules, sizes, most, entering, before, work, left, code, rows,
+            entered, made, listed,
+        )  # fmt: skip
+        if short == BASES:
+            left, code, rows = more_rows(left), longer(code), more_rows(rows)
+        elif short == KINDS:
+            entered = longer(entered)
+    return left[:made], code[:made], rows[:made], entered[:listed], base < high
+
+
+# Without numba's runtime for memory, which would count references by atomic steps in these loops.
+@part(_nrt=False)
+def _fill(
+    t, level, low, high, rules, sizes, most, entering, before, work, left, code, rows, entered,
+    made, listed,
+):  # fmt: skip
+    """Fill what bases leave, from one of them on; return where it stopped, and what is filled.
+
+    It stops before the first base of which not all that is left has room, and tells for what there
+    is none; or at one where what is left comes to the most there may be.
+    """
+    members, number, slack = level
+    able, dear, own, peak, gain = entering
+    own_held, own_paid, lost = before
+    count, chosen, places, spent, oldest, held, paid = work
+    first, last, kind, keys, counts = rules.first, rules.last, rules.kind, rules.keys, rules.counts
+    tokens, pay, worth = rules.tokens, rules.pay, rules.worth
+    base_size, kind_size = sizes
+    memory, present = rules.memory, worth[min(t, len(worth) - 1)]
+    limit = rules.limits[min(t, len(rules.limits)) - 1]
+    # Where some completions cost less than nothing, one is not dropped for its cost alone.
+    most_spent = limit
+    for g in range(len(dear)):
+        if dear[g] < 0:
+            most_spent = _NONE
+    for base in range(low, high):
+        begun, began = made, listed
+        spent[0], size = slack[base], number[base]
+        oldest[0] = _begin(t, members, size, base, first, kind, tokens, pay, count, held, paid)
+        depth, x, fresh = 0, 0, True
+        while True:
+            if base_size * made + kind_size * listed >= most:
+                return base, made, listed, NOTHING
+            room = limit - (spent[depth] + present - paid[depth, 0])
+            if fresh and room >= _behind(depth, oldest[depth], held, paid, lost, room):
+                if made == len(code):
+                    return base, begun, began, BASES
+                if listed + depth > len(entered):
+                    return base, begun, began, KINDS
+                rows[made, 0], code[made] = _next_base(
+                    members, size, base, chosen, depth, first, last, kind, keys, left, made
+                )
+                for y in range(depth):
+                    entered[listed + y] = chosen[y]
+                listed += depth
+                rows[made, 1], rows[made, 2], rows[made, 3] = limit - room, base, listed
+                made += 1
+            free, spare = memory - held[depth, 0], most_spent - spent[depth]
+            x = _next_kind(x, able, dear, own, peak, gain, counts, count, free, room, spare)
+            fresh = x < len(able)
+            if fresh:
+                g = able[x]
+                for e in range(held.shape[1]):
+                    held[depth + 1, e] = held[depth, e] + own_held[g, e]
+                    paid[depth + 1, e] = paid[depth, e] + own_paid[g, e]
+                spent[depth + 1] = spent[depth] + dear[g]
+                oldest[depth + 1] = max(oldest[depth], last[g] - first[g])
+                count[g], chosen[depth], places[depth] = count[g] + 1, g, x
+                depth += 1
+            elif depth == 0:
+                break
+            else:
+                depth -= 1
+                x = places[depth] + 1
+                count[chosen[depth]] -= 1
+    return high, made, listed, NOTHING
+
+
+@part()
+def _equal(members, a, b, number):
+    """Tell whether two bases have the same members."""
+    for k in range(number):  # noqa: SIM110, which numba compiles slowly
+        if members[a, k] != members[b, k]:
+            return False
+    return True
+
+
+@njit()
+def merge(bases, part, parts, places):
+    """Return the position of one of each different base of a part, by its key, and the least slack.
+
+    ``bases`` are members, number, slack and key of each; bases of equal keys are compared member by
+    member.  ``places`` is filled for those of this part: which of the different ones each is.
+    """
+    members, number, slack, keys = bases
+    mine = 0
+    for x in range(len(number)):
+        mine += (keys[x] >> np.uint64(48)) % np.uint64(parts) == np.uint64(part)
+    slots = 16
+    while slots < 2 * mine:
+        slots *= 2
+    table = nowhere(slots)
+    mask = np.uint64(slots - 1)
+    found = np.empty(mine, np.int32)
+    least = np.empty(mine, np.int64)
+    different = 0
+    for x in range(len(number)):
+        if (keys[x] >> np.uint64(48)) % np.uint64(parts) != np.uint64(part):
+            continue
+        slot = keys[x] & mask
+        while table[slot] >= 0:
+            other = found[table[slot]]
+            if (
+                keys[other] == keys[x]
+                and number[other] == number[x]
+                and _equal(members, other, x, number[x])
+            ):
+                break
+            slot = (slot + np.uint64(1)) & mask
+        if table[slot] < 0:
+            table[slot] = different
+            found[different], least[different] = x, slack[x]
+            different += 1
+        else:
+            least[table[slot]] = min(least[table[slot]], slack[x])
+        places[x] = table[slot]
+    return found[:different], least[:different]

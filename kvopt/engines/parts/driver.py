@@ -1,0 +1,233 @@
+"""One run of a search: the best schedule and bound so far, its limits, and all that it reports.
+
+Every search of ``formulations.dp`` is driven in one way:
+
+    while neither the optimum is proved nor the time over:
+        make prices or multipliers better    → a bound, with its certificate
+        run a pass or window under them      → a schedule, a bound, a certificate
+        receive better schedules that others have found, or look for one
+    report how it ended
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+import psutil
+
+from formulations.bounds.patterns import PatternPricing, prices_among_equals
+from formulations.certificates.budget import Budget
+from formulations.certificates.certificate import too_long
+from formulations.certificates.certificate_file import price_certificate, sweep_certificate
+from formulations.dp.levels import Limits
+from formulations.dp.network import Ints, Network, TooLargeError
+from formulations.dp.relaxation import Tuning
+from formulations.lagrangian.states import Priced, PriceTable
+from formulations.valid.states import States, searchable_states
+from formulations.valid.windows import start_windows
+from heuristics import local_search
+from instances import Instance
+from kvopt.engines.job import Job, tel_of
+from kvopt.engines.parts.ascent import Ascent
+from kvopt.runs.events import Report
+
+#: Share of the memory that may be used, for layers and levels.
+MEMORY_SHARE = 0.5
+#: Seconds a request that a schedule is looked for at first, and share of the time, at most.
+SCHEDULE_SECONDS, SCHEDULE_SHARE = 0.05, 0.03
+#: Steps of one search for the best pattern beyond which memory alone is priced.
+PATTERN_WORK_UP_TO = 40_000_000
+#: Bases up to which a window is certified.  The evaluation takes 0.7 to 2 µs and 45 bytes for each.
+CERTIFIED_UP_TO = 20_000_000
+#: Steps of a certificate's reader for each base, and numbers that it holds for each where it holds
+#: all of them, but for those of the kinds: as many as the certificate's length pays for.
+STEPS_OF_A_BASE, NUMBERS_OF_A_BASE = 1_000, 4
+
+#: Prices on states, or numerators of those on memory with their denominator.
+Table = PriceTable | tuple[Ints, int]
+
+
+class SearchRun:
+    """What a search has found within the limits of its job.
+
+    ``proved`` tells that the search itself has proved the optimum: prices that meet the known
+    schedule do not end a search, whose own proof is another witness.
+    """
+
+    def __init__(self, job: Job, report: Report) -> None:
+        self.job, self.report = job, report
+        self.tel, self.starts = job.upper_bound, list(job.warm_start)
+        self.bound = self.nodes = self._looks = 0
+        self.proved = False
+        available = psutil.virtual_memory().available
+        memory_bytes = MEMORY_SHARE * min(available, 1e9 * (job.memory_limit or math.inf))
+        self.limits = Limits(job.threads, memory_bytes, lambda: job.left() <= 0)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the optimum is not proved and time is left."""
+        return not self.proved and self.job.left() > 0
+
+    def receive_incumbent(self) -> tuple[int, list[int]]:
+        """Return TEL and starts of the best schedule, also of those that others have found."""
+        if (found := self.job.known(self.tel)) is not None:
+            self.tel, self.starts = found
+        return self.tel, self.starts
+
+    def take_schedule(self, starts: list[int], found_by: str = "") -> None:
+        """Report a schedule, and keep it where it is better."""
+        self.report.schedule(starts, found_by)
+        if (tel := tel_of(self.job.instance, starts)) < self.tel:
+            self.tel, self.starts = tel, starts
+
+    def take_bound(
+        self, value: int, source: str, certificate: dict[str, Any] | None = None
+    ) -> None:
+        """Report a bound as it is, so that one above the known schedule is a contradiction."""
+        self.report.bound(value=value, source=source, certificate=certificate)
+        self.bound = max(self.bound, value)
+
+    def take_sweep(self, bound: int, certificate: dict[str, Any], nodes: int) -> None:
+        """Report a bound of a sweep, certified where that is soon evaluated."""
+        self.nodes += nodes
+        if bound > self.bound:
+            short = nodes <= min(CERTIFIED_UP_TO, _paid_bases(self.job.instance, certificate))
+            self.take_bound(bound, "search", certificate if short else None)
+
+    def improve(self, seconds: float) -> None:
+        """Look for a better schedule, each time from other random numbers."""
+        if seconds <= 0:
+            return
+        # Its clock must not count loading.
+        local_search.compile_kernels()
+        local_search.improve_starts(
+            local_search.columns_of(self.job.instance),
+            self.job.instance.memory,
+            np.array(self.starts, dtype=np.int64),
+            local_search.Budget(seconds=seconds),
+            seed=self.job.seed + self._looks,
+            on_better=lambda starts, _: self.take_schedule(starts.tolist(), "local search"),
+        )
+        self._looks += 1
+
+    def improve_briefly(self) -> None:
+        """Look for a better schedule at first: a fraction of a second where bounds can meet it."""
+        left = SCHEDULE_SHARE * self.job.left()
+        self.improve(min(SCHEDULE_SECONDS * len(self.job.instance), left))
+
+    def ascent(self, under: Network, table: Table, tuning: Tuning) -> Ascent | None:
+        """Return the search for multipliers under prices; None where they are too large for it."""
+
+        def take_bound(bound: int, multipliers: Ints, nodes: int) -> None:
+            self.hand_over(ascent)
+            own = multipliers.tolist() if multipliers.any() else []
+            self.take_sweep(bound, sweep_certificate(bound, table, own, ()), nodes)
+
+        def take_schedule(starts: list[int]) -> None:
+            self.take_schedule(starts)
+            self.hand_over(ascent)
+
+        try:
+            ascent = Ascent(
+                under,
+                below=self.tel,
+                bound=max(self.bound, under.bound),
+                limits=self.limits,
+                on_bound=take_bound,
+                on_schedule=take_schedule,
+                tuning=tuning,
+            )
+        except TooLargeError:
+            return None
+        return ascent
+
+    def hand_over(self, ascent: Ascent) -> None:
+        """Let multipliers aim no higher than the best schedule."""
+        ascent.below = min(ascent.below, self.receive_incumbent()[0])
+
+    def end(self, solver: str) -> None:
+        """Report how the search has ended."""
+        outcome = "optimal" if self.proved else "limit"
+        self.report.done(solver=solver, nodes=self.nodes, outcome=outcome)
+
+
+def _paid_bases(instance: Instance, certificate: dict[str, Any]) -> int:
+    """Return how many bases the reader of a certificate may meet."""
+    budget = Budget(len(instance), certificate)
+    steps = budget.steps // STEPS_OF_A_BASE
+    if "multipliers" not in certificate or "strict" in certificate:
+        return steps
+    # The reader holds all of them, with how many of each kind complete.
+    return min(steps, budget.numbers // (NUMBERS_OF_A_BASE + len(certificate["multipliers"]) // 4))
+
+
+class StatePrices:
+    """Prices on states that get better, and what they prove.
+
+    No start windows limit them: the certificate of a sweep takes none.
+    """
+
+    def __init__(self, run: SearchRun, states: States, deadline: float) -> None:
+        self._run = run
+        self._pricing = PatternPricing(
+            run.job.instance,
+            states,
+            deadline=deadline,
+            followed=_prices_among_equals(run),
+            threads=run.job.threads,
+        )
+
+    @property
+    def finished(self) -> bool:
+        """Whether they get no better."""
+        return self._pricing.finished
+
+    def improve(self, end: float) -> Priced:
+        """Return the best ones at a time; report what they prove, where that is news."""
+        priced, run = self._pricing.improve(end), self._run
+        if priced.bound > run.bound:
+            certificate = sweep_certificate(priced.bound, priced.table)
+            if too_long(run.job.instance, certificate):
+                # Not taken: a window that is certified may prove it yet.
+                run.report.bound(value=priced.bound, source="prices of patterns")
+            else:
+                run.take_bound(priced.bound, "prices of patterns", certificate)
+        return priced
+
+
+def _prices_among_equals(run: SearchRun) -> Any:
+    """Return prices on tokens of the LP where many requests are equal, and report their bound."""
+    job = run.job
+    windows = start_windows(job.instance, run.tel)
+    starts = np.array(run.starts, dtype=np.int64)
+    found = prices_among_equals(job.instance, job.left(), windows, starts, job.threads)
+    if found is None:
+        return None
+    certificate = price_certificate(
+        found.value, found.denominator, found.numerators, upper_bound=run.tel
+    )
+    run.take_bound(found.value, "prices", certificate)
+    return found.numerators / found.denominator
+
+
+def state_prices(run: SearchRun, seconds: float) -> PriceTable | None:
+    """Return prices on states after so many seconds; None where patterns are too many."""
+    states = searchable_states(run.job.instance, PATTERN_WORK_UP_TO)
+    if states is None:
+        return None
+    end = min(time.monotonic() + seconds, run.job.deadline)
+    return StatePrices(run, states, end).improve(end).table
+
+
+def memory_prices(instance: Instance, prices: Any) -> tuple[Ints, int]:
+    """Return prices on memory, a float a round, as numerators and a denominator.
+
+    The denominator is small where tokens are many.
+    """
+    floats = np.maximum(prices, 0.0)
+    largest = (float(floats.max()) + 1) * instance.memory * (len(instance) + len(floats))
+    unit = 1 << max(0, min(20, 57 - math.ceil(math.log2(largest))))
+    return np.rint(floats * unit).astype(np.int64), unit

@@ -1,0 +1,1 @@
+"""All in seconds: traces, batch times, GPUs, metrics, bounds, rates, capacity and the answer."""

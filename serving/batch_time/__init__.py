@@ -1,0 +1,5 @@
+"""How long a round takes in real time: batch-time models, one file each in ``kinds``."""
+
+from serving.batch_time.registry import DEFAULT, batch_times, read_batch_time
+
+__all__ = ["DEFAULT", "batch_times", "read_batch_time"]

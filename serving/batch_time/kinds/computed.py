@@ -1,0 +1,36 @@
+"""Computed for a model and GPUs from sizes, bandwidth and operations a second; not measured.
+
+The factors and their sources are in ``serving.deployments``.  Its numbers are never changed: a
+stored schedule names them by model, GPU and tp alone.
+"""
+
+from __future__ import annotations
+
+from instances.batch_time import BatchTime, BatchTimeError
+from serving.batch_time.batch_time_kind import BatchTimeKind, Option, whole
+from serving.deployments import GPUS, MODELS, DeploymentError, coefficients, known, served_by
+
+_NAME = "computed"
+_ORIGIN = "computed from sizes, bandwidth and operations a second (docs/gpus.md), not measured"
+
+
+def _build(options: dict[str, str]) -> BatchTime:
+    tp = whole(f"{_NAME}, tp", options["tp"])
+    try:
+        model, gpu = known(options["model"], options["gpu"])
+        served = served_by(model, gpu, tp)
+    except DeploymentError as error:
+        raise BatchTimeError(f"{_NAME}: {error}") from None
+    name = f"{_NAME}(model={model},gpu={gpu},tp={tp})"
+    return BatchTime(name, *coefficients(model, gpu, tp), origin=_ORIGIN, served=served, gpu=gpu)
+
+
+KIND = BatchTimeKind(
+    _NAME,
+    _build,
+    options=(
+        Option("model", "llama3.1-8b", ", ".join(MODELS)),
+        Option("gpu", "h100-80", ", ".join(GPUS)),
+        Option("tp", "1", "GPUs that share the model"),
+    ),
+)

@@ -1,0 +1,100 @@
+"""Rounds as vLLM logs them, for a batch time that is fitted to them.
+
+``vllm serve --enable-logging-iteration-details`` writes a line a round: prompt tokens, decoding
+requests, how long it took, and in later versions the share of the cache that is in use.  When it
+begins, any vLLM says how many tokens the cache holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from instances.batch_time import BatchTimeError
+from support.inputs import read_text
+from support.text import printable
+
+OPTION = "--enable-logging-iteration-details"
+_ROUND = re.compile(
+    r"Iteration\(\d+\): (\d{1,9}) context requests, (\d{1,9}) context tokens, "
+    r"(\d{1,9}) generation requests, (\d{1,9}) generation tokens, "
+    r"iteration elapsed time: (\d{1,9}(?:\.\d{1,9})?) ms(?P<dummy> \(dummy\))?"
+    r"(?:, GPU KV cache usage: (?P<usage>\d{1,3}(?:\.\d{1,9})?)%)?",
+    re.ASCII,
+)
+_SIZE = re.compile(r"GPU KV cache size: ([\d,]{1,20}) tokens", re.ASCII)
+_LARGEST_FILE = 10**9
+
+
+@dataclass(frozen=True)
+class LoggedRounds:
+    """What a log has of rounds.
+
+    A row has prompt tokens, decoding requests, tokens held (0 unless the log ``holds`` them) and
+    milliseconds; lines that are no round of this problem are counted by reason.  ``memory`` is what
+    the cache holds (tokens), None where the log does not say.
+    """
+
+    rows: tuple[tuple[int, int, int, float], ...]
+    skipped: Counter[str]
+    memory: int | None
+    holds: bool
+
+    @property
+    def csv(self) -> str:
+        """The rounds as the batch time ``fitted`` reads them."""
+        lines = [
+            f"{prefill},{decode},{kv},{ms / 1000:.9f}" for prefill, decode, kv, ms in self.rows
+        ]
+        return "\n".join(["prefill,decode,kv,seconds", *lines]) + "\n"
+
+
+def read_log(path: str | Path) -> LoggedRounds:
+    """Return the rounds of a log of vLLM, compressed by gzip or not.
+
+    The tokens held are the share in use of what the cache holds, less the round's prompt tokens: an
+    estimate of what the decoding requests read.  Of several engines in one log all rounds count.
+    """
+    where = printable(str(path), 200)
+    try:
+        text = read_text(path, _LARGEST_FILE, "replace")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise BatchTimeError(f"{where}: cannot be read: {printable(reason, 160)}") from None
+    size = _SIZE.search(text)
+    memory = int(size[1].replace(",", "")) if size else None
+    rows: list[tuple[int, int, int, float]] = []
+    skipped: Counter[str] = Counter()
+    holds = memory is not None
+    for line in text.splitlines():
+        if "Iteration(" not in line:
+            continue
+        match = _ROUND.search(line)
+        if reason := _no_round(match):
+            skipped[reason] += 1
+            continue
+        assert match is not None
+        prefill, decode, ms = int(match[2]), int(match[3]), float(match[5])
+        share = match["usage"]
+        holds = holds and share is not None
+        held = round(float(share) / 100 * memory) if share and memory else 0
+        rows.append((prefill, decode, max(0, held - prefill) if decode else 0, ms))
+    if not rows:
+        raise BatchTimeError(
+            f"{where}: expected rounds as vLLM logs them with {OPTION}, found none"
+        )
+    if not holds:
+        rows = [(prefill, decode, 0, ms) for prefill, decode, _, ms in rows]
+    return LoggedRounds(tuple(rows), skipped, memory, holds)
+
+
+def _no_round(match: re.Match[str] | None) -> str:
+    if match is None:
+        return "a line of another form"
+    if match["dummy"] or float(match[5]) == 0:
+        return "a round of nothing"
+    if match[4] != match[3]:
+        return "several tokens of a request in a round"
+    return ""

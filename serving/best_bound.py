@@ -1,0 +1,175 @@
+"""The best bound known of an instance, from one place, and what it says is left to gain.
+
+Whoever tells a user how much is left to gain asks here (``solve.py``, its table of all policies,
+``kvopt rates``, a report of ``evaluate.py``), so that all give one answer: the largest of what the
+command at hand has computed, the registry of best-known values, and the store that commands write
+to where none is named, as far as its certificates prove it.  That store is only read, and one that
+cannot be read is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from instances import Instance
+from instances.batch_time import parse_batch_time
+from instances.time_unit import unit_of
+from kvopt.methods.knowledge import only_bounds, shown_source
+from kvopt.methods.witness import word_counts
+from kvopt.places import DEFAULT_STORE
+from kvopt.registered import registered
+from kvopt.runs.record import Record
+from kvopt.runs.stated_optimum import evaluated
+from schedules.evidence import believed, names_proof
+from schedules.gap import gap
+from serving.bounds.loads import not_covered
+
+if TYPE_CHECKING:
+    from kvopt.store import Store
+
+#: What bounds in seconds cover, for the reader of what is left to gain.
+_COVERED = (
+    "every scheduler on one worker that makes one token of a request a round, clairvoyant ones too"
+)
+_KEPT = ", also where tokens are kept over evictions"
+_PAGE = "docs/bounds_in_seconds.md"
+
+
+@dataclass(frozen=True)
+class KnownBound:
+    """A bound on the TEL (rounds or nanoseconds), what it rests on, and who found it where."""
+
+    value: int
+    source: str
+    origin: str = ""
+
+    def __str__(self) -> str:
+        return ", ".join(filter(None, (shown_source(self.source), self.origin)))
+
+
+def best_bound(
+    instance: Instance,
+    batch_time: str,
+    *,
+    here: Iterable[KnownBound] = (),
+    tel: int | None = None,
+    stores: Sequence[Store] = (),
+) -> KnownBound | None:
+    """Return the largest bound that is known of an instance; None if nothing is.
+
+    Of equal ones the first is returned: what the command at hand has computed (``here``), of the
+    registry, of the stores, the open ones besides the default one.  ``tel`` is of a checked
+    schedule that keeps no tokens, which certificates in rounds may assume; the batch time is empty
+    for an instance in rounds.
+    """
+    found = list(here)
+    if known := registered(instance):
+        found.append(KnownBound(known.lower, "the registry"))
+    best = _larger(None, found)
+    for store in stores:
+        best = _stored(store, instance, batch_time, tel, best)
+    default = DEFAULT_STORE.absolute()
+    if default.is_file() and all(Path(store.name).absolute() != default for store in stores):
+        # Whatever is wrong with that file is no reason to withhold what was asked for.
+        with suppress(Exception):
+            from kvopt.store import Store  # a quarter of a second
+
+            with closing(Store(DEFAULT_STORE, readonly=True)) as store:
+                best = _stored(store, instance, batch_time, tel, best)
+    return best
+
+
+def bound_runs(store: Store, keys: Collection[str] | None) -> list[str]:
+    """Return the keys of a store's other runs that make bounds only, on the instances of some runs.
+
+    A report of these says how much is left by the same bound as every other command.
+    """
+    if keys is None:
+        return []
+    rows = store.select("key", "method", "instance_sha256", "batch_time")
+    own = set(keys)
+    about = {tuple(place) for key, _, *place in rows if key in own}
+    return [
+        key
+        for key, method, *place in rows
+        if key not in own and tuple(place) in about and only_bounds(method)
+    ]
+
+
+def of_run(
+    instance: Instance, record: Record, certificate: dict[str, Any] | None = None
+) -> Iterator[KnownBound]:
+    """Yield the bound of a run that has just ended, if it has one that counts.
+
+    Of a method of one's own, as of all that :func:`schedules.evidence.believed` does not take, it
+    is what the certificate proves.
+    """
+    value, source = record.lower_bound, record.bound_source
+    # What this run says is proved was evaluated when it ended (``kvopt.runs.state``).
+    told = (record.status, record.detail, source)
+    if not believed(*told, word=word_counts(record.method), proved=names_proof(source) or None):
+        value = evaluated(instance, record.batch_time, None, certificate)
+        source = str((certificate or {}).get("kind", ""))
+    if value:
+        yield KnownBound(value, source, f"computed here in {record.seconds:.1f} s")
+
+
+def left(tel: int, bound: int) -> float | None:
+    """Return the share of a TEL that any schedule could save at most; None for nonsense."""
+    if bound > tel:
+        return None
+    return gap(tel, bound)
+
+
+def percent_left(share: float) -> str:
+    """Return a share in percent with one digit, rounded up, since it is the most that is left."""
+    tenths = math.ceil(1000 * share - 1e-9)
+    return f"{tenths // 10}.{tenths % 10}"
+
+
+def coverage(instance: Instance, batch_time: str) -> str:
+    """Return one sentence on the schedulers that a bound in seconds holds for."""
+    exception = not_covered(instance, parse_batch_time(batch_time))
+    if exception:
+        return f"{_COVERED}; {exception} ({_PAGE})"
+    return f"{_COVERED}{_KEPT} ({_PAGE})"
+
+
+def told_bound(bound: KnownBound | None, batch_time: str) -> str:
+    """Return a bound with its unit and its source, as every command shows it."""
+    if bound is None:
+        return "none"
+    return f"{unit_of(batch_time).text(bound.value)}  (from {bound})"
+
+
+def _larger(best: KnownBound | None, found: Iterable[KnownBound]) -> KnownBound | None:
+    for each in found:
+        if best is None or each.value > best.value:
+            best = each
+    return best
+
+
+def _stored(
+    store: Store, instance: Instance, batch_time: str, tel: int | None, best: KnownBound | None
+) -> KnownBound | None:
+    """Return the best bound that a store's certificates prove, or the one before if none is better.
+
+    Rows are looked at as long as they claim more than is proved already.
+    """
+    from kvopt.store.belief import remembered  # what only a store needs
+
+    columns = ("lower_bound", "bound_source", "method", "seconds", "key")
+    rows = store.select(*columns, instance_sha256=instance.sha256, batch_time=batch_time)
+    claims = [row for row in rows if row[0] is not None]
+    for claimed, source, method, seconds, key in sorted(claims, key=lambda row: -row[0]):
+        if best is not None and claimed <= best.value:
+            break
+        value = min(claimed, remembered(instance, batch_time, tel, store.certificate(key)))
+        origin = f"{method} in {seconds:.1f} s, {store.name}"
+        best = _larger(best, [KnownBound(value, source, origin)] if value else [])
+    return best

@@ -1,0 +1,1 @@
+"""Bounds in seconds, and the evaluation of their certificates."""

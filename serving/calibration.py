@@ -1,0 +1,62 @@
+"""A batch time from measured requests: rounds are simulated and fitted in turns."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances import Instance
+from instances.batch_time import NANOSECONDS, PICOSECONDS, BatchTime
+from kvopt.methods.policy import PolicyCall
+from kvopt.runs.advice import run_policy_call
+from schedules.clock.timeline import Timeline, timeline
+from serving.batch_time.calibration import fit_spans, over_spans
+from serving.batch_time.kinds.linear import linear
+from serving.traces.measured import Measured
+from support.usage import UsageError
+
+#: Times that requests are simulated and rounds fitted; from the third on little changes.
+_REPETITIONS = 8
+#: Requests with two tokens that a fit needs at least.
+_FEWEST = 10
+
+
+def calibrated(
+    instance: Instance, measured: Measured, call: PolicyCall, fitted: NDArray[np.bool_]
+) -> BatchTime:
+    """Return the batch time that is fitted to some of the requests, on simulated rounds.
+
+    Which rounds there are depends on how long they take, so both are found in turns.  Of all that
+    were found it is the one with the least squared relative error on its own rounds.
+    """
+    seconds = (measured.latencies - measured.first_tokens) / NANOSECONDS
+    some = fitted & (seconds > 0) & (instance.outputs > 1)
+    if (count := int(np.count_nonzero(some))) < _FEWEST:
+        raise UsageError(f"expected {_FEWEST} requests with two tokens to fit, found {count}")
+    seconds = seconds[some]
+    per_token = np.mean(seconds / (instance.outputs[some] - 1))
+    found = linear((round(float(per_token) * PICOSECONDS), 0, 0, 0, 0))
+    tried: list[tuple[float, BatchTime]] = []
+    for _ in range(_REPETITIONS):
+        ours = simulate(instance, call, found)
+        rounds = ours.rounds
+        columns = (rounds.prefilled, rounds.squares, rounds.decoding, rounds.read)
+        factors = over_spans(
+            np.stack([np.ones(len(rounds)), *columns], axis=1),
+            np.searchsorted(rounds.ends, ours.first_tokens[some]),
+            np.searchsorted(rounds.ends, ours.completions[some]),
+        )
+        predicted = factors @ np.array(found.coefficients) / PICOSECONDS
+        tried.append((float(np.mean((predicted / seconds - 1) ** 2)), found))
+        found = fit_spans(factors, seconds)
+    return min(tried, key=lambda each: each[0])[1]
+
+
+def simulate(instance: Instance, call: PolicyCall, batch_time: BatchTime) -> Timeline:
+    """Return what a policy that needs no relaxation makes of an instance in seconds."""
+    return timeline(instance, run_policy_call(call, instance, 0, None, batch_time))
+
+
+def latencies(found: Timeline) -> Measured:
+    """Return what would have been measured of a timeline."""
+    return Measured(found.first_tokens - found.arrivals, found.latencies, found.outputs)

@@ -1,0 +1,129 @@
+"""What a run in seconds has besides: its batch time, and methods that there are in rounds only."""
+
+from __future__ import annotations
+
+from formulations.bounds.computed_bound import ComputedBound
+from instances import Instance
+from instances.batch_time import BatchTime, BatchTimeError
+from kvopt.methods.method import Method
+from serving.batch_time import DEFAULT, read_batch_time
+from serving.batch_time.registry import limited
+from serving.deployments import GPUS
+from serving.traces import TraceReport
+from support.text import one_line
+from support.usage import UsageError
+
+#: Engines that know seconds.
+ENGINES = ("auto", "bound")
+#: What to do about an instance in seconds where only rounds will do.
+_ROUNDS = (
+    "read the trace with --round-seconds S (in the API round_seconds=S) to have rounds of S seconds"
+)
+
+
+class InSecondsError(UsageError, ValueError):
+    """A method or a batch time does not go with the unit of an instance; one line."""
+
+
+def read_wish(text: str | None) -> BatchTime | None:
+    """Return the batch time that a user names, which may be fitted to a file; None for none."""
+    try:
+        return None if text is None else read_batch_time(text)
+    except BatchTimeError as error:
+        raise InSecondsError(one_line(error)) from None
+
+
+def batch_time_of(
+    instance: Instance, wished: BatchTime | None, report: TraceReport | None = None
+) -> str:
+    """Return the text of the batch time that an instance is run with; empty for rounds."""
+    if instance.time_unit == "second":
+        return with_limits(wished, report).name
+    if wished is not None:
+        raise InSecondsError(
+            f"{instance.name}: its arrivals are in rounds, which have no length: a batch time "
+            "(--batch-time, --gpu) goes with arrivals in seconds; --rate R draws those of a trace, "
+            "R a second"
+        )
+    return ""
+
+
+def told_limits(model: BatchTime) -> str:
+    """Return one line on what vLLM's scheduler takes with a batch time."""
+    where = f"on {GPUS[model.gpu].name}" if model.gpu else "on an A100: the batch time names no GPU"
+    stated = "as the batch time says, else " if model.running or model.budget else ""
+    return f"vllm-v1: {model.engine_limits} unless its text says others ({stated}vLLM's {where})"
+
+
+def with_limits(wished: BatchTime | None, report: TraceReport | None) -> BatchTime:
+    """Return a batch time, or the default, with the trace's limits unless it has its own."""
+    model = wished or read_batch_time(DEFAULT)
+    if report is None or model.gpu or model.running or model.budget:
+        return model
+    return limited(model, report.settings.running or 0, report.settings.budget or 0)
+
+
+def whose(model: BatchTime, default: bool) -> str:
+    """Return one line on what a batch time is of, and its memory; empty where it does not say."""
+    if model.served is None:
+        return ""
+    how = "the default, --batch-time names another" if default else model.name
+    held = f"would hold {model.served.memory.tokens:,} tokens"
+    return f"batch time of {model.served} ({how}), which {held}"
+
+
+def refuse_silent_default(report: TraceReport | None, wished: BatchTime | None) -> str:
+    """Refuse to run what was measured with one model on the default batch time of another.
+
+    Where the user names another model's batch time, the line that is returned says so.
+    """
+    served = (read_batch_time(DEFAULT) if wished is None else wished).served
+    model = report.settings.model if report else ""
+    if report is None or not model or served is None or served.is_of(model):
+        return ""
+    told = f"{report.file}: measured with {model}"
+    if wished is None:
+        raise InSecondsError(
+            f"{told}, and the default batch time is that of {served}: name GPU and model (--gpu, "
+            f'--model), a batch time (--batch-time, "fitted(FILE.csv)" of measured rounds or '
+            f'"linear(...)", docs/real_time.md), or {DEFAULT} to have that of {served} all the same'
+        )
+    return f"{told}, the batch time is that of {served}"
+
+
+def refuse_rounds_only(instance: Instance, method: Method) -> None:
+    """Raise an InSecondsError for a method in rounds only and an instance in seconds."""
+    if reason := rounds_only(instance, method):
+        raise InSecondsError(f"{method.text} {reason}")
+
+
+def too_late(instance: Instance) -> str:
+    """Return which request arrives later than nanoseconds hold, if one does; else nothing."""
+    if instance.time_unit == "second":
+        try:
+            _ = instance.arrival_times
+        except ValueError as error:
+            return one_line(error)
+    return ""
+
+
+def rounds_only(instance: Instance, method: Method) -> str:
+    """Return why a method cannot run an instance with its arrivals; empty if it can."""
+    if reason := too_late(instance):
+        return f"cannot run {reason}"
+    declared = None if method.model is None else method.model.declared
+    in_seconds = isinstance(declared, ComputedBound) and declared.time_unit == "second"
+    if instance.time_unit == "round":
+        wants = f"is in seconds, and {instance.name} has arrivals in rounds"
+        return wants if in_seconds else ""
+    if method.kind in ("file", "policy"):
+        advised = method.advised and instance.arrival_times.any()
+        what = "is advised by an LP relaxation in rounds"
+        return f"{what}, and {_found(instance)}" if advised else ""
+    if method.solver in ENGINES and (not method.formulation or in_seconds):
+        return ""
+    return f"solves models in rounds, and {_found(instance)}"
+
+
+def _found(instance: Instance) -> str:
+    return f"{instance.name} has arrivals in seconds: {_ROUNDS}"

@@ -1,0 +1,1 @@
+"""The commands that serve who serves: ``kvopt`` lists them."""

@@ -1,0 +1,77 @@
+"""``kvopt calibrate``: a batch time from measured requests, with its error on others of them."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+import numpy as np
+
+from heuristics.policy import NotApplicableError
+from heuristics.rounds import EndlessLoopError
+from instances import InfeasibleInstanceError, InstanceFileError
+from instances.batch_time import BatchTimeError
+from instances.named import find_instance
+from kvopt.commands.plain_table import plain_table
+from kvopt.methods.grammar import MethodError, read_method
+from serving.calibration import calibrated, latencies, simulate
+from serving.deployments import EngineSettings
+from serving.metrics import PERCENTILES, spreads
+from serving.traces.arguments import TRACE_OPTIONS, trace_options
+from serving.traces.reading import read_input
+from support.command import Command, Options, argument, option
+from support.usage import UsageError
+
+
+@click.command(
+    "kvopt calibrate",
+    cls=Command,
+    fails={
+        2: (
+            *(InstanceFileError, InfeasibleInstanceError, MethodError),
+            *(NotApplicableError, EndlessLoopError, BatchTimeError),
+        )
+    },
+    examples=("requests.jsonl", 'bench.json --memory 41408 --policy "vllm-v1(running=128)"'),
+    codes="0 fitted; 2 bad usage or input",
+)
+@argument("file", metavar="FILE")
+@option("--policy", "TEXT", "scheduler that was measured (default: vllm-v1, limits of the file)")
+@TRACE_OPTIONS
+def main(options: Options) -> int:
+    """Fit a batch time to the first and last tokens of measured requests (docs/measured.md).
+
+    FILE is a result with these times (kvopt convert --list).  Every second request by arrival is
+    fitted, and the errors of the others are shown.
+    """
+    path = find_instance(options.file)
+    instance, report = read_input(path, trace_options(options), str(options.file))
+    for line in report.told(quiet=False) if report else ():
+        print(line, file=sys.stderr)
+    if report is None or report.measured is None or instance.time_unit != "second":
+        raise UsageError("expected a result with times of first and last tokens, found none")
+    method = read_method(options.policy or _engine(report.settings))
+    if method.call is None or method.advised:
+        raise UsageError(f"--policy: expected a published policy without an LP, found {method}")
+    fitted = np.arange(len(instance)) % 2 == 0
+    batch_time = calibrated(instance, report.measured, method.call, fitted)
+    found = simulate(instance, method.call, batch_time)
+    held_out = np.flatnonzero(~fitted)
+    real = spreads(report.measured.take(held_out))
+    ours = spreads(latencies(found).take(held_out))
+    rows = []
+    for name, spread in real.items():
+        pairs = [(value or 0.0, ours[name][key] or 0.0) for key, value in spread.items()]
+        told = [f"{value / 1000:.4g}" for value, _ in pairs]
+        rows.append([name.upper(), *told, *(f"{100 * (b / a - 1):+.1f} %" for a, b in pairs if a)])
+    print(f'--policy      "{method}"\n--batch-time  "{batch_time}"\n')
+    print(f"{len(held_out)} requests that were not fitted: seconds, and simulated / measured - 1")
+    columns = ["mean", *(f"p{each}" for each in PERCENTILES)]
+    print(plain_table(["", *columns, *columns], rows))
+    return 0
+
+
+def _engine(settings: EngineSettings) -> str:
+    """Return vLLM's scheduler with the limits that a file states, those of the GPU otherwise."""
+    limits = {"block": settings.block, "budget": settings.budget, "running": settings.running}
+    return f"vllm-v1({','.join(f'{name}={value}' for name, value in limits.items() if value)})"

@@ -1,0 +1,160 @@
+"""The command ``kvopt capacity``: the largest sustained rate that keeps an objective."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Hashable, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from kvopt.commands.plain_table import plain_table
+from kvopt.methods.grammar import read_methods
+from kvopt.methods.knowledge import only_bounds
+from kvopt.store.export import frame_csv
+from serving.bounds.loads import not_covered
+from serving.capacity import Probe, StabilityRate, capacity, stability_rate
+from serving.commands.deployment import deploy
+from serving.commands.workload import (
+    EXIT_BAD_INPUT,
+    EXIT_FAILED,
+    EXIT_OK,
+    deployment,
+    over_rates,
+    prepared,
+    store_of,
+    write_results,
+)
+from serving.commands.workload_arguments import CAPACITY
+from support.command import Options
+from support.text import counted
+from support.usage import UsageError
+
+if TYPE_CHECKING:
+    from reports.figures.style import Drawing
+
+#: Columns of the table, with the factor to what is shown.
+_SHOWN = {
+    "throughput": ("req/s", 1.0),
+    "goodput": ("good/s", 1.0),
+    "output_throughput": ("tokens/s", 1.0),
+    "mean_ttft_ms": ("TTFT s", 0.001),
+    "p99_ttft_ms": ("p99", 0.001),
+    "mean_tpot_ms": ("TPOT s", 0.001),
+    "p99_tpot_ms": ("p99", 0.001),
+    "mean_e2el_ms": ("E2EL s", 0.001),
+    "p99_e2el_ms": ("p99", 0.001),
+}
+
+
+@over_rates(
+    "kvopt capacity",
+    examples=(
+        "trace.csv --gpu h100-80 --model llama3.1-8b --slo ttft:500ms,tpot:50ms",
+        "chat --set n=200 --slo e2el:30s --share 95 --methods vllm-v1,svf --export capacity.csv",
+    ),
+    codes="0 done; 1 a method keeps it at no rate; 2 bad usage or input; 6 the store cannot be "
+    "used; 130 interrupted",
+)
+@CAPACITY
+def main(options: Options) -> int:
+    """Find the largest sustained rate at which most requests keep an objective.
+
+    The requests of INPUT, a trace, a family or an instance, arrive again and again, three times at
+    least: warm-up and two halves.  A rate counts if throughput follows it in the halves and the
+    backlog does not grow from one to the other; else it is a burst.  Runs are stored.
+    """
+    deploy(options, [options.input])
+    methods = [each for each in read_methods((options.methods,)) if not only_bounds(each.text)]
+    if not methods:
+        raise UsageError(f"--methods: expected one that makes schedules, found {options.methods}")
+    instance, wishes = prepared(options, methods, "kvopt capacity says", (".csv", ".json"))
+    try:
+        table, runs = capacity(
+            instance,
+            methods,
+            wishes,
+            options.slo,
+            share=options.share,
+            precision=options.precision,
+            arrival_seed=options.arrivals,
+            jobs=options.jobs,
+            store=store_of(options),
+            listen=(lambda *_: None) if options.quiet else _tell,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    batch_time = wishes.batch_time
+    assert batch_time is not None
+    stability = stability_rate(instance, batch_time)
+    table.insert(3, "stability_rate", stability.rate)
+    print(table_text(table))
+    for line in table[table["capacity"].eq(0)].to_dict("records"):
+        lowest = runs[runs["method"].eq(line["method"]) & runs["rate"].eq(line["not_kept"])]
+        print(f"{line['method']}: {_none_kept(lowest.to_dict('records')[0], options)}")
+    if not options.quiet:
+        share = f"{100 * options.share:g} % of the requests keep {options.slo}"
+        print(f"{share}; rates in requests a second")
+        print(_stable(stability, len(instance), not_covered(instance, batch_time)))
+
+    def export() -> str:
+        if not options.export.lower().endswith(".json"):
+            return frame_csv(table)
+        # JSON has no infinity.
+        return table.replace(math.inf, math.nan).to_json(orient="records", indent=1) + "\n"
+
+    def draw() -> Drawing:
+        from reports.figures.sweeps import pareto_figure  # loads seaborn: seconds
+
+        return pareto_figure(runs, deployment(instance, wishes))
+
+    if not write_results(options, export, draw):
+        return EXIT_BAD_INPUT
+    return EXIT_OK if table["capacity"].gt(0).all() else EXIT_FAILED
+
+
+def _tell(method: str, probe: Probe) -> None:
+    kept = "no schedule" if math.isnan(probe.share) else f"{100 * probe.share:.1f} % keep it"
+    burst = f", a burst: {probe.metrics['throughput']:.4g} are completed" if probe.burst else ""
+    print(f"{method} at {probe.rate:.4g}: {kept}{burst}", file=sys.stderr)
+
+
+def _none_kept(lowest: Mapping[Hashable, Any], options: Options) -> str:
+    """Return why no rate is kept, from the run at the lowest one."""
+    at = f"at {lowest['rate']:g} a second"
+    if math.isnan(lowest["share"]):
+        return f"no rate keeps {options.slo}: no schedule {at}"
+    took = ", ".join(
+        f"{_cell(lowest[f'mean_{each.name}_ms'], 0.001)} s {each.name.upper()} "
+        f"(p99 {_cell(lowest[f'p99_{each.name}_ms'], 0.001)})"
+        for each in fields(options.slo)
+        if getattr(options.slo, each.name) is not None
+    )
+    return f"no rate keeps {options.slo}: a request alone takes {took}, {at}"
+
+
+def _stable(stability: StabilityRate, n: int, exception: str) -> str:
+    known = f"known to {100 * stability.error:.0f} % from {counted(n, 'request')}"
+    ceiling = "" if exception else "; no scheduler sustains more (docs/rates.md)"
+    return f"stability rate {stability}, {known}{ceiling}"
+
+
+def table_text(table: pd.DataFrame) -> str:
+    """Return the aligned table: one line a method, at the largest rate that it keeps."""
+    lines = []
+    for line in table.to_dict("records"):
+        low, high, stable = (
+            float(line[name]) for name in ("capacity", "not_kept", "stability_rate")
+        )
+        figures = [_cell(line.get(name), factor) for name, (_, factor) in _SHOWN.items()]
+        kept = _cell(line.get("share"), 100.0, 1)
+        above = f"{high:.4g}" + (" burst" if line["burst"] else "")
+        lines.append([line["method"], f"{low:.4g}", above, f"{stable:.4g}", kept, *figures])
+    titles = [title for title, _ in _SHOWN.values()]
+    return plain_table(["method", "rate", "not kept", "stability", "kept %", *titles], lines)
+
+
+def _cell(value: float | None, factor: float, digits: int = 3) -> str:
+    return "-" if value is None or math.isnan(value) else f"{float(value) * factor:.{digits}f}"

@@ -1,0 +1,99 @@
+"""The options of commands for instances in seconds, and what of them goes together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from instances import Instance
+from instances.batch_time import BatchTime
+from kvopt.commands import completion
+from kvopt.ranges import read_count
+from serving.batch_time import DEFAULT
+from serving.choice import InSecondsError, batch_time_of, read_wish, too_late, with_limits
+from serving.deployments import GPUS, MODELS, Deployment, DeploymentError, deployment
+from serving.slo import read_slo
+from serving.traces import TraceReport
+from serving.traces.reading import is_trace
+from support.command import Options, option, together
+from support.usage import UsageError
+
+#: Lets a command take ``--batch-time``.
+BATCH_TIME_OPTION = option(
+    "--batch-time", "TEXT", f"how long rounds take (default: {DEFAULT})", completion.clocks
+)
+#: Lets a command take a model and its GPUs.
+DEPLOYMENT_OPTIONS = together(
+    option("--gpu", "NAME", "memory and batch time of these GPUs, as h100-80"),
+    option("--model", "NAME", "the model on them, as llama3.1-8b (docs/gpus.md)"),
+    option("--tp", "N", "GPUs that share the model (default: 1)", read_count),
+)
+#: Lets a command take ``--slo``.
+SLO_OPTION = option(
+    "--slo", "TEXT", "objective of goodput, as in ttft:1s,tpot:50ms,e2el:9s", read_slo
+)
+#: Lets a command take all options of one run in seconds.
+SERVING_OPTIONS = together(
+    BATCH_TIME_OPTION,
+    DEPLOYMENT_OPTIONS,
+    SLO_OPTION,
+    option("--requests", "FILE", "write a row a request in seconds (.csv or .parquet)"),
+)
+
+
+def named_deployment(options: Options) -> Deployment | None:
+    """Return the model and the GPUs that the options name; None without them."""
+    given = {"--gpu": options.gpu, "--model": options.model}
+    missing = [name for name, value in given.items() if value is None]
+    if len(missing) == len(given) and options.tp is None:
+        return None
+    if missing:
+        raise UsageError(
+            f"--gpu, --model: expected both, found no {missing[0]}; GPUs: {', '.join(GPUS)}; "
+            f"models: {', '.join(MODELS)}"
+        )
+    try:
+        return deployment(options.model, options.gpu, options.tp or 1)
+    except DeploymentError as error:
+        raise UsageError(str(error)) from None
+
+
+def deploy(options: Options, inputs: Iterable[str | Path]) -> None:
+    """Take memory and batch time from the model and its GPUs, where they are not given themselves.
+
+    An instance file has a memory of its own, which stays.  A batch time that names no GPU is that
+    of these, so that vLLM's scheduler has its limits there.
+    """
+    found = named_deployment(options)
+    if found is None:
+        return
+    if options.batch_time is None:
+        options.batch_time = found.batch_time
+    elif (own := read_wish(options.batch_time)) is not None and not own.gpu:
+        text, closed, behind = options.batch_time.rpartition(")")
+        name, *limits = re.split(r"\s+with\s+", behind, maxsplit=1, flags=re.IGNORECASE)
+        options.batch_time = " with ".join([f"{text}{closed}{name} on {found.gpu}", *limits])
+    if options.trace_memory is None and any(map(is_trace, inputs)):
+        options.trace_memory = found.served.memory.tokens
+
+
+def chosen_batch_time(
+    instance: Instance, options: Options, report: TraceReport | None
+) -> BatchTime | None:
+    """Return the batch time that a run takes; None for an instance in rounds.
+
+    An :class:`InSecondsError` is raised if options are given that an instance in rounds has no use
+    for, or a request arrives later than nanoseconds hold.
+    """
+    wished = read_wish(options.batch_time)
+    if not batch_time_of(instance, wished):
+        for option in ("slo", "requests"):
+            if getattr(options, option) is not None:
+                raise InSecondsError(
+                    f"--{option}: goes with arrivals in seconds, {instance.name} has them in rounds"
+                )
+        return None
+    if reason := too_late(instance):
+        raise InSecondsError(reason)
+    return with_limits(wished, report)

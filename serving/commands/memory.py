@@ -1,0 +1,110 @@
+"""``kvopt memory``: M of a model and its GPUs, step by step, and where 16,492 comes from."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any
+
+import click
+
+from serving.commands.deployment import DEPLOYMENT_OPTIONS, named_deployment
+from serving.deployments import engine_limits
+from serving.kv_memory import GB, GIB, KvMemory, on_the_published
+from support.command import Command, Options, option
+from support.usage import UsageError, read_integer
+
+_SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(GB|GiB|MiB)?", re.ASCII)
+_UNITS = {None: GB, "GB": GB, "GiB": GIB, "MiB": GIB // 1024}
+_NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
+
+
+def _count(text: str) -> int:
+    return read_integer(text, 1, 10**6)
+
+
+def _size(text: str) -> int:
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"expected a size as in 80GB, 80GiB or 81559MiB, found {text!r}")
+    return int(Fraction(match[1]) * _UNITS[match[2]])
+
+
+def _bytes(text: str) -> Fraction:
+    return _between(text, Fraction(1, 2), Fraction(8), "a number from 0.5 to 8")
+
+
+def _share(text: str) -> Fraction:
+    return _between(text, Fraction(1, 10**9), Fraction(1), "a number above 0, at most 1")
+
+
+def _between(text: str, least: Fraction, largest: Fraction, expected: str) -> Fraction:
+    value = Fraction(text) if _NUMBER.fullmatch(text) else Fraction(0)
+    if not least <= value <= largest:
+        raise ValueError(f"expected {expected}, found {text!r}")
+    return value
+
+
+_COUNT: dict[str, Any] = {"type": _count, "metavar": "N"}
+
+
+@click.command(
+    "kvopt memory",
+    cls=Command,
+    fails={2: (ValueError,)},
+    examples=(
+        "--gpu h100-80 --model llama3.1-8b",
+        "--layers 80 --kv-heads 8 --head-size 128 --gpu-memory 80GB --gpus 2 --weights 138GB",
+        "--layers 32 --kv-heads 8 --head-size 128 --gpu-memory 24GiB --utilization 0.9 --quiet",
+    ),
+    codes="0 computed; 2 bad usage",
+)
+@option("--layers", **_COUNT, help="layers of the model")
+@option("--kv-heads", **_COUNT, help="heads with keys and values of their own")
+@option("--head-size", **_COUNT, help="hidden size / heads")
+@option(
+    "--bytes", "B", "bytes of a number of the cache, 0.5 to 8 (default: 2)", _bytes, Fraction(2)
+)
+@option("--gpu-memory", "SIZE", "memory of one GPU", _size)
+@option("--gpus", default=1, **_COUNT, help="GPUs that share the model (default: 1)")
+@option("--weights", "SIZE", "memory of the model, all GPUs together (default: 0)", _size, 0)
+@option(
+    "--utilization", "U", "share of the GPUs' memory that is used (default: 1)", _share, Fraction(1)
+)
+@DEPLOYMENT_OPTIONS
+@option("--quiet", is_flag=True, help="print M and nothing else")
+def main(options: Options) -> int:
+    """Compute how many tokens of keys and values the memory of the GPUs holds, step by step.
+
+    SIZE is a number with GB (10^9 bytes, the default), GiB (2^30) or MiB (2^20, as nvidia-smi has).
+    """
+    served = named_deployment(options)
+    found = _of_sizes(options) if served is None else served.served.memory
+    if options.quiet:
+        print(found.tokens)
+        return 0
+    for label, text in found.steps():
+        print(f"{label:<13}  {text}")
+    if served is not None:
+        print(f"{'batch time':<13}  {served.batch_time}")
+        print(f"{'vLLM takes':<13}  {engine_limits(served.gpu)}")
+    if lines := on_the_published(found):
+        print("", *lines, sep="\n")
+    return 0
+
+
+def _of_sizes(options: Options) -> KvMemory:
+    for name in ("layers", "kv_heads", "head_size", "gpu_memory"):
+        if getattr(options, name) is None:
+            shown = name.replace("_", "-")
+            raise UsageError(f"expected --{shown}, or --gpu and --model, found none (see --help)")
+    return KvMemory(
+        layers=options.layers,
+        kv_heads=options.kv_heads,
+        head_size=options.head_size,
+        number_bytes=options.bytes,
+        gpu_bytes=options.gpu_memory,
+        gpus=options.gpus,
+        weight_bytes=options.weights,
+        utilization=options.utilization,
+    )

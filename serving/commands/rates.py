@@ -1,0 +1,141 @@
+"""The command ``kvopt rates``: latency and goodput against the rate, with the bound below."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import TYPE_CHECKING
+
+from instances import Instance
+from kvopt.commands.plain_table import plain_table
+from kvopt.methods.grammar import read_methods
+from kvopt.store.export import frame_csv
+from serving.best_bound import coverage, percent_left
+from serving.commands.deployment import deploy
+from serving.commands.workload import (
+    EXIT_BAD_INPUT,
+    EXIT_FAILED,
+    EXIT_OK,
+    EXIT_REFUSED,
+    deployment,
+    over_rates,
+    prepared,
+    store_of,
+    write_results,
+)
+from serving.commands.workload_arguments import RATES
+from serving.rates import of_methods, rate_sweep, read_rates
+from support.command import Options
+from support.usage import UsageError, complain
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from reports.figures.style import Drawing
+
+
+@over_rates(
+    "kvopt rates",
+    examples=(
+        "trace.csv --memory 61035 --rates 1,2,4,8",
+        "uniform --set n=200 --rates 5,10 --methods mc-sf,svf --slo ttft:500ms --plot rates.svg",
+    ),
+    codes="0 done; 1 a method gave no schedule; 2 bad usage or input; 5 a schedule or bound is "
+    "refused; 6 the store cannot be used; 130 interrupted",
+)
+@RATES
+def main(options: Options) -> int:
+    """Run methods on one workload at several rates of arrivals, and bound what any could reach.
+
+    INPUT is a trace, a family or an instance.  Its requests arrive in their order as a Poisson
+    process, the same gaps at every rate but for their scale.  Runs are stored: the same command
+    resumes.
+    """
+    deploy(options, [options.input])
+    rates, methods = read_rates(options.rates), read_methods((options.methods,))
+    instance, wishes = prepared(options, methods, "--rates says", (".csv",))
+    try:
+        table, answers, wrong = rate_sweep(
+            instance,
+            rates,
+            methods,
+            wishes,
+            arrival_seed=options.arrivals,
+            slo=options.slo,
+            jobs=options.jobs,
+            store=store_of(options),
+            progress=not options.quiet,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    print(table_text(table))
+    if not options.quiet:
+        print("\n".join(bound_lines(instance, table)))
+    for rate, told in answers.items():
+        print(f"at rate {rate:g}: {told}")
+    for line in wrong:
+        print(f"{options.program}: A METHOD IS WRONG: {line}", file=sys.stderr)
+    shown = of_methods(table)
+    failed = shown[shown["tel_s"].isna()]
+    for rate, method, detail in failed[["rate", "method", "detail"]].to_numpy().tolist():
+        complain(options.program, f"{method} at rate {rate:g}: no schedule: {detail}")
+
+    def draw() -> Drawing:
+        from reports.figures.sweeps import rates_figure  # loads seaborn: seconds
+
+        return rates_figure(shown, options.slo, deployment(instance, wishes))
+
+    written = write_results(options, lambda: frame_csv(table), draw)
+    if wrong:
+        return EXIT_REFUSED
+    if not written:
+        return EXIT_BAD_INPUT
+    return EXIT_FAILED if len(failed) else EXIT_OK
+
+
+def table_text(table: pd.DataFrame) -> str:
+    """Return the aligned table: one line a rate and method, seeds averaged, times in seconds."""
+    good = {"goodput": "good/s", "bound_goodput": "at most"} if "goodput" in table else {}
+    shown = {
+        "ael_s": "E2EL s",
+        "bound_ael_s": "bound s",
+        "left": "left %",
+        "mean_ttft_ms": "TTFT s",
+        "p99_ttft_ms": "p99",
+        "mean_tpot_ms": "TPOT s",
+        "p99_e2el_ms": "E2EL p99",
+        "request_throughput": "req/s",
+        "sustained": "sustained",
+        **good,
+        "evictions": "evictions",
+    }
+    values = of_methods(table)[["rate", "method", *shown]].copy()
+    for name in shown:
+        factor = 0.001 if name.endswith("_ms") else 1.0
+        values[name] = values[name].astype(float) * factor
+    means = values.groupby(["rate", "method"], sort=False).mean().reset_index()
+    lines = [
+        [f"{rate:g}", method, *(_cell(each, name) for each, name in zip(line, shown, strict=True))]
+        for rate, method, *line in means.to_numpy().tolist()
+    ]
+    return plain_table(["rate", "method", *shown.values()], lines)
+
+
+def bound_lines(instance: Instance, table: pd.DataFrame) -> list[str]:
+    """Return where the bound at each rate comes from, and one line on what it covers."""
+    known = table[table["bound_from"].ne("")].drop_duplicates("rate")
+    lines = [
+        f"bound at rate {rate:g}: from {origin}"
+        for rate, origin in zip(known["rate"], known["bound_from"], strict=True)
+    ]
+    covers = [coverage(instance, text) for text in table["batch_time"].unique()]
+    return [*lines, *(f"the bound covers {each}" for each in covers)]
+
+
+def _cell(value: float, name: str) -> str:
+    if name == "left" and not math.isnan(value):
+        return percent_left(value)
+    if name == "sustained" and not math.isnan(value):
+        return "yes" if value == 1 else "burst"
+    digits = {"evictions": 1}.get(name, 3)
+    return "-" if math.isnan(value) else f"{value:.{digits}f}"

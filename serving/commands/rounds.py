@@ -1,0 +1,47 @@
+"""``kvopt rounds``: the rounds of a log of vLLM as a CSV, and the batch time fitted to them."""
+
+from __future__ import annotations
+
+import click
+
+from instances.batch_time import BatchTimeError
+from serving.batch_time import read_batch_time
+from serving.batch_time.kinds.fitted import UnfitError
+from serving.batch_time.vllm_log import read_log
+from support.command import Command, Options, argument, option
+from support.jsonfile import write_text
+from support.outputs import OutputError, check_outputs
+from support.text import counted
+
+
+@click.command(
+    "kvopt rounds",
+    cls=Command,
+    fails={1: (UnfitError,), 2: (BatchTimeError, OutputError)},
+    examples=("vllm.log --out rounds.csv", "/var/log/vllm.log --out results/rounds.csv"),
+    codes="0 written; 1 written, but no batch time fits the rounds; 2 bad usage or input",
+)
+@argument("log", metavar="LOG")
+@option("--out", "FILE", "write one row a round (.csv)", required=True)
+def main(options: Options) -> int:
+    """Read the rounds that vLLM has logged, and fit a batch time to them.
+
+    The log is that of vllm serve --enable-logging-iteration-details under load.
+    """
+    check_outputs({"--out": options.out}, [options.log])
+    found = read_log(options.log)
+    try:
+        write_text(options.out, found.csv)
+    except OSError as error:
+        raise OutputError(f"--out {options.out}: {error.strerror}") from None
+    model = read_batch_time(f"fitted({options.out})")
+    rows = [("rounds", counted(len(found.rows), "round"))]
+    rows += [("skipped", f"{counted(n, 'line')}: {why}") for why, n in found.skipped.items()]
+    if found.memory is not None:
+        rows.append(("--memory", f"{found.memory}  (GPU KV cache size)"))
+    rows += [("--batch-time", f'"{model.name}"'), ("fit", model.origin)]
+    if not found.holds:
+        rows.append(("note", "the log does not say what the cache holds: reading it has no time"))
+    width = max(len(label) for label, _ in rows)
+    print("\n".join(f"{label:<{width}}  {value}" for label, value in rows))
+    return 0

@@ -1,0 +1,189 @@
+"""What the commands over many runs share: the requests, the store, what is told and written."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from instances import InfeasibleInstanceError, Instance, InstanceFileError
+from instances.batch_time import BatchTime
+from instances.families import families
+from instances.generate import drawn_family
+from instances.named import find_instance, hides
+from kvopt.methods.fingerprint import unread_neighbours
+from kvopt.methods.grammar import MethodError
+from kvopt.methods.method import Method
+from kvopt.places import DEFAULT_STORE
+from kvopt.store import StoreError
+from kvopt.store.location import store_files
+from kvopt.sweeps.inputs import Wishes
+from serving.batch_time import DEFAULT
+from serving.choice import (
+    read_wish,
+    refuse_silent_default,
+    told_limits,
+    whose,
+    with_limits,
+)
+from serving.traces import TraceReport
+from serving.traces.arguments import trace_options
+from serving.traces.reading import read_input
+from support.command import Command, Options, refuse_suffixes
+from support.jsonfile import write_bytes, write_text
+from support.outputs import (
+    PICTURES,
+    OutputError,
+    check_apart,
+    check_outputs,
+    write_outputs,
+    written_paths,
+)
+from support.text import find_name
+from support.usage import UsageError, complain
+
+if TYPE_CHECKING:
+    from reports.figures.style import Drawing
+
+#: The line after Ctrl-C of a command whose runs are stored.
+RESUMES = "interrupted; what was finished is stored, the same command resumes"
+EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT, EXIT_REFUSED, EXIT_STORE = 0, 1, 2, 5, 6
+#: A command over rates of arrivals.
+over_rates = partial(
+    click.command,
+    cls=Command,
+    fails={
+        EXIT_BAD_INPUT: (OutputError, MethodError, InstanceFileError, InfeasibleInstanceError),
+        EXIT_STORE: (StoreError,),
+    },
+    interrupted=RESUMES,
+)
+
+
+def prepared(
+    options: Options, methods: Iterable[Method], who: str, exports: Sequence[str]
+) -> tuple[Instance, Wishes]:
+    """Return the requests, and what is wished of the runs; refuse all that can be before them.
+
+    ``who`` says when the requests arrive, for messages; the table may end in ``exports``.
+    """
+    suffixes = {"export": exports, "plot": PICTURES}
+    wishes = wishes_of(options)
+    refuse_suffixes(options, suffixes)
+    instance, report = _workload(options, wishes.batch_time, who)
+    check_beside_store(options, *suffixes)
+    model = with_limits(wishes.batch_time, report)
+    if not options.quiet:
+        tell(whose_lines([(model, instance.memory)], default=wishes.batch_time is None))
+    tell_unread(options, methods, wishes)
+    return instance, replace(wishes, batch_time=model)
+
+
+def wishes_of(options: Options, **more: Any) -> Wishes:
+    """Return what is wished of the runs."""
+    outputs = (vars(options).get(name) for name in ("report", "export", "plot"))
+    return Wishes(
+        seeds=options.seeds,
+        time_limit=options.time_limit,
+        memory_limit=options.memory_limit,
+        batch_time=read_wish(options.batch_time),
+        outputs=written_paths(
+            [*store_files(options.store or DEFAULT_STORE), *filter(None, outputs)]
+        ),
+        **more,
+    )
+
+
+def tell_unread(options: Options, methods: Iterable[Method], wishes: Wishes) -> None:
+    """Say which files have too much around them for their runs to be taken from the store."""
+    for line in unread_neighbours(methods, wishes.outputs or ()):
+        complain(options.program, line)
+
+
+def tell(lines: Iterable[str]) -> None:
+    """Print lines on standard error."""
+    for line in lines:
+        print(line, file=sys.stderr)
+
+
+def whose_lines(timed: Iterable[tuple[BatchTime, int]], default: bool) -> list[str]:
+    """Return what batch times are of, and which memories do not go with them, each line once.
+
+    Each is with a memory (tokens); ``default`` tells that none was named.
+    """
+    told: dict[str, None] = {}
+    for model, memory in timed:
+        told[whose(model, default=default and model.name == DEFAULT)] = None
+        told[told_limits(model)] = None
+        told[model.served.mismatch(memory) if model.served else ""] = None
+    return [line for line in told if line]
+
+
+def check_beside_store(options: Options, *outputs: str) -> list[Path]:
+    """Refuse what cannot be written or must not be, and return the files of the store."""
+    kept = store_files(options.store or DEFAULT_STORE)
+    if kept:
+        check_apart({"--store": kept[0]})
+    check_outputs({f"--{name}": getattr(options, name) for name in outputs}, kept)
+    return kept
+
+
+def store_of(options: Options, *, readonly: bool = False) -> str:
+    """Return where runs are kept, by default in a folder that is made unless it is only read."""
+    if options.store is not None:
+        return str(options.store)
+    try:
+        if not readonly:
+            DEFAULT_STORE.parent.mkdir(exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{DEFAULT_STORE.parent}: {error.strerror}") from None
+    return str(DEFAULT_STORE)
+
+
+def deployment(instance: Instance, wishes: Wishes) -> str:
+    """Return the title of a picture: the trace, and the model on its GPUs or the batch time."""
+    model = wishes.batch_time
+    assert model is not None
+    return f"{instance.name}: {model.served or model.name}, M = {instance.memory:,} tokens"
+
+
+def write_results(options: Options, export: Callable[[], str], draw: Callable[[], Drawing]) -> bool:
+    """Write the table and draw the picture that options name; return whether all is written."""
+    writers: dict[str, Callable[[], object]] = {}
+    if options.export is not None:
+        writers[f"--export {options.export}"] = lambda: write_text(options.export, export())
+    if options.plot is not None:
+        kind = Path(options.plot).suffix.lower().removeprefix(".")
+        writers[f"--plot {options.plot}"] = lambda: write_bytes(options.plot, draw().image(kind))
+    return write_outputs(options.program, writers)
+
+
+def _workload(
+    options: Options, wished: BatchTime | None, who: str
+) -> tuple[Instance, TraceReport | None]:
+    """Return the requests: of a family, a trace with its report, or an instance."""
+    if options.trace_arrival_seed is not None:
+        raise UsageError("--arrivals is the seed of the arrivals here: leave out --arrival-seed")
+    trace = trace_options(options)
+    if trace.rate is not None or trace.round_seconds is not None:
+        raise UsageError(f"{who} when requests arrive: leave out --rate and --round-seconds")
+    family = find_name(options.input, families())
+    if family is not None and not Path(options.input).exists():
+        if trace.given:
+            raise UsageError(f"{', '.join(trace.given)}: goes with a trace, {family} is a family")
+        return drawn_family(family, options.seed, options.set), None
+    if options.set:
+        raise UsageError(f"--set goes with a family, {options.input} is none")
+    if hidden := hides(options.input):
+        complain(options.program, hidden)
+    instance, report = read_input(find_instance(options.input), trace)
+    if report is not None and not options.quiet:
+        tell(report.lines)
+    if foreign := refuse_silent_default(report, wished):
+        complain(options.program, foreign)
+    return instance, report

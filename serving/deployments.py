@@ -1,0 +1,242 @@
+"""Common open models and GPUs: how much memory is left for the cache, and how long a round takes.
+
+Nothing here is measured by this project.  A model's numbers are those of its ``config.json`` on the
+Hugging Face hub, a GPU's those of its maker's data sheet (dense 16-bit operations, bandwidth).  A
+round is computed from them with five factors of others:
+
+- the weights are read once a round, at 1 / 1.36 of the bandwidth, and the tokens of decoding
+  requests at 1 / 1.95; a layer takes 32.1 µs besides, a decoding request 4.4 and a round 126.
+  These are the corrections that BLIS fitted to rounds of vLLM on H100 (inference-sim/inference-sim,
+  defaults.yaml of August 2026, ``trained_physics_coefficients``);
+- prompts are computed at 0.7 of the GPU's operations a second, as the profiles of Llama-2-70B on
+  two A100 have it (``llama2-70b-2xa100``: 0.72).
+
+Tensor parallelism divides all but the layers' and the round's own time; its communication, and
+memory for activations, are left out.  So the memory is a few percent more than what vLLM says when
+it begins (``GPU KV cache size``).  docs/gpus.md compares the result with measured rounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from instances.batch_time import EngineLimits
+from serving.kv_memory import GIB, LLAMA2_70B_2XA100, KvMemory, Served
+from support.text import find_name, unknown_name
+
+#: Of 16-bit weights and of the cache.
+_BYTES = 2
+#: Share of the memory that vLLM uses by default.
+_UTILIZATION = Fraction(9, 10)
+#: Of BLIS: the factors on the time to read weights and cache, then microseconds.
+_WEIGHTS, _CACHE = 1.36252915, 1.94710771
+_LAYER_US, _REQUEST_US, _ROUND_US = 32.09546717, 4.41684444, 126.024825
+#: Share of the operations a second that prompts are computed with.
+_EFFICIENCY = 0.7
+_PICOSECONDS = 10**12
+_LARGEST_TP = 64
+
+
+class DeploymentError(ValueError):
+    """There is no such model or GPU, or the model does not fit; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A dense transformer with gated layers: its name, and the sizes of its ``config.json``."""
+
+    name: str
+    hidden: int
+    inner: int
+    layers: int
+    heads: int
+    kv_heads: int
+    head_size: int
+    vocabulary: int
+
+    @property
+    def layer_weights(self) -> int:
+        """Weights of all layers."""
+        attention = 2 * self.hidden * self.head_size * (self.heads + self.kv_heads)
+        return self.layers * (attention + 3 * self.hidden * self.inner)
+
+    @property
+    def weights(self) -> int:
+        """All weights, with the embeddings of input and output."""
+        return self.layer_weights + 2 * self.vocabulary * self.hidden
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """What a file says of the engine that it was measured with; None or empty where it does not.
+
+    The ``blocks`` are ``num_gpu_blocks``, the null block among them, of ``block`` tokens each;
+    ``running`` is ``max_num_seqs``, ``budget`` ``max_num_batched_tokens``; ``replicas`` share the
+    requests; GPU and model are named as the file has them.
+    """
+
+    blocks: int | None = None
+    block: int | None = None
+    running: int | None = None
+    budget: int | None = None
+    replicas: int | None = None
+    gpu: str = ""
+    model: str = ""
+
+
+#: Of a file that says nothing of it.
+UNSTATED = EngineSettings()
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU by its data sheet: GiB, 10^12 dense 16-bit operations and bytes a second."""
+
+    name: str
+    memory: int
+    teraflops: float
+    bandwidth: float
+
+    @property
+    def engine_limits(self) -> EngineLimits:
+        """The limits that vLLM takes here, by the memory and by whether it is an A100."""
+        if self.memory >= 160:
+            return EngineLimits(16384, 16384, 1024)
+        if self.memory >= 70 and not self.name.startswith("A100"):
+            return EngineLimits(8192, 16384, 1024)
+        return EngineLimits()
+
+
+MODELS = {
+    "llama2-7b": Model("Llama-2-7B", 4096, 11008, 32, 32, 32, 128, 32000),
+    "llama2-13b": Model("Llama-2-13B", 5120, 13824, 40, 40, 40, 128, 32000),
+    "llama2-70b": Model("Llama-2-70B", 8192, 28672, 80, 64, 8, 128, 32000),
+    "llama3-8b": Model("Llama-3-8B", 4096, 14336, 32, 32, 8, 128, 128256),
+    "llama3-70b": Model("Llama-3-70B", 8192, 28672, 80, 64, 8, 128, 128256),
+    "llama3.1-8b": Model("Llama-3.1-8B", 4096, 14336, 32, 32, 8, 128, 128256),
+    "llama3.1-70b": Model("Llama-3.1-70B", 8192, 28672, 80, 64, 8, 128, 128256),
+    "llama3.3-70b": Model("Llama-3.3-70B", 8192, 28672, 80, 64, 8, 128, 128256),
+    "codellama-34b": Model("CodeLlama-34B", 8192, 22016, 48, 64, 8, 128, 32000),
+    "mistral-nemo-12b": Model("Mistral-Nemo", 5120, 14336, 40, 32, 8, 128, 131072),
+    "qwen2.5-7b": Model("Qwen2.5-7B", 3584, 18944, 28, 28, 4, 128, 152064),
+    "qwen2.5-14b": Model("Qwen2.5-14B", 5120, 13824, 48, 40, 8, 128, 152064),
+    "qwen2.5-32b": Model("Qwen2.5-32B", 5120, 27648, 64, 40, 8, 128, 152064),
+    "qwen2.5-72b": Model("Qwen2.5-72B", 8192, 29568, 80, 64, 8, 128, 152064),
+    "qwen3-14b": Model("Qwen3-14B", 5120, 17408, 40, 40, 8, 128, 151936),
+}
+GPUS = {
+    "a100-40": Gpu("A100-40GB", 40, 312.0, 1.555),
+    "a100-80": Gpu("A100-80GB", 80, 312.0, 2.039),
+    "h100-80": Gpu("H100-80GB", 80, 989.5, 3.35),
+    "h200-141": Gpu("H200-141GB", 141, 989.5, 4.8),
+    "l40s-48": Gpu("L40S-48GB", 48, 362.05, 0.864),
+    "rtx-4090-24": Gpu("RTX-4090-24GB", 24, 165.2, 1.008),
+    "rtx-pro-6000-96": Gpu("RTX-PRO-6000-Blackwell-96GB", 96, 503.8, 1.792),
+}
+
+
+#: The GPU of the default batch time, and of one that names none.
+DEFAULT_GPU = "a100-80"
+
+
+def engine_limits(gpu: str) -> EngineLimits:
+    """Return what vLLM takes on a GPU of the table; without a name on an A100."""
+    return GPUS[gpu or DEFAULT_GPU].engine_limits
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """A model on some GPUs of a kind, and the text of a batch time that goes with it.
+
+    That is fitted to ``measured`` rounds, or else computed; ``gpu`` is the name in the table.
+    """
+
+    gpu: str
+    batch_time: str
+    served: Served
+    measured: bool
+
+
+def deployment(model: str, gpu: str, tp: int = 1) -> Deployment:
+    """Return a model on GPUs that share it, the measured batch time where there is one.
+
+    A :class:`DeploymentError` is raised as by :func:`known` and :func:`served_by`.
+    """
+    model, gpu = known(model, gpu)
+    if (model, gpu, tp) == ("llama2-70b", DEFAULT_GPU, 2):
+        return Deployment(gpu, "llama2-70b-2xa100", LLAMA2_70B_2XA100, measured=True)
+    name = f"computed(model={model},gpu={gpu},tp={tp})"
+    return Deployment(gpu, name, served_by(model, gpu, tp), measured=False)
+
+
+def known(model: str, gpu: str) -> tuple[str, str]:
+    """Return model and GPU as the tables name them, or raise a DeploymentError."""
+    return _known("model", model, MODELS), known_gpu(gpu)
+
+
+def known_gpu(gpu: str) -> str:
+    """Return a GPU as the table names it, or raise a DeploymentError with the nearest ones."""
+    return _known("GPU", gpu, GPUS)
+
+
+def _known(what: str, name: str, table: dict[str, Model] | dict[str, Gpu]) -> str:
+    found = find_name(name.strip(), table)
+    if found is None:
+        raise DeploymentError(unknown_name(what, name.strip()[:60], table))
+    return found
+
+
+def served_by(model: str, gpu: str, tp: int) -> Served:
+    """Return a model on GPUs that share it, with the memory that is left of the share vLLM uses.
+
+    Model and GPU are named as the tables have them.  A :class:`DeploymentError` is raised if the KV
+    heads cannot be shared by so many, or the model does not fit.
+    """
+    of_model, of_gpu = MODELS[model], GPUS[gpu]
+    if not 1 <= tp <= _LARGEST_TP or of_model.heads % tp:
+        raise DeploymentError(
+            f"expected tp from 1 to {_LARGEST_TP} that divides the {of_model.heads} heads of "
+            f"{of_model.name}, found {tp}"
+        )
+    try:
+        memory = KvMemory(
+            layers=of_model.layers,
+            # Each GPU has one KV head at least.
+            kv_heads=max(of_model.kv_heads, tp),
+            head_size=of_model.head_size,
+            number_bytes=Fraction(_BYTES),
+            gpu_bytes=of_gpu.memory * GIB,
+            gpus=tp,
+            weight_bytes=_BYTES * of_model.weights,
+            utilization=_UTILIZATION,
+        )
+    except ValueError as error:
+        told = f"{of_model.name} does not fit on {tp} {of_gpu.name}: {error}"
+        raise DeploymentError(told) from None
+    return Served(of_model.name, f"{tp} {of_gpu.name}", memory)
+
+
+def coefficients(model: str, gpu: str, tp: int) -> tuple[int, int, int, int, int]:
+    """Return base, per prefilled token, per square, per decoding request, per token read (ps).
+
+    A prompt of p tokens attends to p²/2 pairs, of four operations for each head and its size.  A
+    decoding request's operations take the GPU's full speed: they hide behind reading the weights.
+    """
+    of_model, of_gpu = MODELS[model], GPUS[gpu]
+    bandwidth = tp * of_gpu.bandwidth * 1e12
+    operations = tp * of_gpu.teraflops * 1e12
+    token = 2 * of_model.layer_weights / operations
+    pair = 2 * of_model.layers * of_model.heads * of_model.head_size / operations
+    reading = _BYTES * (of_model.weights - of_model.vocabulary * of_model.hidden) / bandwidth
+    fixed = (_LAYER_US * of_model.layers + _ROUND_US) * 1e-6
+    cache = served_by(model, gpu, tp).memory.token_bytes / bandwidth
+    seconds = (
+        _WEIGHTS * reading + fixed,
+        token / _EFFICIENCY,
+        pair / _EFFICIENCY,
+        token + _REQUEST_US * 1e-6,
+        _CACHE * cache,
+    )
+    base, prefill, square, decode, read = (round(_PICOSECONDS * each) for each in seconds)
+    return base, prefill, square, decode, read

@@ -1,0 +1,238 @@
+"""Latency and goodput against the rate of arrivals, with what no schedule can be better than."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from instances import Instance
+from instances.arrivals import at_rate
+from instances.batch_time import NANOSECONDS, parse_batch_time
+from kvopt.methods.grammar import read_method, unique_methods
+from kvopt.methods.knowledge import knowledge, only_bounds, shown_methods
+from kvopt.methods.method import Method
+from kvopt.runs.in_seconds import bounds_kept_tokens
+from kvopt.runs.task import Task
+from kvopt.store import Store
+from kvopt.suites import Section, read_source
+from kvopt.sweeps.comparison import carried_out
+from kvopt.sweeps.contradictions import alarms
+from kvopt.sweeps.inputs import Wishes, as_wished
+from kvopt.sweeps.plan import plan
+from schedules.clock.timeline import timeline
+from schedules.evidence import bounds_hold
+from schedules.files import parse_schedule
+from serving.answer import Answer, MethodTotal, answer_on, marked
+from serving.best_bound import KnownBound, best_bound, left
+from serving.bounds.goodput import goodput_bound
+from serving.choice import refuse_rounds_only
+from serving.metrics import METRICS, goodput
+from serving.slo import Slo
+from serving.steadiness import steadiness
+from serving.waiting import few_at_a_time, no_request_waits, none_waits_long, what_binds
+from support.usage import UsageError
+
+#: What bounds the latency from below at every rate.
+BOUND = "bound"
+#: Goodputs are quotients of floats.
+_ROUNDING = 1e-9
+
+
+class RatesError(UsageError, ValueError):
+    """Rates cannot be read; the message is one line."""
+
+
+def read_rates(text: str) -> tuple[float, ...]:
+    """Read rates above 0, ascending, as in ``5,10,20``: requests a second; or a RatesError."""
+    try:
+        rates = tuple(float(each) for each in text.split(","))
+    except ValueError:
+        rates = ()
+    ascending = all(low < high for low, high in itertools.pairwise(rates))
+    if not rates or not ascending or not 0 < rates[0] <= rates[-1] <= 10**9:
+        raise RatesError(
+            f"expected rates above 0, ascending, with commas as in 5,10,20, found {text[:80]!r}"
+        )
+    return rates
+
+
+class RateSweep(NamedTuple):
+    """The table with a row a run (docs/serving.md), the answer of each rate that has one.
+
+    ``wrong`` has one line for everything that cannot be true.
+    """
+
+    table: pd.DataFrame
+    answers: dict[float, Answer]
+    wrong: list[str]
+
+
+class _Clocked(NamedTuple):
+    """What a run's schedule shows on the clock; as it is here where there is none."""
+
+    good: float = math.nan
+    sustained: bool | None = None
+    waits: str = ""
+    binds: str = ""
+
+
+class _Limit(NamedTuple):
+    """What no schedule on an instance is better than: its latency, and its goodput."""
+
+    bound: KnownBound | None
+    most: float = math.nan
+
+
+def rate_sweep(
+    instance: Instance,
+    rates: Sequence[float],
+    methods: Sequence[Method],
+    wishes: Wishes,
+    *,
+    arrival_seed: int = 0,
+    slo: Slo | None = None,
+    jobs: int = 1,
+    store: str | Path | None = None,
+    progress: bool = False,
+) -> RateSweep:
+    """Run methods, and the bound, on an instance at every rate; what is stored is not run again.
+
+    Prompts and outputs are the instance's, in its order; the arrivals of all ``rates`` (requests a
+    second) are drawn of one seed (``instances.arrivals``).  Goodput counts by the ``slo``.  Errors
+    are those of :func:`kvopt.compare`, and KeyboardInterrupt if runs are left; those that were
+    finished are stored.
+    """
+    drawn = {rate: at_rate(instance, rate, arrival_seed) for rate in rates}
+    for method in methods:
+        if not method.grouped:
+            refuse_rounds_only(drawn[rates[0]], method)
+    sources = tuple(read_source(each) for each in drawn.values())
+    section = Section("", sources, unique_methods([*methods, read_method(BOUND)]))
+    tasks = plan([as_wished(section, wishes)])
+    with carried_out(tasks, store, jobs, progress) as ran:
+        if ran.left:
+            raise KeyboardInterrupt
+        clocked = {task.key: _on_the_clock(task, ran.store, slo) for task in tasks}
+        timed = {task.instance.sha256: task for task in tasks if task.instance is not None}
+        limits = {sha: _limit(task, ran.store, slo) for sha, task in timed.items()}
+    kept = {key for key, each in ran.shown.items() if each.keeps_tokens}
+    apart = {key for key in kept if not bounds_hold(ran.shown[key].detail, True)}
+    rows = ran.rows.assign(keeps=ran.rows.index.isin([*kept]), apart=ran.rows.index.isin([*apart]))
+    rows = rows.join(pd.DataFrame.from_dict(clocked, orient="index", columns=_Clocked._fields))
+    rows["name"] = shown_methods(rows["method"], rows["own_name"])
+    places = {(each.name, each.sha256): rate for rate, each in drawn.items()}
+    # By both: names show six digits of a rate, and one request has one hash at all rates.
+    found = zip(rows["instance"], rows["instance_sha256"], strict=True)
+    rows["rate"] = [places[each] for each in found]
+    wrong = [*alarms(list(ran.shown.values())), *_wrong(rows, limits)]
+    return RateSweep(_table(rows, limits, slo), _answers(rows, limits, drawn), wrong)
+
+
+def _on_the_clock(task: Task, store: Store, slo: Slo | None) -> _Clocked:
+    document = store.schedule(task.key)
+    if document is not None and task.instance is not None:
+        with contextlib.suppress(ValueError):  # more rounds than there are times kept of
+            times, text = timeline(task.instance, parse_schedule(document)), task.method.text
+            waits = none_waits_long(text, times)
+            return _Clocked(
+                math.nan if slo is None else goodput(times, slo),
+                steadiness(times).sustained or bool(waits),
+                waits,
+                what_binds(text, task.batch_time, task.instance.memory, times),
+            )
+    return _Clocked()
+
+
+def _limit(task: Task, store: Store, slo: Slo | None) -> _Limit:
+    """Return the best bounds known of a task's instance, also from earlier sweeps."""
+    instance = task.instance
+    assert instance is not None
+    bound = best_bound(instance, task.batch_time, stores=(store,))
+    model = parse_batch_time(task.batch_time)
+    most = None if slo is None else goodput_bound(instance, model, slo)
+    return _Limit(bound, math.nan if most is None else most)
+
+
+def _answers(
+    rows: pd.DataFrame, limits: Mapping[str, _Limit], drawn: Mapping[float, Instance]
+) -> dict[float, Answer]:
+    """Return the answer of each rate; of a method that draws the mean of its seeds counts."""
+    found = {}
+    for rate, instance in drawn.items():
+        here = rows[rows["instance_sha256"].eq(instance.sha256)]
+        outcomes = []
+        for _, runs in here.groupby(["method", "own_name"], sort=False):
+            first = runs.iloc[0]
+            if only_bounds(first["method"]) or runs["tel"].isna().any():
+                continue
+            known = knowledge(first["method"], first["told"]).on(instance)
+            label = marked(first["method"], first["own_name"], kept=bool(runs["keeps"].any()))
+            metrics = runs[["peak_waiting", "mean_waiting", "mean_running"]].astype(float)
+            idle = first["waits"] or no_request_waits(*metrics.mean(skipna=False))
+            what = (label, first["method"], known, float(runs["tel"].mean()))
+            outcomes.append(MethodTotal(*what, idle, first["binds"], bool(first["waits"])))
+        covers = bounds_kept_tokens(instance, str(here["batch_time"].iloc[0]))
+        bound = limits[instance.sha256].bound
+        told = answer_on(
+            instance,
+            outcomes,
+            None if bound is None else bound.value,
+            covers_kept=covers and not here["apart"].any(),
+            few=few_at_a_time(here["detail"]),
+        )
+        if told is not None:
+            found[rate] = told
+    return found
+
+
+def _wrong(rows: pd.DataFrame, limits: Mapping[str, _Limit]) -> Iterator[str]:
+    """Yield one line for every run whose TEL or goodput a bound excludes."""
+    for run in rows.to_dict("records"):
+        who, (bound, most) = f"{run['name']} on {run['instance']}", limits[run["instance_sha256"]]
+        tel = run["tel"]
+        if bound is not None and not run["keeps"] and not pd.isna(tel) and tel < bound.value:
+            yield f"{who}: TEL {tel}, and a bound of {bound.value} ({bound})"
+        if run["good"] > most * (1 + _ROUNDING):
+            yield f"{who}: goodput {run['good']}, and a bound of {most}"
+
+
+def _table(rows: pd.DataFrame, limits: Mapping[str, _Limit], slo: Slo | None) -> pd.DataFrame:
+    """Return the table in the order of rates; of runs ``apart`` no bound says what is left."""
+    n, tel = rows["n"].astype(float), rows["tel"].astype("Float64")
+    known = [limits[sha].bound for sha in rows["instance_sha256"]]
+    best = pd.Series([each and each.value for each in known], rows.index, dtype="Int64")
+    shares = [
+        None if pd.isna(upper) or pd.isna(lower) or apart else left(int(upper), int(lower))
+        for upper, lower, apart in zip(rows["tel"], best, rows["apart"], strict=True)
+    ]
+    table = rows[["rate", "n"]].assign(
+        method=rows["name"],
+        seed=rows["seed"],
+        status=rows["status"],
+        batch_time=rows["batch_time"],
+        tel_s=tel / NANOSECONDS,
+        ael_s=tel / n / NANOSECONDS,
+        bound_ael_s=best / n / NANOSECONDS,
+        bound_from=[str(each or "") for each in known],
+        left=pd.Series(shares, rows.index, dtype="Float64"),
+    )
+    # Where no request waits, the backlog is what runs: no burst, whatever the halves hold.
+    idle = rows["peak_waiting"].eq(0).astype("boolean")
+    told = rows["sustained"].astype("boolean")
+    table["sustained"] = told | idle.mask(told.isna())
+    if slo is not None:
+        most = {sha: each.most for sha, each in limits.items()}
+        table["goodput"], table["bound_goodput"] = rows["good"], rows["instance_sha256"].map(most)
+    table = table.join(rows[[*METRICS, "seconds", "detail"]])
+    return table.sort_values("rate", kind="stable", ignore_index=True)
+
+
+def of_methods(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the methods, without those of the bound, which makes no schedule."""
+    return table[table["method"].ne(BOUND)]

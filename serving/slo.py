@@ -1,0 +1,66 @@
+"""A service-level objective as text: ``ttft:500ms,tpot:50ms,e2el:30s``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from fractions import Fraction
+
+from instances.batch_time import NANOSECONDS, decimal
+from support.text import printable
+
+_FORM = "ttft:TIME,tpot:TIME,e2el:TIME, one of them at least, TIME as in 500ms or 0.5s"
+_PART = re.compile(
+    r"\s*(?P<name>[a-z0-9]+)\s*:\s*(?P<number>[0-9]{1,12}(?:\.[0-9]{0,12})?)\s*(?P<unit>ms|s|)\s*",
+    re.IGNORECASE | re.ASCII,
+)
+_MILLISECOND = NANOSECONDS // 1000
+
+
+class SloError(ValueError):
+    """A text is no service-level objective; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Slo:
+    """What a request must keep to be a good one: nanoseconds at most, None for no limit.
+
+    They are from its arrival to its first token, per output token after that, and to its last one.
+    """
+
+    ttft: int | None = None
+    tpot: int | None = None
+    e2el: int | None = None
+
+    def __str__(self) -> str:
+        given = ((each.name, getattr(self, each.name)) for each in fields(self))
+        return ",".join(f"{name}:{_shown(limit)}" for name, limit in given if limit is not None)
+
+
+def _shown(limit: int) -> str:
+    """Return a limit (nanoseconds) with its unit, as :func:`read_slo` reads it."""
+    return f"{decimal(limit, 9)}s" if limit >= NANOSECONDS else f"{decimal(limit, 6)}ms"
+
+
+def read_slo(text: str) -> Slo:
+    """Read an objective; each limit has its unit, ``ms`` or ``s``.
+
+    An :class:`SloError` is raised if a name is unknown or stands twice, or a limit is no number
+    above 0.
+    """
+    limits: dict[str, int] = {}
+    for part in text.split(","):
+        match = _PART.fullmatch(part)
+        name = match["name"].lower() if match else ""
+        if match is None or name not in {each.name for each in fields(Slo)}:
+            raise SloError(f"expected {_FORM}, found {printable(text, 80)!r}")
+        if name in limits:
+            raise SloError(f"expected each limit once, found {name} twice")
+        number, unit = match["number"], match["unit"].lower()
+        if not unit:
+            # Other tools take milliseconds here, and 500 s would be kept by nearly all.
+            raise SloError(f"{name}:{number} has no unit: {name}:{number}ms or {name}:{number}s")
+        limits[name] = round(Fraction(number) * (_MILLISECOND if unit == "ms" else NANOSECONDS))
+        if limits[name] < 1:
+            raise SloError(f"expected a limit of a nanosecond at least, found {part.strip()!r}")
+    return Slo(**limits)

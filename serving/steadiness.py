@@ -1,0 +1,82 @@
+"""Whether a run goes on as it is, or is a burst that drains once the last request has arrived.
+
+The requests are cut into thirds by their arrivals: warm-up, first half, second half.  The backlog
+is what has arrived and is not complete.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from instances.batch_time import NANOSECONDS
+from schedules.clock.timeline import Timeline
+
+#: Of the arrivals: by how much throughput may stay behind, and the backlog grow.
+TOLERANCE = 0.02
+_OF_REQUESTS = "arrivals begins first_tokens completions evictions recomputed prompts outputs"
+#: A third lasts so many times the mean time from a request's first round to its last, at least.
+LEAST = 5
+
+
+@dataclass(frozen=True)
+class Steadiness:
+    """What the two halves behind the warm-up say of a run.
+
+    ``lengths`` is what a half lasts over the mean time from a request's first round to its last.
+    Throughputs are of requests, and of output tokens of requests, that are completed in the halves.
+    It ``grows`` if throughput stays behind the arrivals, or the mean backlog of the second half is
+    above that of the first, by more than 2 % of the arrivals and what chance may do.
+    """
+
+    lengths: float
+    throughput: float
+    output_throughput: float
+    grows: bool
+
+    @property
+    def sustained(self) -> bool:
+        """Whether the halves are long enough to tell, and tell that it goes on."""
+        return self.lengths >= LEAST and not self.grows
+
+
+def steadiness(timeline: Timeline) -> Steadiness:
+    """Return what a timeline's halves say; chance is the square root of the backlog, as a count's.
+
+    With less than three requests, or all at one time, nothing can be told: that is a burst.
+    """
+    arrivals, completions = np.sort(timeline.arrivals), timeline.completions
+    n = len(arrivals)
+    begin, middle, end = (int(arrivals[min(n * part // 3, n - 1)]) for part in (1, 2, 3))
+    if not begin < middle < end:
+        return Steadiness(0.0, 0.0, 0.0, grows=True)
+    first, second = _backlog(timeline, begin, middle), _backlog(timeline, middle, end)
+    completed = (completions > begin) & (completions <= end)
+    arrived, chance = n - n // 3, float(np.sqrt(first))
+    grows = arrived - int(completed.sum()) > TOLERANCE * arrived + 2 * chance
+    grows |= second - first > TOLERANCE * arrived / 2 + chance
+    served = float((completions - timeline.begins).mean())
+    seconds = (end - begin) / NANOSECONDS
+    return Steadiness(
+        (end - begin) / 2 / served,
+        int(completed.sum()) / seconds,
+        int(timeline.outputs[completed].sum()) / seconds,
+        grows,
+    )
+
+
+def behind_warm_up(timeline: Timeline) -> Timeline:
+    """Return a timeline with the requests of the two halves alone, and the rounds of all.
+
+    The gaps between tokens are left out, since they do not say whose they are.
+    """
+    order = np.argsort(timeline.arrivals, kind="stable")[len(timeline.arrivals) // 3 :]
+    kept = {name: getattr(timeline, name)[order] for name in _OF_REQUESTS.split()}
+    return replace(timeline, **kept, gaps=timeline.gaps[:0], gap_counts=timeline.gap_counts[:0])
+
+
+def _backlog(timeline: Timeline, begin: int, end: int) -> float:
+    """Return how many requests have arrived and are not complete, averaged over a time."""
+    inside = np.minimum(timeline.completions, end) - np.maximum(timeline.arrivals, begin)
+    return float(np.maximum(inside, 0).sum()) / (end - begin)

@@ -1,0 +1,61 @@
+"""Command: write a trace, or an instance by name, as an instance file, ``kvopt convert``."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+
+import click
+
+from instances.files import InstanceFileError, format_instance
+from instances.generate import listing, write_out
+from instances.named import find_instance
+from serving.traces.arguments import TRACE_OPTIONS, trace_options
+from serving.traces.formats import formats
+from serving.traces.reading import read_input
+from support.command import Command, Options, argument, option
+from support.outputs import OutputError, check_outputs
+from support.progress import telling
+from support.usage import UsageError
+
+
+@click.command(
+    "python -m serving.traces.convert",
+    cls=Command,
+    fails={2: (OutputError, InstanceFileError)},
+    examples=(
+        "--list",
+        "trace.csv --memory 61035 --out trace.json",
+        "trace.csv --memory 61035 --limit 1000 --round-seconds 0.05 --out rounds.json",
+        "am1_n10_seed0 --out am1.json",
+    ),
+    codes="0 written; 2 bad usage or input",
+)
+@argument("trace", required=False, metavar="TRACE | INSTANCE")
+@option("--out", "FILE", "file to write (default: standard output)")
+@option("--quiet", is_flag=True, help="print nothing of what was skipped")
+@option("--list", is_flag=True, help="name the formats")
+@TRACE_OPTIONS
+def main(options: Options) -> int:
+    """Write a trace as an instance file; what was skipped goes to standard error.
+
+    INSTANCE is a name of the library or the ladder, or an instance file.
+    """
+    if options.list:
+        every = formats().values()
+        rows = ((each.name, each.summary, ", ".join(each.reader.expects)) for each in every)
+        sys.stdout.write(listing(rows))
+        return 0
+    if options.trace is None:
+        raise UsageError("expected a TRACE, found none (--list names the formats)")
+    path = find_instance(options.trace)
+    check_outputs({"--out": options.out}, [path])
+    instance, report = read_input(path, trace_options(options), str(options.trace))
+    for line in report.told(quiet=options.quiet) if report else ():
+        print(line, file=sys.stderr)
+    write_out(options.out, format_instance(instance, partial(telling, what="requests written")))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,31 @@
+"""Readers of traces, found by looking into this folder: adding one is adding a file.
+
+The file is named after the format, its docstring's first line is the summary, and its ``READER`` is
+a :class:`serving.traces.reader.Reader`.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import cache
+from operator import itemgetter
+
+from serving.traces.reader import Reader
+from support.declared import declared
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format: its name with hyphens, one line about it, and its reader."""
+
+    name: str
+    summary: str
+    reader: Reader
+
+
+@cache
+def formats() -> dict[str, Format]:
+    """Return all formats by name, sorted."""
+    found = declared(sys.modules[__name__], "READER", Reader)
+    return {each[0]: Format(*each) for each in sorted(found, key=itemgetter(0))}

@@ -1,0 +1,62 @@
+"""AIPerf's records (profile_export.jsonl): JSON lines with nanoseconds and tokens of each request.
+
+Keys ``metadata`` with ``request_start_ns`` and ``benchmark_phase``, ``metrics`` with
+``input_sequence_length``, ``output_sequence_length``, ``time_to_first_token`` and
+``request_latency``, each a value with its unit, and ``error`` where one failed (docs of
+ai-dynamo/aiperf).  Lengths are counted by its tokenizer.  Its other file,
+profile_export_aiperf.json, has totals only.
+"""
+
+from typing import Any
+
+from serving.deployments import UNSTATED, EngineSettings
+from serving.traces.numbers import MILLISECONDS, SECONDS, Numbers
+from serving.traces.reader import read_times
+from serving.traces.records import records_of
+from serving.traces.report import Reason
+from serving.traces.results import ResultReader, Timed, at, time_between
+from serving.traces.stream import TraceStream
+
+_NANOSECONDS, _MICROSECONDS = Numbers("nanoseconds", 1), Numbers("microseconds", 1000)
+_UNITS = {"ns": _NANOSECONDS, "us": _MICROSECONDS, "ms": MILLISECONDS, "sec": SECONDS, "s": SECONDS}
+_TOTALS = {"input_config", "request_latency"}
+_LENGTHS = ("input", "output")
+_ENDS = ("time_to_first_token", "request_latency")
+
+
+class RecordsReader(ResultReader):
+    """Reads records, and refuses totals with the name of the file that has records."""
+
+    start = "request_start_ns"
+    expects = ("metrics", "metadata")
+    units = f"{start}: nanoseconds"
+
+    def claims(self, head: str) -> bool:
+        """Tell whether it begins as a record, or as the file of totals."""
+        return super().claims(head) or self.names(head) >= _TOTALS
+
+    def read(self, stream: TraceStream) -> tuple[list[Timed], EngineSettings]:
+        """Return the requests; nothing is said of the engine."""
+        if self.names(stream.head) >= _TOTALS:
+            stream.refuse("expected records, found totals only: they are in profile_export.jsonl")
+        return [self._timed(stream, *each) for each in records_of(stream)], UNSTATED
+
+    def _timed(self, stream: TraceStream, row: int, record: dict[str, Any]) -> Timed:
+        metadata, metrics = record.get("metadata"), record.get("metrics")
+        if not isinstance(metadata, dict):
+            stream.refuse("expected an object metadata, found none", row)
+        [start] = read_times(stream, [row], self.start, _NANOSECONDS, [at(metadata, self.start)])
+        reason = Reason.WARM_UP if at(metadata, "benchmark_phase") == "warmup" else Reason.NONE
+        if record.get("error") is not None or at(metadata, "was_cancelled") is True:
+            reason = Reason.FAILED
+        prompt, output = (at(metrics, f"{which}_sequence_length", "value") for which in _LENGTHS)
+        first, last = (_time(at(metrics, key)) for key in _ENDS)
+        return Timed(row, prompt, output, start, first, last, reason)
+
+
+def _time(metric: Any) -> int | None:
+    unit = _UNITS.get(str(at(metric, "unit")))
+    return None if unit is None else time_between(0, at(metric, "value"), unit)
+
+
+READER = RecordsReader()

@@ -1,0 +1,17 @@
+"""BurstGPT: a CSV with seconds and tokens, in which failed requests have no response tokens.
+
+Columns ``Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type``, later files also
+``Session ID`` and ``Elapsed time`` (README of HPMLL/BurstGPT).  ``Timestamp`` counts seconds from
+the first midnight.
+"""
+
+from serving.traces.numbers import SECONDS
+from serving.traces.table import TableReader
+
+READER = TableReader(
+    prompt="Request tokens",
+    output="Response tokens",
+    time="Timestamp",
+    unit=SECONDS,
+    failures=True,
+)

@@ -1,0 +1,11 @@
+"""Lengths without arrivals: a CSV of tokens, as Vidur's of arXiv summaries.
+
+Columns ``num_prefill_tokens,num_decode_tokens``, others beside them but no ``arrived_at``
+(data/processed_traces of microsoft/vidur).
+"""
+
+from serving.traces.table import TableReader
+
+READER = TableReader(
+    prompt="num_prefill_tokens", output="num_decode_tokens", without=("arrived_at",)
+)

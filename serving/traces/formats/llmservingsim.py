@@ -1,0 +1,84 @@
+"""LLMServingSim's measured runs: requests.jsonl, or its folder, with meta.json beside it.
+
+Keys ``input_toks``, ``output_toks``, ``arrival_time`` (seconds on the wall clock), ``queued_ts``,
+``first_token_ts`` and ``last_token_ts`` (seconds on the engine's clock), as the bench folder of
+casys-kaist/LLMServingSim records vLLM.  The clocks differ by the least time from an arrival to its
+queueing, as if that request had been queued at once.  The other file has the engine's settings.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from serving.deployments import UNSTATED, EngineSettings
+from serving.traces.numbers import SECONDS
+from serving.traces.reader import read_times
+from serving.traces.records import objects_of, records_of
+from serving.traces.results import ResultReader, Timed, at, text_at, time_between
+from serving.traces.stream import TraceStream
+from support.text import printable
+
+_ENDS = ("first_token_ts", "last_token_ts")
+
+
+class RecordedReader(ResultReader):
+    """Reads requests with times on two clocks."""
+
+    start = "arrival_time"
+    expects = ("input_toks", "output_toks", *_ENDS, "queued_ts", start)
+    units = f"{start}: seconds"
+
+    def read(self, stream: TraceStream) -> tuple[list[Timed], EngineSettings]:
+        """Return the requests, with the wall clock's arrivals."""
+        listed = [*records_of(stream)]
+        if not listed:
+            return [], UNSTATED
+        rows, records = zip(*listed, strict=True)
+        written = [each.get(self.start) for each in records]
+        arrivals = read_times(stream, rows, self.start, SECONDS, written)
+
+        def after(arrival: int, record: dict[str, Any], key: str) -> int | None:
+            return time_between(arrival, record.get(key), SECONDS)
+
+        pairs = [*zip(arrivals, records, strict=True)]
+        queued = [
+            wait
+            for pair in pairs
+            # A 0 is no time of its clock, but of a request that was never queued.
+            if time_between(0, pair[1].get("queued_ts"), SECONDS)
+            and (wait := after(*pair, "queued_ts")) is not None
+        ]
+        if not queued:
+            stream.refuse("queued_ts: expected seconds in some row, found none")
+        lag = min(queued)
+        requests = []
+        for row, (arrival, record) in zip(rows, pairs, strict=True):
+            first, last = (after(arrival + lag, record, key) for key in _ENDS)
+            prompt, output = record.get("input_toks"), record.get("output_toks")
+            requests.append(Timed(row, prompt, output, arrival, first, last))
+        path = stream.path.with_name("meta.json")
+        return requests, _settings(path) if path.is_file() else UNSTATED
+
+
+def _settings(path: Path) -> EngineSettings:
+    with TraceStream(path) as stream:
+        meta = objects_of(stream)[0]
+
+    def count(*keys: str) -> int | None:
+        value = at(meta, *keys)
+        if value is not None and (type(value) is not int or not 0 < value < 2**40):
+            found = printable(repr(value), 60)
+            stream.refuse(f"{'.'.join(keys)}: expected a number of at least 1, found {found}")
+        return value
+
+    return EngineSettings(
+        blocks=count("kv_cache", "num_gpu_blocks"),
+        block=count("kv_cache", "block_size"),
+        running=count("engine_kwargs", "max_num_seqs"),
+        budget=count("engine_kwargs", "max_num_batched_tokens"),
+        replicas=count("engine_kwargs", "data_parallel_size"),
+        gpu=text_at(meta, "hardware", "device_name"),
+        model=text_at(meta, "model"),
+    )
+
+
+READER = RecordedReader()

@@ -1,0 +1,137 @@
+"""The result of vllm bench serve with --save-detailed: lengths, starts and errors of each request.
+
+One JSON object with the lists ``input_lens`` and ``output_lens``, where there are any ``errors``
+(text, empty where all went well) and, of later versions, ``start_times`` in seconds
+(vllm/benchmarks/serve.py).  A row is an entry of these lists.
+
+Without --save-detailed the file has totals only, and is refused with that word.  With
+--append-result every run is an object, one after the other: one of several is chosen by its number
+(``run``), since each began with an empty server, and at times of its own.
+
+``ttfts`` (seconds) and ``itls`` (lists of seconds) are what was measured: a request took its TTFT
+and the sum of its gaps.  ``model_id`` is what was measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from instances.batch_time import NANOSECONDS
+from instances.model import MAX_SECONDS
+from serving.deployments import EngineSettings
+from serving.traces.numbers import SECONDS
+from serving.traces.reader import Reader, Rows, TokenCount, read_times
+from serving.traces.records import keys_of, objects_of
+from serving.traces.report import Reason
+from serving.traces.results import Timed, chosen, text_at, timed_rows
+from serving.traces.stream import TraceStream
+from support.text import printable
+
+_PROMPTS, _OUTPUTS, _STARTS, _ERRORS = "input_lens", "output_lens", "start_times", "errors"
+_TTFTS, _ITLS = "ttfts", "itls"
+#: Totals that every result has, with the lists and without, by which it is known.
+_TOTALS = frozenset(
+    ("model_id", "num_prompts", "request_rate", "completed", "request_throughput", "mean_ttft_ms")
+)
+_FEWEST = 3
+
+
+@dataclass(frozen=True)
+class BenchReader(Reader):
+    """Reads objects whose lists have an entry a request; the file is read as a whole."""
+
+    run: int | None = None
+    expects = (_PROMPTS, _OUTPUTS)
+    units = f"{_STARTS}, where they are: seconds"
+
+    def of_run(self, run: int) -> Reader:
+        """Return the reader of one of several runs."""
+        return replace(self, run=run)
+
+    def names(self, head: str) -> set[str]:
+        """Return the keys that the beginning shows."""
+        return keys_of(head)
+
+    def claims(self, head: str) -> bool:
+        """Tell whether it begins as an object with the lengths, or with the totals of a result."""
+        known = bool(keys_of(head) & set(self.expects)) or len(keys_of(head) & _TOTALS) >= _FEWEST
+        return head.lstrip()[:1] == "{" and known
+
+    def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
+        """Yield all rows at once; see :class:`serving.traces.reader.Reader`."""
+        del count
+        results = objects_of(stream)
+        result = chosen(stream, results, self.run, [*map(_told, results)])
+        lists: dict[str, Sequence[Any]] = {
+            key: _list(stream, key, result)
+            for key in (_PROMPTS, _OUTPUTS, _STARTS, _ERRORS, _TTFTS, _ITLS)
+            if key in result or key in self.expects
+        }
+        n = len(lists[_PROMPTS])
+        for key, column in lists.items():
+            if len(column) != n:
+                stream.refuse(f"{key}: expected {n} entries as in {_PROMPTS}, found {len(column)}")
+        if not n:
+            return
+        numbers = range(1, n + 1)
+        starts: Sequence[int] = [0] * n
+        if _STARTS in lists:
+            starts = read_times(stream, numbers, _STARTS, SECONDS, lists[_STARTS])
+        firsts, lasts = _measured(stream, numbers, lists)
+        failed = [Reason.FAILED if e else Reason.NONE for e in lists.get(_ERRORS, [""] * n)]
+        columns = (numbers, lists[_PROMPTS], lists[_OUTPUTS], starts, firsts, lasts, failed)
+        settings = EngineSettings(model=text_at(result, "model_id"))
+        rows = timed_rows([*map(Timed, *columns)], _STARTS, settings)
+        yield rows if _STARTS in lists else replace(rows, times=None, lacks=_STARTS)
+
+
+def _measured(
+    stream: TraceStream, numbers: Sequence[int], lists: dict[str, Sequence[Any]]
+) -> tuple[Sequence[int | None], Sequence[int | None]]:
+    """Return when first and last tokens came after the start; None where the file lacks it."""
+    if _TTFTS not in lists or _ITLS not in lists:
+        return [None] * len(numbers), [None] * len(numbers)
+    firsts = read_times(stream, numbers, _TTFTS, SECONDS, lists[_TTFTS])
+    lasts = []
+    for number, first, each in zip(numbers, firsts, lists[_ITLS], strict=True):
+        gaps = _sum(each)
+        if not 0 <= gaps <= MAX_SECONDS:
+            found = printable(repr(each), 80)
+            stream.refuse(f"{_ITLS}: expected a list of seconds, found {found}", number)
+        lasts.append(first + round(gaps * NANOSECONDS))
+    return firsts, lasts
+
+
+def _sum(gaps: Any) -> float:
+    """Return the sum of some seconds; negative where they are none."""
+    if not isinstance(gaps, list) or not all(type(gap) in (int, float) for gap in gaps):
+        return -1.0
+    if not all(0 <= gap <= MAX_SECONDS for gap in gaps):
+        return -1.0
+    return math.fsum(gaps)
+
+
+def _list(stream: TraceStream, key: str, result: dict[str, Any]) -> list[Any]:
+    if key not in result:
+        stream.refuse(
+            f"expected a list {key}, found totals only: vllm bench serve writes the lists with "
+            "--save-detailed"
+            if _PROMPTS not in result and _OUTPUTS not in result
+            else f"expected a list {key} (--save-detailed writes it), found none"
+        )
+    if not isinstance(result[key], list):
+        stream.refuse(f"{key}: expected a list, found {printable(repr(result[key]), 80)}")
+    return list(result[key])
+
+
+def _told(result: dict[str, Any]) -> str:
+    """Return what tells a run from the others of its file."""
+    parts = [text_at(result, "date"), text_at(result, "model_id")]
+    parts += [f"{key} {text_at(result, key)}" for key in ("request_rate", "num_prompts")]
+    return ", ".join(part for part in parts if part and not part.endswith(" "))
+
+
+READER = BenchReader()

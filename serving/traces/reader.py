@@ -1,0 +1,124 @@
+"""The reader of a format, and the rows that it gives."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from serving.deployments import UNSTATED, EngineSettings
+from serving.traces.measured import Measured
+from serving.traces.numbers import Unit, whole
+from serving.traces.report import Reason
+from serving.traces.stream import TraceStream
+from support.text import printable
+
+#: Counts the tokens of a text; None where the tokenizer fails.
+TokenCount = Callable[[str], int | None]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A stretch of a trace; every list has one entry a row.
+
+    ``numbers`` are rows of the file, from 1, or entries of its array; ``times`` are nanoseconds
+    from whatever it counts from, None where it states none, and ``lacks`` is then what would state
+    them. Lengths are of no meaning where there is a reason.  ``prefixes`` has the ids of each
+    prompt's blocks, of so many tokens as ``block`` says; ``measured``, ``settings`` and ``notes``
+    are for the report.
+    """
+
+    numbers: NDArray[np.int64]
+    times: NDArray[np.int64] | None
+    prompts: NDArray[np.int64]
+    outputs: NDArray[np.int64]
+    reasons: NDArray[np.int8]
+    prefixes: Sequence[Any] | None = None
+    block: int = 0
+    measured: Measured | None = None
+    settings: EngineSettings = UNSTATED
+    notes: tuple[str, ...] = ()
+    lacks: str = ""
+
+
+class Reader(ABC):
+    """Reads one format.
+
+    ``counts_text`` says whether lengths are counted in text; ``without`` are columns or keys that
+    no file of the format has.
+    """
+
+    counts_text = False
+    without: tuple[str, ...] = ()
+
+    @property
+    @abstractmethod
+    def expects(self) -> tuple[str, ...]:
+        """Columns or keys by which the format is known, all of them."""
+
+    @property
+    def units(self) -> str:
+        """The unit of its times; empty where it has none."""
+        return ""
+
+    @abstractmethod
+    def names(self, head: str) -> set[str]:
+        """Return the columns or keys that a file's beginning shows, as far as it can tell."""
+
+    def claims(self, head: str) -> bool:
+        """Tell whether a file with this beginning is of the format."""
+        found = self.names(head)
+        return found >= set(self.expects) and not found & set(self.without)
+
+    def of_run(self, run: int) -> Reader | None:
+        """Return the reader of one of several recordings, from 1; None where a file holds one."""
+        del run
+        return None
+
+    @abstractmethod
+    def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
+        """Yield the rows in the file's order, a stretch at a time.
+
+        Raises :class:`TraceError` if the file is not of the format; a length that is none is a
+        reason.
+        """
+
+
+def make_rows(
+    numbers: Sequence[int] | range,
+    times: Sequence[int] | None,
+    prompts: Sequence[Any],
+    outputs: Sequence[Any],
+    reasons: Sequence[Reason] | None = None,
+) -> Rows:
+    """Return rows from what a file states; lengths that are no whole numbers get their reason."""
+    found = np.zeros(len(numbers), np.int8) if reasons is None else np.array(reasons, np.int8)
+    columns = []
+    for column in (prompts, outputs):
+        lengths = [whole(each) for each in column]
+        lost = np.array([each is None for each in lengths], bool)
+        found[lost & (found == Reason.NONE)] = Reason.NOT_A_NUMBER
+        columns.append(np.array([each or 0 for each in lengths], np.int64))
+    return Rows(
+        numbers=np.array(numbers, np.int64),
+        times=None if times is None else np.array(times, np.int64),
+        prompts=columns[0],
+        outputs=columns[1],
+        reasons=found,
+    )
+
+
+def read_times(
+    stream: TraceStream, numbers: Sequence[int], name: str, unit: Unit, values: Sequence[Any]
+) -> Sequence[int]:
+    """Return times in nanoseconds, or refuse the row of the first that is none."""
+
+    def refuse(position: int, expected: str) -> NoReturn:
+        found = printable(repr(values[position]), 80)
+        stream.refuse(f"{name}: expected {expected}, found {found}", int(numbers[position]))
+
+    return unit.read(values, refuse)

@@ -1,0 +1,466 @@
+"""The one way from a trace to an instance, for commands, API, suites and sweeps."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from instances.arrivals import as_rounds, as_seconds, drawn_times
+from instances.bulk import built_requests
+from instances.families.draws import Draws
+from instances.files import read_instance
+from instances.model import MAX_ARRIVAL, MAX_TOKENS, Instance
+from instances.named import IN_FOLDER, trace_file
+from serving.batch_time import DEFAULT, read_batch_time
+from serving.deployments import UNSTATED, EngineSettings
+from serving.traces.formats import Format, formats
+from serving.traces.measured import Measured
+from serving.traces.options import TraceOptionError, TraceOptions, in_nanoseconds
+from serving.traces.prefixes import SharedPrefixes
+from serving.traces.reader import Rows
+from serving.traces.report import Reason, Skipped, TraceError, TraceReport
+from serving.traces.stream import TraceStream, first_object
+from serving.traces.table import header_of
+from serving.traces.tokens import WORDS_NOTE, token_count
+from support.progress import telling
+from support.text import counted, printable, unknown_name
+
+#: Most requests of an instance that is made of a trace; they take some gigabytes.
+MOST_REQUESTS = 10**7
+#: Ends of names that no instance file has.
+_SUFFIXES = (".csv", ".jsonl", ".gz")
+#: The format to write a trace of one's own in.
+_PLAINEST = "vidur"
+#: What separates the columns of a CSV that has no commas.
+_SEPARATED = re.compile(r"[;\t|]")
+
+
+def read_input(
+    path: str | Path, options: TraceOptions | None = None, name: str | None = None
+) -> tuple[Instance, TraceReport | None]:
+    """Read an instance file, or a trace with its report; which of them it is its beginning tells.
+
+    Options are those of a trace: :class:`TraceOptionError` is raised where they are given with an
+    instance file.  Messages call the file ``name``, by default its path.
+    """
+    wanted = options or TraceOptions()
+    if is_trace(path, wanted):
+        return read_trace(path, wanted, name)
+    # The memory that a file states may be named as well.
+    alone = list(wanted.given) == ["memory"]
+    if wanted.given and not alone:
+        raise _with_instance(wanted, path, name)
+    instance = read_instance(path, name)
+    if alone and wanted.memory != instance.memory:
+        raise _with_instance(wanted, path, name, f" of {instance.memory:,} tokens")
+    return instance, None
+
+
+def _with_instance(
+    wanted: TraceOptions, path: str | Path, name: str | None, memory: str = ""
+) -> TraceOptionError:
+    told = printable(str(path) if name is None else name)
+    return TraceOptionError(
+        f"{', '.join(wanted.given)}: goes with a trace, {told} is an instance file{memory}"
+    )
+
+
+def is_trace(path: str | Path, options: TraceOptions | None = None) -> bool:
+    """Tell a trace from an instance file: by its beginning, its name, or what is asked of it."""
+    given = bool((options or TraceOptions()).given)
+    if options is not None and options.format is not None:
+        return True
+    if not os.path.isfile(trace_file(path)):
+        # What is no file can be read only once, and a folder not at all.
+        return given and os.path.exists(path)
+    head = _head(path)
+    if _begins_instance(head):
+        return False
+    if any(each.reader.claims(head) for each in formats().values()):
+        return True
+    # What is damaged cannot be told by its beginning.
+    return given or (Path(path).suffix in _SUFFIXES and not str(path).endswith(".json.gz"))
+
+
+def is_instance_file(path: str | Path) -> bool:
+    """Tell whether a file says at its beginning that it is an instance of kvopt, or looks so."""
+    return os.path.isfile(path) and _begins_instance(_head(path))
+
+
+def _begins_instance(head: str) -> bool:
+    """Tell whether a file begins as an instance: by its schema, or by keys that no trace has."""
+    found, _ = first_object(head)
+    schema = (found.get("schema") or "").startswith("kvopt.instance/")
+    return schema or {"memory", "requests"} <= found.keys()
+
+
+def _head(path: str | Path) -> str:
+    """Return the beginning of a file, nothing of one that cannot be read."""
+    try:
+        stream = TraceStream(path)
+    except TraceError:
+        return ""
+    stream.close()
+    return stream.head
+
+
+def read_trace(
+    path: str | Path, options: TraceOptions, name: str | None = None
+) -> tuple[Instance, TraceReport]:
+    """Read a trace of one of :func:`serving.traces.formats.formats`; messages call it ``name``.
+
+    Requests have the trace's order and ids 0, 1, ...  Arrivals are in seconds from the first kept
+    request or the window's start, in rounds where a round's length is given, and all at round 0
+    where the trace has none and no rate is given.
+
+    Raises :class:`TraceError` if the file or a row cannot be read or no request is left, and
+    :class:`TraceOptionError` if the memory is missing or an option does not go with the format.
+    """
+    stream = TraceStream(path, name)
+    try:
+        form = _format(stream, options)
+        selection = _selected(form, options, stream)
+    finally:
+        stream.close()
+    skipped = selection.skipped
+    if not selection.kept:
+        raise TraceError(f"{printable(stream.label)}: {_nothing_left(selection, skipped)}")
+    instance, notes = _instance(stream.path, form, selection)
+    report = TraceReport(
+        file=stream.label,
+        format=form.name,
+        rows=selection.rows,
+        kept=selection.kept,
+        skipped=skipped,
+        notes=tuple(notes),
+        settings=selection.settings,
+        measured=selection.measured,
+        warning=selection.warning,
+    )
+    return instance, report
+
+
+def _selected(form: Format, options: TraceOptions, stream: TraceStream) -> _Selection:
+    found = _Selection(options, stream)
+    reader = form.reader if options.run is None else form.reader.of_run(options.run)
+    if reader is None:
+        raise TraceOptionError(f"run: goes with files of several runs, {form.name} has none")
+    stretches = reader.rows(stream, token_count(options.tokenizer))
+    for rows in telling(stretches, "stretches of the trace read"):
+        if not found.take(rows):
+            break
+    return found
+
+
+def _memory_of_the_default() -> str:
+    served = read_batch_time(DEFAULT).served
+    if served is None:
+        return ""
+    held = f"{served}, whose batch time is the default, holds {served.memory.tokens:,}"
+    return f"; {held}, kvopt memory computes others"
+
+
+def _nothing_left(selection: _Selection, skipped: tuple[Skipped, ...]) -> str:
+    if skipped:
+        return f"no request is left of {selection.rows:,} rows: {'; '.join(map(str, skipped))}"
+    if selection.options.window is not None and selection.seen:
+        return f"no row is within the window; the last arrives at {selection.last_second:g} s"
+    return "row 2: expected a request, found the end of the file"
+
+
+def _format(stream: TraceStream, options: TraceOptions) -> Format:
+    known = formats()
+    if options.format is not None:
+        if options.format not in known:
+            raise TraceOptionError(unknown_name("format", options.format, known))
+        form = known[options.format]
+    else:
+        claimed = [each for each in known.values() if each.reader.claims(stream.head)]
+        if len(claimed) > 1:
+            names = ", ".join(each.name for each in claimed)
+            raise TraceOptionError(f"format: expected one of {names} (--format), since all fit")
+        if _begins_instance(stream.head):
+            raise TraceError(f"{printable(stream.label)}: expected a trace, found an instance file")
+        if not claimed:
+            stream.refuse(_unknown(stream.head))
+        form = claimed[0]
+    if options.tokenizer is not None and not form.reader.counts_text:
+        raise TraceOptionError(f"tokenizer: goes with text, {form.name} states tokens")
+    return form
+
+
+def _unknown(head: str) -> str:
+    """Return the complaint on a beginning that no reader knows."""
+    line, columns = head.partition("\n")[0], header_of(head)
+    if len(columns) == 1 and _SEPARATED.search(line):
+        return f"expected commas as separator, found {printable(line, 120)}"
+    kind, names = ("columns", columns) if columns else ("keys", list(first_object(head)[0]))
+    found = printable(", ".join(names) or line, 120)
+    expected = f"the {kind} of a format of kvopt convert --list (--format NAME)"
+    plain = ",".join(formats()[_PLAINEST].reader.expects)
+    return (
+        f"expected {expected}, found {found}; or rename yours to {plain} (arrival in seconds, "
+        "prompt and output in tokens)"
+    )
+
+
+@dataclass
+class _Selection:
+    """The rows that become requests, and why the others do not."""
+
+    options: TraceOptions
+    stream: TraceStream
+    rows: int = 0
+    kept: int = 0
+    seen: bool = False
+    timed: bool = False
+    settings: EngineSettings = UNSTATED
+    lacks: str = ""
+    notes: dict[str, None] = field(default_factory=dict)
+    _first: int | None = None
+    _last: int = 0
+    _block: int = 0
+    _prefixes: SharedPrefixes = field(default_factory=SharedPrefixes)
+    _measured: list[Measured] = field(default_factory=list)
+    _kept: list[tuple[NDArray[np.int64], ...]] = field(default_factory=list)
+    _skipped: dict[Reason, Skipped] = field(default_factory=dict)
+
+    @property
+    def memory(self) -> int:
+        """M: what is asked for, or else what the engine had that the file was recorded with."""
+        blocks, block = self.settings.blocks, self.settings.block
+        if self.options.memory is None and blocks and block:
+            if blocks * block > MAX_TOKENS:
+                raise TraceOptionError(
+                    f"{printable(self.stream.label)}: expected at most {MAX_TOKENS:,} tokens of "
+                    f"memory, found {blocks:,} blocks of {block:,} (--memory M takes another)"
+                )
+            return blocks * block
+        if self.options.memory is None:
+            raise TraceOptionError(
+                f"{printable(self.stream.label)}: a trace states no memory, expected one in "
+                f"tokens (--memory M){_memory_of_the_default()}"
+            )
+        return self.options.memory
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """What was skipped, by the first row."""
+        return tuple(sorted(self._skipped.values(), key=lambda each: each.first_row))
+
+    @property
+    def last_second(self) -> float:
+        """When the last row arrived that was seen, seconds since the first request."""
+        return 0.0 if self._first is None else (self._last - self._first) / 1e9
+
+    def take(self, rows: Rows) -> bool:
+        """Take what is wanted of a stretch; tell whether there may be more of it."""
+        self.settings = rows.settings
+        start, end, more = 0, len(rows.numbers), True
+        reasons = self._judged(rows)
+        if rows.times is not None:
+            self._in_order(rows.numbers, rows.times)
+            sound = np.flatnonzero((reasons == Reason.NONE) | (reasons == Reason.OVER_MEMORY))
+            if self._first is None and len(sound):
+                self._first = int(rows.times[sound[0]])
+            if self.options.window is not None:
+                # Until there is a request no row is within.
+                first = self._last + 1 if self._first is None else self._first
+                window = [first + in_nanoseconds(each) for each in self.options.window]
+                start, end = np.searchsorted(rows.times, window).tolist()
+                more = end == len(rows.numbers)
+        elif self.options.window is not None:
+            raise TraceOptionError(f"window: {self.stream.label} has no arrivals")
+        self.seen = True
+        return self._sort(rows, reasons[start:end], start, end) and more
+
+    def _in_order(self, numbers: NDArray[np.int64], times: NDArray[np.int64]) -> None:
+        if not self.seen:
+            self.timed, self._last = True, int(times[0])
+        back = np.flatnonzero(np.diff(times, prepend=self._last) < 0)
+        if len(back):
+            self.stream.row = int(numbers[back[0]])
+            late = (int(times[back[0] - 1]) if back[0] else self._last) - int(times[back[0]])
+            self.stream.refuse(
+                f"expected rows in the order of arrival, found one {late / 1e9:g} s "
+                "before the row above it"
+            )
+        self._last = int(times[-1])
+
+    def _judged(self, rows: Rows) -> NDArray[np.int8]:
+        """Return why each row is no request."""
+        reasons, prompts, outputs = rows.reasons.copy(), rows.prompts, rows.outputs
+        for reason, fault in (
+            (Reason.NEGATIVE, (prompts < 0) | (outputs < 0)),
+            (Reason.NO_OUTPUT, outputs == 0),
+            (Reason.OVER_MEMORY, prompts + outputs > self.memory),
+        ):
+            reasons[fault & (reasons == Reason.NONE)] = reason
+        return reasons
+
+    def _sort(self, rows: Rows, reasons: NDArray[np.int8], start: int, end: int) -> bool:
+        """Keep requests and count the others; tell whether the limit leaves room for more."""
+        prompts, outputs = rows.prompts[start:end], rows.outputs[start:end]
+        kept = np.flatnonzero(reasons == Reason.NONE)
+        limit = self.options.limit
+        if limit is not None and len(kept) >= limit - self.kept:
+            kept = kept[: limit - self.kept]
+            reasons = reasons[: kept[-1] + 1]
+        self.rows += len(reasons)
+        self.kept += len(kept)
+        if self.kept > MOST_REQUESTS:
+            raise TraceError(
+                f"{printable(self.stream.label)}: expected at most {MOST_REQUESTS:,} requests, "
+                "found more (--limit takes the first)"
+            )
+        columns = [prompts[kept], outputs[kept]]
+        if rows.times is not None:
+            columns.append(rows.times[start:end][kept])
+        self._kept.append(tuple(columns))
+        self._note(rows, start + kept)
+        self._count(rows.numbers[start:end], reasons)
+        return limit is None or self.kept < limit
+
+    def _note(self, rows: Rows, kept: NDArray[np.int64]) -> None:
+        """Take what the file tells of the requests besides, by their places in the rows."""
+        self.lacks = self.lacks or rows.lacks
+        self.notes |= dict.fromkeys(rows.notes)
+        if rows.measured is not None:
+            self._measured.append(rows.measured.take(kept))
+        if rows.prefixes is not None:
+            self._block = rows.block
+            for place in kept.tolist():
+                self._prefixes.add(rows.prefixes[place], rows.block, int(rows.prompts[place]))
+
+    def _count(self, numbers: NDArray[np.int64], reasons: NDArray[np.int8]) -> None:
+        for value in np.unique(reasons[reasons != Reason.NONE]).tolist():
+            reason, places = Reason(value), np.flatnonzero(reasons == value)
+            before = self._skipped.get(reason)
+            first = before.first_row if before else int(numbers[places].min())
+            count = len(places) + (before.rows if before else 0)
+            self._skipped[reason] = Skipped(reason, count, first)
+
+    @property
+    def measured(self) -> Measured | None:
+        """Latencies of the requests that are kept; None where the file has none.
+
+        None, too, where their arrivals are drawn anew: what was measured was another load.
+        """
+        if not self._measured or self.options.rate is not None:
+            return None
+        return Measured.joined(self._measured)
+
+    @property
+    def warning(self) -> str:
+        """What the file should state and does not, and what that means for a run."""
+        if not self.lacks or self.options.rate is not None:
+            return ""
+        measured = ", and what was measured is not shown" if self._measured else ""
+        return (
+            f"no {self.lacks} in the file: all requests arrive at round 0, in rounds and not in "
+            f"seconds{measured} (--rate draws arrivals)"
+        )
+
+    @property
+    def told(self) -> list[str]:
+        """What the report says of the rows, one line each."""
+        replicas = self.settings.replicas or 1
+        shared = f"recorded on {replicas} engines that share the requests; here one has all"
+        return [
+            *([shared] if replicas > 1 else []),
+            *self.notes,
+            *([self._prefixes.note(self._block)] if self._block else []),
+        ]
+
+    def columns(self) -> tuple[list[int], list[int], list[int] | None]:
+        """Return prompts, outputs and, where there are any, times in nanoseconds from 0."""
+        prompts, outputs, *times = (np.concatenate(each) for each in zip(*self._kept, strict=True))
+        if not times:
+            return prompts.tolist(), outputs.tolist(), None
+        base = int(times[0][0])
+        if self.options.window is not None:
+            assert self._first is not None
+            base = self._first + in_nanoseconds(self.options.window[0])
+        return prompts.tolist(), outputs.tolist(), (times[0] - base).tolist()
+
+
+def _instance(path: Path, form: Format, selection: _Selection) -> tuple[Instance, list[str]]:
+    options = selection.options
+    prompts, outputs, times = selection.columns()
+    notes = []
+    if form.reader.counts_text:
+        notes.append(WORDS_NOTE if options.tokenizer is None else f"tokens of {options.tokenizer}")
+    if options.rate is not None:
+        try:
+            times = drawn_times(Draws(options.arrival_seed), len(prompts), options.rate)
+        except ValueError as error:
+            raise TraceOptionError(str(error)) from None
+        notes.append(f"arrivals drawn: Poisson, {options.rate:g} a second")
+    elif times is None and not selection.lacks:
+        notes.append("no arrivals in the file: all at round 0")
+    elif times is not None:
+        start = "the window's start" if options.window else "the first kept request"
+        # A wrong unit shows in the span.
+        span = f"{counted(len(prompts), 'request')} over {(times[-1] - times[0]) / 1e9:,.15g} s"
+        notes.append(f"{span} ({form.reader.units}, rounded to nanoseconds, counted from {start})")
+    if options.round_seconds is not None:
+        notes.append(f"rounds of {options.round_seconds:g} s, arrivals rounded up")
+    notes += selection.told
+    arrivals, time_unit = _arrivals(options, times, len(prompts))
+    model = selection.settings.model
+    parts = [path.name, form.name, model and f"of {model}", str(options)]
+    told = ", ".join(part for part in parts if part)
+    instance = Instance(
+        name=printable(_name(path, options, selection.memory), 200),
+        source=printable(told, 300),
+        seed=options.arrival_seed if options.rate is not None else None,
+        memory=selection.memory,
+        time_unit=time_unit,
+        requests=built_requests(arrivals, prompts, outputs),
+    )
+    return instance, notes
+
+
+def _arrivals(
+    options: TraceOptions, times: list[int] | None, n: int
+) -> tuple[list[int] | list[int | float], Literal["round", "second"]]:
+    if times is None:
+        if options.round_seconds is not None:
+            raise TraceOptionError("round_seconds: goes with arrivals or a rate, found neither")
+        return [0] * n, "round"
+    if options.round_seconds is None:
+        return as_seconds(times), "second"
+    rounds = as_rounds(times, max(in_nanoseconds(options.round_seconds), 1))
+    if rounds[-1] > MAX_ARRIVAL:
+        raise TraceOptionError(
+            f"round_seconds: expected rounds up to {MAX_ARRIVAL}, found {rounds[-1]}"
+        )
+    return rounds, "round"
+
+
+def _name(path: Path, options: TraceOptions, memory: int) -> str:
+    """Return the stem of the file with the options that were given, as in conv_m16492_limit100."""
+    stem = path.parent.name if path.name == IN_FOLDER else path.name
+    while (suffix := Path(stem).suffix) in (*_SUFFIXES, ".json"):
+        stem = stem.removesuffix(suffix)
+    parts = [stem or "trace", f"m{memory}"]
+    given = {key: value for key, value in options.given.items() if key != "memory"}
+    given.pop("format", None)
+    for key, value in given.items():
+        if isinstance(value, tuple):
+            value = f"{value[0]:g}-{value[1]:g}"
+        elif key == "tokenizer":
+            value = "-" + Path(str(value)).name
+        elif isinstance(value, float):
+            value = f"{value:g}"
+        parts.append(f"{_SHORT.get(key, key)}{value}")
+    return "_".join(parts)
+
+
+_SHORT = {"round_seconds": "round", "arrival_seed": "seed"}

@@ -1,0 +1,230 @@
+"""Readers of JSON: an object a request, one a line (JSONL) or in one array."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import ijson
+from ijson.common import ObjectBuilder
+
+from serving.traces.numbers import Unit
+from serving.traces.reader import Reader, Rows, TokenCount, make_rows, read_times
+from serving.traces.report import Reason
+from serving.traces.stream import LONGEST_TEXT, TraceStream, first_object
+from support.jsonfile import DuplicateKeyError, no_json, without_duplicates
+from support.text import one_line, printable
+
+#: Objects that are read at once.
+_CHUNK = 5_000
+#: Objects and lists within each other at most, as deep as Python's own reader goes.
+_DEEPEST = 900
+
+#: A prompt and its answer: texts to be counted, or numbers of tokens.
+Exchange = tuple[Any, Any]
+
+
+def keys_of(head: str) -> set[str]:
+    """Return the keys at the top of a file's first object, as far as the beginning shows it.
+
+    There are none where it is no JSON, or says itself that it is a file of kvopt.
+    """
+    found, _ = first_object(head)
+    return set() if (found.get("schema") or "").startswith("kvopt.") else set(found)
+
+
+class _KeyedReader(Reader):
+    """Reads objects, of which the first tells the format."""
+
+    def names(self, head: str) -> set[str]:
+        """Return the keys of the first object."""
+        return keys_of(head)
+
+
+@dataclass(frozen=True)
+class RecordReader(_KeyedReader):
+    """Reads objects with numbers: lengths (tokens) and arrivals by their keys, and their unit.
+
+    By the keys ``also`` the format is told from others.  ``prefix`` is the key of the ids of a
+    prompt's blocks of so many tokens, which an object may lack.
+    """
+
+    prompt: str
+    output: str
+    time: str
+    unit: Unit
+    also: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    prefix: str = ""
+    block: int = 0
+
+    @property
+    def expects(self) -> tuple[str, ...]:
+        """The keys by which the format is known."""
+        return *self.also, self.time, self.prompt, self.output
+
+    @property
+    def units(self) -> str:
+        """The unit of the times."""
+        return f"{self.time}: {self.unit.name}"
+
+    def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
+        """Yield the rows; see :class:`serving.traces.reader.Reader`."""
+        del count
+        for numbers, objects in _chunks(stream):
+            columns = {}
+            for key in (self.time, self.prompt, self.output):
+                columns[key] = [each.get(key) for each in objects]
+                if None in columns[key]:
+                    row = numbers[columns[key].index(None)]
+                    stream.refuse(f"expected a key {key}, found none", row)
+            times = read_times(stream, numbers, self.time, self.unit, columns[self.time])
+            rows = make_rows(numbers, times, columns[self.prompt], columns[self.output])
+            if any(self.prefix in each for each in objects):
+                ids = [each.get(self.prefix) for each in objects]
+                rows = replace(rows, prefixes=ids, block=self.block)
+            yield rows
+
+
+@dataclass(frozen=True)
+class ConversationReader(_KeyedReader):
+    """Reads objects with text, known by their keys.
+
+    ``exchange`` returns the prompt and the answer of an object, None if it has none.
+    """
+
+    keys: tuple[str, ...]
+    exchange: Callable[[dict[str, Any]], Exchange | None]
+    without: tuple[str, ...] = ()
+    counts_text = True
+
+    @property
+    def expects(self) -> tuple[str, ...]:
+        """The keys."""
+        return self.keys
+
+    def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
+        """Yield the rows; see :class:`serving.traces.reader.Reader`."""
+        for numbers, objects in _chunks(stream):
+            yield counted(numbers, [self.exchange(each) for each in objects], count)
+
+
+def counted(numbers: Sequence[int], exchanges: list[Exchange | None], count: TokenCount) -> Rows:
+    """Return rows from prompts and answers: texts are counted, numbers taken as they are."""
+    reasons, lengths = [], []
+    for exchange in exchanges:
+        texts = exchange or (0, 0)
+        tokens = [count(each) if isinstance(each, str) else each for each in texts]
+        lost = any(
+            isinstance(text, str) and n is None for text, n in zip(texts, tokens, strict=True)
+        )
+        known = Reason.NOT_COUNTED if lost else Reason.NONE
+        reasons.append(Reason.NO_ANSWER if exchange is None else known)
+        lengths.append(tokens)
+    prompts, outputs = zip(*lengths, strict=True)
+    rows = make_rows(numbers, None, prompts, outputs, reasons)
+    # Some token must be read before another can be made of it.
+    rows.reasons[(rows.prompts == 0) & (rows.reasons == Reason.NONE)] = Reason.EMPTY_PROMPT
+    return rows
+
+
+def first_exchange(
+    turns: Any, text: str, speaker: str = "", speakers: tuple[str, ...] = ()
+) -> Exchange | None:
+    """Return the texts of a conversation's first two turns; None where there are no such two.
+
+    A turn has a text and, where ``speaker`` is a key of it, one of the two speakers in their order.
+    """
+    first = turns[:2] if isinstance(turns, list) else []
+    if len(first) < 2 or not all(isinstance(turn, dict) for turn in first):
+        return None
+    if speaker and tuple(turn.get(speaker) for turn in first) != speakers:
+        return None
+    prompt, answer = (turn.get(text) for turn in first)
+    return (prompt, answer) if isinstance(prompt, str) and isinstance(answer, str) else None
+
+
+def records_of(stream: TraceStream) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield row numbers with their objects."""
+    values = _entries(stream) if stream.head.lstrip()[:1] == "[" else _lines(stream)
+    return ((stream.row, _object(stream, value)) for value in values)
+
+
+def _chunks(stream: TraceStream) -> Iterator[tuple[list[int], list[dict[str, Any]]]]:
+    """Yield row numbers with their objects, some thousands at a time."""
+    records = records_of(stream)
+    while chunk := [*islice(records, _CHUNK)]:
+        yield [row for row, _ in chunk], [each for _, each in chunk]
+
+
+def _lines(stream: TraceStream) -> Iterator[Any]:
+    for line in stream.lines():
+        if line.strip():
+            yield parse(stream, lambda: json.loads(line, object_pairs_hook=without_duplicates))  # noqa: B023
+
+
+def _entries(stream: TraceStream) -> Iterator[Any]:
+    """Yield the entries of an array one after the other; only the one at hand is kept."""
+    builder, depth = ObjectBuilder(_Once), 0
+    stream.allow(LONGEST_TEXT)
+    try:
+        for event, value in ijson.basic_parse(stream, use_float=True):
+            depth += event.startswith("start_") - event.startswith("end_")
+            if depth > _DEEPEST:
+                stream.refuse("expected a JSON object, found too deep a nesting")
+            # The array itself begins and ends at the others' depth.
+            if depth == 0 or (depth == 1 and event == "start_array"):
+                continue
+            builder.event(event, value)
+            if depth == 1:
+                yield builder.value
+                stream.row += 1
+                stream.allow(LONGEST_TEXT)
+                builder = ObjectBuilder(_Once)
+    except ijson.JSONError as error:
+        stream.refuse(f"no valid JSON: {one_line(str(error).splitlines()[0], 160)}")
+    except DuplicateKeyError as error:
+        stream.refuse(str(error))
+
+
+class _Once(dict[str, Any]):
+    """A JSON object that refuses a key that occurs twice."""
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        if key in self:
+            without_duplicates([(key, None), (key, None)])
+        super().__setitem__(key, value)
+
+
+def objects_of(stream: TraceStream) -> list[dict[str, Any]]:
+    """Return the JSON objects that a file holds, one after the other, one at least."""
+    decoder = json.JSONDecoder(object_pairs_hook=without_duplicates)
+    text, found = stream.readall().decode().strip(), []
+    while text:
+        value, end = parse(stream, lambda: decoder.raw_decode(text))  # noqa: B023
+        found.append(_object(stream, value))
+        text = text[end:].lstrip()
+    return found
+
+
+def parse(stream: TraceStream, read: Callable[[], Any]) -> Any:
+    """Return the JSON that is read, or refuse the row."""
+    try:
+        return read()
+    except json.JSONDecodeError as error:
+        told = printable(no_json(error), 160)
+        stream.refuse(f"no valid JSON at column {error.colno}: {told}")
+    except DuplicateKeyError as error:
+        stream.refuse(str(error))
+    except (ValueError, RecursionError) as error:
+        found = "too deep a nesting" if isinstance(error, RecursionError) else "too long a number"
+        stream.refuse(f"expected a JSON object, found {found}")
+
+
+def _object(stream: TraceStream, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        stream.refuse(f"expected a JSON object, found {printable(repr(value), 80)}")
+    return value

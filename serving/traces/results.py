@@ -1,0 +1,118 @@
+"""Results of benchmark tools: requests with the times of their tokens, sorted by their start."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from serving.deployments import EngineSettings
+from serving.traces.measured import Measured
+from serving.traces.numbers import Numbers, nanoseconds
+from serving.traces.reader import Reader, Rows, TokenCount, make_rows
+from serving.traces.records import keys_of
+from serving.traces.report import Reason
+from serving.traces.stream import TraceStream
+from support.text import printable
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A request: its row, its lengths as they are written, and nanoseconds.
+
+    These are the start, from whatever the file counts from, and the first and the last token, from
+    the start; None where they have no time.
+    """
+
+    row: int
+    prompt: Any
+    output: Any
+    start: int
+    first: int | None
+    last: int | None
+    reason: Reason = Reason.NONE
+
+    @property
+    def judged(self) -> Reason:
+        """Why it is no request, if its tokens should have times."""
+        untimed = self.first is None or self.last is None or not 0 <= self.first <= self.last
+        return self.reason or (Reason.NO_TIMES if untimed else Reason.NONE)
+
+
+class ResultReader(Reader):
+    """Reads a whole file of results; ``start`` is what it calls the start of a request."""
+
+    start: str
+
+    def names(self, head: str) -> set[str]:
+        """Return the keys that the beginning shows."""
+        return keys_of(head)
+
+    def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
+        """Yield all rows at once; see :class:`serving.traces.reader.Reader`."""
+        del count
+        requests, settings = self.read(stream)
+        if requests:
+            yield timed_rows(requests, self.start, settings)
+
+    @abstractmethod
+    def read(self, stream: TraceStream) -> tuple[list[Timed], EngineSettings]:
+        """Return the requests in the file's order, and what it says of the engine."""
+
+
+def timed_rows(requests: Sequence[Timed], start: str, settings: EngineSettings) -> Rows:
+    """Return the rows of the requests; where one has a first token, all should have times."""
+    late = sum(after.start < before.start for before, after in pairwise(requests))
+    rows = "row starts" if late == 1 else "rows start"
+    note = f"{start}: {late:,} {rows} before the one above: sorted by start"
+    ordered = sorted(requests, key=lambda each: each.start)
+    streamed = any(each.first for each in ordered)
+    numbers, prompts, outputs, starts, firsts, lasts = (
+        [getattr(each, name) for each in ordered]
+        for name in ("row", "prompt", "output", "start", "first", "last")
+    )
+    reasons = [each.judged if streamed else each.reason for each in ordered]
+    found = make_rows(numbers, starts, prompts, outputs, reasons)
+    first, last = (np.array([each or 0 for each in column], np.int64) for column in (firsts, lasts))
+    return replace(
+        found,
+        settings=settings,
+        notes=(note,) if late else (),
+        measured=Measured(first, last, found.outputs) if streamed else None,
+    )
+
+
+def chosen(stream: TraceStream, runs: Sequence[Any], run: int | None, told: Sequence[str]) -> Any:
+    """Return one of several runs, from 1, the only one for None; else refuse with what they are."""
+    if (run or 1) > len(runs) or (run is None and len(runs) > 1):
+        expected = "one run (--run K)" if run is None else f"run {run}"
+        listed = ", ".join(f"{k} ({each})" for k, each in enumerate(told, 1))
+        stream.refuse(f"expected {expected}, found {len(runs)}: {printable(listed, 400)}")
+    return runs[(run or 1) - 1]
+
+
+def at(record: Any, *keys: str) -> Any:
+    """Return what stands below some keys, one in the other; None where there is nothing."""
+    for key in keys:
+        record = record.get(key) if isinstance(record, dict) else None
+    return record
+
+
+def text_at(record: Any, *keys: str) -> str:
+    """Return a text or number below some keys as it is shown; empty where there is none."""
+    value = at(record, *keys)
+    plain = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return printable(str(value), 60) if plain else ""
+
+
+def time_between(start: int, value: Any, unit: Numbers) -> int | None:
+    """Return the nanoseconds from a start to a time that is written; None where it is none."""
+    try:
+        end = nanoseconds(value, unit.nanoseconds)
+    except OverflowError:
+        return None
+    return None if end is None else end - start

@@ -1,0 +1,124 @@
+"""Readers of CSV: a header, then a request a row, all numbers but for dates."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from serving.traces.numbers import Unit
+from serving.traces.reader import Reader, Rows, TokenCount, make_rows, read_times
+from serving.traces.report import Reason
+from serving.traces.stream import LONGEST_TEXT, TraceStream
+from support.text import printable
+
+#: Rows that are read at once.
+_CHUNK = 20_000
+
+
+@dataclass(frozen=True)
+class TableReader(Reader):
+    """Reads a CSV by the names of its columns: lengths (tokens), and arrivals of a unit, or none.
+
+    Other columns may stand among them; ``failures`` says whether a row without output tokens is a
+    request that failed.
+    """
+
+    prompt: str
+    output: str
+    time: str | None = None
+    unit: Unit | None = None
+    without: tuple[str, ...] = ()
+    failures: bool = False
+
+    @property
+    def expects(self) -> tuple[str, ...]:
+        """The columns by which the format is known."""
+        return (*([self.time] if self.time else []), self.prompt, self.output)
+
+    @property
+    def units(self) -> str:
+        """The unit of the times."""
+        return f"{self.time}: {self.unit.name}" if self.time and self.unit else ""
+
+    def names(self, head: str) -> set[str]:
+        """Return the columns of the header."""
+        return set(header_of(head))
+
+    def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
+        """Yield the rows; see :class:`serving.traces.reader.Reader`."""
+        del count
+        for numbers, columns in columns_of(stream, self.expects):
+            for name, column in columns.items():
+                if name in column:
+                    stream.refuse("the header stands here again", numbers[column.index(name)])
+            times = None
+            if self.time and self.unit:
+                times = read_times(stream, numbers, self.time, self.unit, columns[self.time])
+            rows = make_rows(numbers, times, columns[self.prompt], columns[self.output])
+            if self.failures:
+                failed = (rows.outputs == 0) & (rows.reasons == Reason.NONE)
+                rows.reasons[failed] = Reason.FAILED
+            yield rows
+
+
+def header_of(head: str) -> list[str]:
+    """Return the columns that the first line of a file names; none if it is no CSV."""
+    line = head.partition("\n")[0].rstrip("\r")
+    if line.lstrip()[:1] in ("{", "["):
+        return []
+    try:
+        return [name.strip() for name in next(csv.reader([line], strict=True), [])]
+    except csv.Error:
+        return []
+
+
+def columns_of(
+    stream: TraceStream, needed: Sequence[str]
+) -> Iterator[tuple[Sequence[int], dict[str, list[str]]]]:
+    """Yield row numbers with the columns that are needed, without blank lines.
+
+    A trace is refused where a column is not there once, a row has other fields than the header, or
+    a line break or the end of the file stands in quotation marks.
+    """
+    csv.field_size_limit(LONGEST_TEXT)
+    table = csv.reader((line.decode() for line in stream.lines()), strict=True)
+    rows = _rows(stream, table)
+    header = next(rows, (1, []))[1]
+    places = _find_columns(stream, header, needed)
+    while stretch := [*islice(rows, _CHUNK)]:
+        for number, fields in stretch:
+            if len(fields) not in (0, len(header)):
+                stream.refuse(f"expected {len(header)} fields, found {len(fields)}", number)
+        if filled := [each for each in stretch if each[1]]:
+            kept = {name: [row[place] for _, row in filled] for name, place in places.items()}
+            yield [number for number, _ in filled], kept
+
+
+def _rows(stream: TraceStream, table: Any) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a CSV with the number of the line of each."""
+    first = 1
+    try:
+        for fields in table:
+            if table.line_num > first:
+                stream.refuse("expected a row a line, found a line break in quotation marks", first)
+            yield first, fields
+            first = table.line_num + 1
+    except csv.Error as error:
+        stream.refuse(f"expected a row of a CSV: {error}", first)
+
+
+def _find_columns(
+    stream: TraceStream, header: Sequence[str], needed: Sequence[str]
+) -> dict[str, int]:
+    """Return the places of columns, or refuse the trace where one is not there once."""
+    names = [name.strip() for name in header]
+    for name in needed:
+        if name not in names:
+            found = ", ".join(names).strip(", ") or "a blank line"
+            stream.refuse(f"expected a column {name}, found {printable(found, 160)}", 1)
+        if names.count(name) > 1:
+            stream.refuse(f"column {name} stands {names.count(name)} times", 1)
+    return {name: names.index(name) for name in needed}

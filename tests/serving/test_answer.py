@@ -1,0 +1,195 @@
+"""The one answer for who serves: who is compared with whom, and by what share."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from instances.time_unit import ROUNDS, SECONDS, TimeUnit
+from kvopt.methods.knowledge import knowledge
+from serving.answer import Answer, MethodTotal, answer, percent, relative
+
+#: TEL (ms) over ten requests.
+TRACE = {
+    "vllm-v1": 123_000,
+    "a-min with bins(100)": 115_400,
+    "svf": 91_000,
+    "mc-sf": 95_000,
+    "alpha-beta": 130_000,
+    "local-search": 90_000,
+}
+
+
+#: The answer for ten requests in rounds, whose bound is about all schedules.
+IN_ROUNDS = partial(answer, covers_kept=True, requests=10, instances=1, unit=ROUNDS)
+
+
+def _outcomes(tels: dict[str, int], ticks: int) -> list[MethodTotal]:
+    marked = {name: name + (" *" if name.startswith("vllm") else "") for name in tels}
+    return [
+        MethodTotal(marked[name], name, knowledge(name), tel * ticks) for name, tel in tels.items()
+    ]
+
+
+def _answer(
+    tels: dict[str, int],
+    bound: int | None = 87_005,
+    unit: TimeUnit = SECONDS,
+    *,
+    covers_kept: bool = True,
+) -> Answer | None:
+    ticks = unit.ticks // 1000 or 1
+    return answer(
+        _outcomes(tels, ticks),
+        bound=None if bound is None else bound * ticks,
+        covers_kept=covers_kept,
+        requests=10,
+        instances=1,
+        unit=unit,
+    )
+
+
+def test_a_line_a_class_in_the_terms_of_the_trace() -> None:
+    """The best of each class against vLLM's scheduler; nothing of who adds nothing.
+
+    1 - 115.4 / 123 = 0.06178, 1 - 91 / 123 = 0.26016, 1 - 90 / 123 = 0.26829 and, rounded up,
+    1 - 87.005 / 123 = 0.29264.
+    """
+    assert str(_answer(TRACE)) == (
+        "vLLM's scheduler (vllm-v1 *) leaves between 26.8 and 29.3 % of 12.300 s a request: "
+        "knowing intervals wins 6.1 % (a-min with bins(100), 11.540 s), lengths 26.0 % (svf, "
+        "9.100 s), all arrivals 26.8 % (local-search, 9.000 s); no schedule is below 8.700 s "
+        "(1 instance)."
+    )
+
+
+def test_deciles_are_a_class_of_their_own() -> None:
+    """Of who is told the decile: 1 - 100 / 123 = 0.18699."""
+    told = str(_answer(TRACE | {"srpt-predicted with deciles": 100_000}))
+    assert (
+        "intervals wins 6.1 % (a-min with bins(100), 11.540 s), deciles 18.6 % "
+        "(srpt-predicted with deciles, 10.000 s), lengths 26.0 % (svf, 9.100 s)"
+    ) in told
+
+
+def test_a_loss_is_no_win() -> None:
+    """Of two classes that are above vLLM's scheduler, and one at it."""
+    told = str(_answer({"vllm-v1": 100, "a-min with bins(100)": 105, "svf": 100}, 90))
+    assert (
+        "leaves between 0.0 and 10.0 % of 0.010 s a request: knowing intervals wins nothing "
+        "(a-min with bins(100), 0.011 s), lengths nothing (svf, 0.010 s); no schedule"
+    ) in told
+
+
+def test_rounds_say_so_and_a_bound_that_does_not_cover_kept_tokens() -> None:
+    """In rounds a scheduler that keeps tokens may be below the bound: no share is told of it."""
+    tels = {"vllm-v1": 30, "svf": 25}
+    assert str(_answer(tels, 24, ROUNDS, covers_kept=False)) == (
+        "vLLM's scheduler (vllm-v1 *) leaves at least 16.6 % of 3.000 rounds a request: knowing "
+        "lengths wins 16.6 % (svf, 2.500); no schedule "
+        "within the problem is below 2.400 (1 instance)."
+    )
+
+
+def test_the_best_known_schedules_are_named_where_no_method_reaches_them() -> None:
+    """Found by the bound's own search, say; the share is one number where the bound is met.
+
+    24 / 30 = 0.8.
+    """
+    best = "best known schedule", MethodTotal("svf-first-fit, bound", "", knowledge("svf"), 24)
+    outcomes = _outcomes({"vllm-v1": 30, "svf": 25}, 1)
+    asked = partial(IN_ROUNDS, best=best)
+    assert str(asked(outcomes, bound=24, optimal=True)) == (
+        "vLLM's scheduler (vllm-v1 *) leaves between 20.0 and 20.0 % of 3.000 rounds a request: "
+        "knowing lengths wins 16.6 % (svf, 2.500), best known schedule 20.0 % (svf-first-fit, "
+        "bound, 2.400); the best schedule has 2.400 (1 instance)."
+    )
+    reached = [*outcomes, *_outcomes({"mc-sf": 24}, 1)]
+    assert "best known" not in str(asked(reached, bound=20))
+
+
+def test_the_best_schedule_has_what_a_method_that_reaches_it_has() -> None:
+    """Of 11 rounds over three requests, 3.667: not 3.666, rounded down as a bound is."""
+    outcomes = _outcomes({"vllm-v1": 13, "svf": 11}, 1)
+    told = str(IN_ROUNDS(outcomes, bound=11, requests=3, optimal=True))
+    assert "(svf, 3.667); the best schedule has 3.667" in told
+    assert "is below 3.666" in str(IN_ROUNDS(outcomes, bound=11, requests=3))
+
+
+@pytest.mark.parametrize(
+    ("tels", "base", "others"),
+    [
+        ({"svf": 25, "alpha-beta": 30, "fcfs": 26}, "alpha-beta", ["svf"]),
+        ({"vllm-v1(budget=64)": 30, "alpha-beta": 20}, "vllm-v1(budget=64) *", ["alpha-beta"]),
+        ({"vllm-v1(budget=64)": 20, "vllm-v1": 30}, "vllm-v1 *", ["vllm-v1(budget=64) *"]),
+        ({"vllm-v1": 20, "svf": 25, "local-search": 26}, "vllm-v1 *", ["svf"]),
+        (
+            {"vllm-v1": 20, "a-min with exact": 19, "svf": 19, "local-search": 19},
+            "vllm-v1 *",
+            ["svf"],
+        ),
+        ({"vllm-v1": 20, "svf": 25, "file:mine.py": 26}, "vllm-v1 *", ["file:mine.py", "svf"]),
+        # Of a file that was run with many parameters the best.
+        (
+            {"vllm-v1": 20, "file:a.py(b=1)": 9, "file:a.py(b=2) with bins(5)": 8, "file:c.py": 7},
+            "vllm-v1 *",
+            ["file:c.py", "file:a.py(b=2) with bins(5)"],
+        ),
+    ],
+)
+def test_who_is_compared_with_whom(tels: dict[str, int], base: str, others: list[str]) -> None:
+    """vLLM's scheduler as it is, else with options, else non-clairvoyant; one's own always."""
+    found = _answer(tels, None)
+    assert found is not None
+    assert found.base.label == base
+    assert [each.label for _, each in found.others] == others
+
+
+@pytest.mark.parametrize("tels", [{}, {"svf": 25, "mc-sf": 26}, {"vllm-v1": 20}])
+def test_without_two_of_them_there_is_no_answer(tels: dict[str, int]) -> None:
+    """Nobody to compare with, or nobody else."""
+    assert _answer(tels, None) is None
+
+
+def test_what_is_worse_is_said_to_be() -> None:
+    """Predictions that lose have a plus, and what is equal no minus."""
+    assert percent(relative(103, 100)) == "+3.0 %"
+    assert percent(relative(100_000 - 1, 100_000)) == "+0.0 %"
+
+
+@given(st.integers(1, 10**12), st.integers(1, 10**12), st.integers(1, 10**4))
+def test_the_bound_is_never_shown_above_itself(base: int, bound: int, requests: int) -> None:
+    """It is rounded down, and the share that is left is rounded up."""
+    low = min(base, bound)
+    outcomes = [MethodTotal("v", "vllm-v1", knowledge("vllm-v1"), base)]
+    text = str(IN_ROUNDS(outcomes, bound=low, requests=requests))
+    shown = float(text.partition("is below ")[2].split()[0])
+    assert shown <= low / requests
+    share = float(text.partition(" and ")[2].split()[0])
+    assert share >= 100 * (base - low) / base - 1e-6
+
+
+@given(st.integers(1, 10**12), st.integers(1, 10**12))
+def test_what_is_won_is_never_shown_above_itself(base: int, other: int) -> None:
+    """It is rounded down, and what nobody wins is 0; the bound is then the best schedule's TEL."""
+    found = _answer({"vllm-v1": base, "svf": other}, min(base, other))
+    assert found is not None
+    low, high = (
+        float(each) for each in str(found).split(" % ")[0].split("between ")[1].split(" and ")
+    )
+    won = 100 * max(0, base - other) / base
+    assert low <= won + 1e-6 <= high + 2e-6
+    assert high - low <= 0.1 + 1e-9
+
+
+def test_no_piece_of_the_answer_is_empty() -> None:
+    """Many best known schedules have no one name, and none is shown as nothing."""
+    best = "the best known schedules of 2 methods", MethodTotal("", "", knowledge("svf"), 24)
+    runs = [MethodTotal("vllm-v1", "vllm-v1", knowledge("vllm-v1"), 30)]
+    found = IN_ROUNDS(runs, bound=None, instances=2, best=best)
+    assert found is not None
+    assert all(text for text, _ in found.pieces())
+    assert "the best known schedules of 2 methods wins 20.0 % (2.400)" in str(found)

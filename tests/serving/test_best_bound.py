@@ -1,0 +1,245 @@
+"""How much is left: one bound, one sentence and one figure, whichever command is asked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kvopt
+from instances import Instance, Request, write_instance
+from instances.time_unit import SECONDS
+from kvopt.commands.evaluate import main as evaluate
+from kvopt.commands.solve import main as solve
+from kvopt.places import DEFAULT_STORE
+from kvopt.runs.execute import execute
+from kvopt.runs.task import Finished, Task
+from serving.batch_time import DEFAULT
+from serving.best_bound import KnownBound, best_bound, coverage, left, percent_left
+from serving.commands.rates import main as rates
+from tests.kvopt.sweep_tools import store_runs, task_of
+
+_TRACE = """\
+TIMESTAMP,ContextTokens,GeneratedTokens
+2023-11-16 10:00:00.0000000,310,40
+2023-11-16 10:00:00.3000000,420,120
+2023-11-16 10:00:00.5500000,905,60
+2023-11-16 10:00:00.7000000,80,20
+2023-11-16 10:00:00.9000000,85,18
+"""
+TIGHT = Instance("tight", 12, tuple(Request(i, 0, 2, 6) for i in range(3)), time_unit="second")
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default store is one of the current folder."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def bounded() -> Finished:
+    """A run of ``bound`` on TIGHT, put into the default store."""
+    found = execute(task_of(TIGHT, "bound", time_limit=1.0, batch_time=DEFAULT))
+    assert found.record.lower_bound is not None
+    DEFAULT_STORE.parent.mkdir()
+    store_runs(DEFAULT_STORE, found)
+    return found
+
+
+@pytest.mark.slow("walks")
+def test_three_commands_give_one_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The figure of a method, the bound's source and the sentence are the same in all three."""
+    (tmp_path / "conv.csv").write_text(_TRACE)
+    trace = ["conv.csv", "--memory", "1000"]
+    assert rates([*trace, "--rates", "2", "--methods", "mc-sf,vllm-v1", "--time-limit", "6"]) == 0
+    told = {"rates": capsys.readouterr().out}
+    at_two = [*trace, "--rate", "2", "--quiet"]
+    for method in ("mc-sf", "vllm-v1"):
+        assert solve([*at_two, "--policy", method, "--time-limit", "6"]) == 0
+        told[method] = capsys.readouterr().out
+    assert solve([*at_two, "--policy", "all", "--time-limit", "8"]) == 0
+    told["all"] = capsys.readouterr().out
+    for method in ("mc-sf", "vllm-v1"):
+        # A slow machine tells what runs, too.
+        (line,) = (x for x in told["rates"].splitlines() if x.split()[:2] == ["2", method])
+        (cells,) = (line for line in told["all"].splitlines() if line.startswith(f"{method} "))
+        in_summary = re.search(r"left to gain +at most ([\d.]+) % of the TEL", told[method])
+        assert in_summary is not None
+        # In rates after the rate, the method, AEL and the bound; in the table before TTFT.
+        table = re.search(r"clairvoyant +[\d.]+ +[\d.]+ +([\d.]+) ", cells)
+        assert table is not None
+        assert line.split()[4] == in_summary[1] == table[1]
+        assert "(from Lagrangian multipliers on loads, " in told[method]
+    (instance, _) = (kvopt.read("conv.csv", memory=1000, rate=2), None)
+    for text in told.values():
+        # A summary wraps it.
+        assert " ".join(text.split()).count(coverage(instance, DEFAULT)) == 1
+
+
+@pytest.mark.slow("walks")
+@pytest.mark.parametrize("asked", [["--policy", "svf"], ["--policy", "all"], ["--method", "auto"]])
+def test_a_bound_is_computed_here_and_no_store_is_written(
+    asked: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In an empty folder, which stays empty: the bound is above the one that every run begins with.
+
+    A policy alone says that the bound is computed; the work bound is what its own row has.
+    """
+    (tmp_path / "conv.csv").write_text(_TRACE)
+    question = ["conv.csv", "--memory", "1000", "--rate", "2", "--time-limit", "8"]
+    assert solve([*question, *asked]) == 0
+    told = capsys.readouterr().out
+    (bound,) = re.findall(
+        r"^lower bound +([\d.]+) s  \(from Lagrangian multipliers on loads", told, re.M
+    )
+    if asked == ["--policy", "svf"]:
+        assert "computing the bound, " in told
+        (own,) = re.findall(r"^of this run +([\d.]+) s ", told, re.M)
+        assert float(own) < float(bound)
+    assert [path.name for path in tmp_path.iterdir()] == ["conv.csv"]
+
+
+@pytest.mark.slow("walks")
+def test_a_report_has_the_bound_of_the_store(bounded: Finished, tmp_path: Path) -> None:
+    """That of another command on the same instance and batch time, not that on another."""
+    bound, batch_time = bounded.record.lower_bound, f"--batch-time={DEFAULT}"
+    assert bound is not None
+    for instance in (TIGHT, replace(TIGHT, name="wider", memory=13)):
+        write_instance(instance, tmp_path / f"{instance.name}.json")
+    asked = ["tight.json", "wider.json", "--methods=svf", batch_time, "--report=report", "--quiet"]
+    assert evaluate(asked) == 0
+    table = Path("report", "tables", "instances-seconds.md").read_text()
+    told = dict(re.findall(r"\[`(tight|wider)`\].* ([\d.]+) \| [a-z-]+ +\|", table))
+    assert told.keys() == {"tight", "wider"}
+    assert [SECONDS.number(bound) == each for each in (told["tight"], told["wider"])] == [
+        True,
+        False,
+    ]
+
+
+@pytest.mark.slow("waits")
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_the_schedule_of_a_policy_comes_before_its_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: str
+) -> None:
+    """Whoever asks for a schedule waits for no bound, not for a stored one's evaluation either."""
+    (tmp_path / "conv.csv").write_text(_TRACE)
+    order: list[str] = []
+
+    def noting(task: Task, *told: Any, **named: Any) -> Finished:
+        order.append(task.method.text)
+        return execute(task, *told, **named)
+
+    monkeypatch.setattr("kvopt.commands.solve.execute", noting)
+    monkeypatch.setattr("kvopt.commands.beside.execute", noting)
+    question = ["conv.csv", "--memory", "1000", "--rate", "2", "--time-limit", "4"]
+    assert solve([*question, "--policy", "svf", "--threads", threads, "--quiet"]) == 0
+    assert order == ["svf", "bound"]
+
+
+def test_the_store_is_asked_for_this_instance_and_batch_time(bounded: Finished) -> None:
+    """Of another instance, or another batch time, it says nothing; a better one here stands."""
+    found = best_bound(TIGHT, DEFAULT)
+    assert found is not None
+    assert (found.value, found.source) == (bounded.record.lower_bound, bounded.record.bound_source)
+    assert re.fullmatch(r"[\w ]+, bound in \d+.\d s, results/runs.sqlite", str(found))
+    other = replace(TIGHT, memory=13)
+    assert best_bound(other, DEFAULT) is None
+    assert best_bound(TIGHT, "affine(base=100,token=10)") is None
+    # The same hash in rounds.
+    assert best_bound(replace(TIGHT, time_unit="round"), "") is None
+    larger = KnownBound(found.value + 1, "here")
+    assert best_bound(TIGHT, DEFAULT, here=[larger]) == larger
+
+
+def test_a_stored_claim_counts_as_far_as_its_certificate_proves(bounded: Finished) -> None:
+    """Neither a row that claims more than that nor one without a certificate raises the bound."""
+    record = replace(bounded.record, lower_bound=10**15)
+    forged = {**(bounded.certificate or {}), "value": 10**15}
+    certificates = {"1": bounded.certificate, "2": None, "3": forged}
+    for key, certificate in certificates.items():
+        claimed = replace(bounded, record=replace(record, key=key * 64), certificate=certificate)
+        store_runs(DEFAULT_STORE, claimed)
+    found = best_bound(TIGHT, DEFAULT)
+    assert found is not None
+    assert found.value == bounded.record.lower_bound
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + b"\0" * 999])
+def test_a_store_that_cannot_be_read_is_left_out(content: bytes) -> None:
+    """It is nobody's fault who asks for a schedule: no line, no other exit code."""
+    DEFAULT_STORE.parent.mkdir()
+    DEFAULT_STORE.write_bytes(content)
+    result = kvopt.run(TIGHT, "svf")
+    assert result.bound == result.record.lower_bound
+    assert "left to gain" in str(result)
+    assert DEFAULT_STORE.read_bytes() == content
+
+
+@pytest.mark.slow("walks")
+def test_the_picture_says_the_same(bounded: Finished) -> None:
+    """Its title has the stored bound, and the gap to it that the summary rounds up."""
+    result = kvopt.run(TIGHT, "svf")
+    assert bounded.record.lower_bound is not None
+    assert result.bound == bounded.record.lower_bound
+    assert result.record.lower_bound is not None
+    assert result.record.lower_bound < result.bound
+    left_at_most = re.search(r"at most ([\d.]+) %", str(result))
+    assert left_at_most is not None
+    shown = re.search(r"lower bound ([\d.]+) s \(gap ([\d.]+) %\)", " ".join(_texts(result)))
+    assert shown is not None
+    assert float(shown[1]) == pytest.approx(bounded.record.lower_bound / 1e9, abs=1e-3)
+    # One digit, rounded up, and two digits, rounded.
+    assert -0.01 < float(left_at_most[1]) - float(shown[2]) < 0.11
+
+
+def _texts(result: kvopt.Result) -> list[str]:
+    """Return all that is written in the picture of a result."""
+    from matplotlib.text import Text
+
+    return [each.get_text() for each in result.plot().figure.findobj(Text)]
+
+
+def test_the_registry_is_asked_in_rounds() -> None:
+    """By the hash: 22 is the optimum of tiny_two_bursts, whatever was computed here."""
+    instance = kvopt.read("tiny_two_bursts")
+    found = best_bound(instance, "", here=[KnownBound(15, "volumes")])
+    assert found == KnownBound(22, "the registry")
+
+
+def test_the_word_of_ones_own_method_is_no_bound(tmp_path: Path) -> None:
+    """What is left is told by what integers prove beside it: each request alone, and the work."""
+    plain, boasts = tmp_path / "plain.py", tmp_path / "boasts.py"
+    plain.write_text(
+        "from heuristics.registry import policies\n"
+        "from heuristics.simulator import Setting, run_policy\n"
+        "from instances.batch_time import parse_batch_time\n"
+        "def solve(instance):\n"
+        f"    setting = Setting(batch_time=parse_batch_time({DEFAULT!r}))\n"
+        "    return run_policy(policies()['svf'], instance, setting)\n"
+    )
+    boasts.write_text("def solve(instance, report):\n    report('bound', value=10**15)\n")
+    ours = kvopt.run(TIGHT, "svf")
+    assert ours.known_bound is not None
+    for own in (plain, boasts):
+        found = kvopt.solve(TIGHT, f"file:{own}", time_limit=5)
+        assert found.known_bound is not None
+        assert found.known_bound.value == ours.known_bound.value
+        assert found.known_bound.source == f"certificate: {ours.known_bound.source}"
+        assert found.gap == (ours.gap if own == plain else None)
+
+
+def test_what_is_left_is_rounded_up() -> None:
+    """29 / 117 = 24.786 %; nothing where the bound exceeds the TEL, which one of them is wrong."""
+    share = left(117, 88)
+    assert share is not None
+    assert percent_left(share) == "24.8"
+    # 1 - 0.803 is 0.19699999999999995, 197 / 1000 a tenth exactly.
+    assert [percent_left(each) for each in (0.0, 1 - 0.803, 0.1971, 1.0)] == [
+        *("0.0", "19.7", "19.8", "100.0")
+    ]
+    assert left(9, 9) == left(0, 0) == 0
+    assert left(8, 9) is None

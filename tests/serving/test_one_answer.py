@@ -1,0 +1,96 @@
+"""One answer on a trace: the same sentence from solve, evaluate and its report, and the rates."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import kvopt
+from kvopt.commands.evaluate import main as evaluate
+from kvopt.commands.solve import main as solve
+from kvopt.methods.grammar import ANSWER, read_methods
+from kvopt.suites import Section, read_source
+from kvopt.summary import answer_of
+from kvopt.sweeps.plan import plan
+from serving.commands.rates import main as rates
+from tests.kvopt.test_policies_table import BATCH, SIX
+
+pytestmark = pytest.mark.usefixtures("quick_bounds")
+
+TRACE = "arrived_at,num_prefill_tokens,num_decode_tokens\n" + "".join(
+    f"{0.1 * i:.1f},{2 + i % 3},{3 + 2 * (i % 3)}\n" for i in range(6)
+)
+
+
+def test_a_result_answers_with_those_that_ran_beside() -> None:
+    """Of an engine's schedule the policy that found it is named; without others nothing is said."""
+    timed = replace(SIX, time_unit="second")
+    vllm, svf = (kvopt.run(timed, each, batch_time=BATCH) for each in ("vllm-v1(block=1)", "svf"))
+    assert answer_of(svf) is None
+    both = replace(svf, others=(vllm,))
+    assert vllm.tel is not None
+    assert svf.tel is not None
+    answer = answer_of(both)
+    assert answer is not None
+    assert answer.won == pytest.approx(max(0, 1 - svf.tel / vllm.tel))
+    assert "(svf, " in str(answer)
+    assert dict(both.summary())["answer"] == str(answer)
+
+
+def test_a_policy_that_the_time_was_too_short_for_is_named() -> None:
+    """Without vLLM's there is no answer, and the line says why; without another it says which."""
+    timed = replace(SIX, time_unit="second")
+    vllm, svf = (kvopt.run(timed, each, batch_time=BATCH) for each in ("vllm-v1(block=1)", "svf"))
+    told = dict(replace(svf, unrun=("swf", "vllm-v1")).summary())
+    assert told["answer"].endswith("not run to the end; see --time-limit, --policy vllm-v1")
+    told = dict(replace(svf, others=(vllm,), unrun=("las", "srpt")).summary())
+    assert told["answer"].startswith("vLLM's scheduler ")
+    assert (
+        told["not run"] == "las, srpt to the end, for the answer; see --time-limit, --policy NAME"
+    )
+
+
+def test_what_runs_where_no_method_is_named() -> None:
+    """Those of the answer in seconds, auto in rounds; a section that names one keeps it."""
+    timed = replace(SIX, name="timed", time_unit="second")
+    sources = (read_source(SIX), read_source(timed))
+    tasks = plan([Section("", sources, ())])
+    ran = [(task.name, task.method.text) for task in tasks]
+    texts = [each.text for each in read_methods(["answer"])]
+    assert ran == [("six", "auto"), *(("timed", each) for each in texts)]
+    assert len(texts) == len(ANSWER)
+    named = plan([Section("", sources, read_methods(["svf"]))])
+    assert [task.method.text for task in named] == ["svf", "svf"]
+
+
+def _answer(text: str) -> str:
+    """Return the answer without the bound, which is another where the time is another."""
+    (sentence,) = set(re.findall(r"vLLM's scheduler \(.*?instance\)", " ".join(text.split())))
+    return re.sub(r"and \S+ %|; no schedule.*", "", sentence.replace("`", ""))
+
+
+@pytest.mark.slow("walks")
+def test_the_same_from_every_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who wins what, and by which figures."""
+    monkeypatch.chdir(tmp_path)
+    Path("trace.csv").write_text(TRACE, encoding="utf-8")
+    named = ["trace.csv", "--memory", "32", "--batch-time", BATCH, "--time-limit", "12"]
+    assert solve([*named, "--quiet"]) == 0
+    expected = _answer(capsys.readouterr().out)
+    # In one block vLLM's runs one request at a time.
+    assert "knowing no output wins 47.6 % (las *" in expected
+    assert ", lengths 49.5 % (" in expected
+    assert evaluate([*named, "--report", "report"]) == 0
+    assert _answer(capsys.readouterr().out) == expected
+    assert _answer(Path("report/README.md").read_text(encoding="utf-8")) == expected
+    asked = ["trace.csv", "--memory", "32", "--batch-time", BATCH, "--rates", "2,8"]
+    assert rates([*asked, "--methods", "vllm-v1,svf", "--time-limit", "2", "--quiet"]) == 0
+    out = capsys.readouterr().out
+    assert [
+        out.count(f"at rate {rate}: vLLM's scheduler (vllm-v1 *) leaves") for rate in (2, 8)
+    ] == [1, 1]

@@ -1,0 +1,569 @@
+"""Instances in seconds: the same figures by every way in, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import kvopt
+from instances import Instance, Request, write_instance
+from kvopt.commands.evaluate import main as evaluate
+from kvopt.commands.solve import main as solve
+from kvopt.methods.grammar import read_method
+from kvopt.runs.state import RunState
+from kvopt.runs.task import Task
+from kvopt.store import Store
+from kvopt.store.export import read_rows
+from reports.build import make_report, texts
+from reports.results import Results
+from schedules import read_schedule
+from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
+from serving.batch_time import DEFAULT
+from serving.commands.rates import main as rates
+from serving.metrics import METRICS
+from tests.kvopt.conftest import Refused
+from tests.kvopt.sweep_tools import summary_of
+from tests.serving.traces.test_results import folder
+
+pytestmark = pytest.mark.usefixtures("quick_bounds")
+
+BATCH = "affine(base=100,token=10)"
+FOUR = Instance(
+    "four",
+    5,
+    (Request(0, 0, 1, 1), Request(1, 0.05, 1, 1), Request(2, 0.1, 1, 3), Request(3, 0.25, 1, 3)),
+    family="hand",
+    time_unit="second",
+)
+#: Of svf.  Rounds end at 110 (the first request), 230 (prompts of the second and third), 340, 450
+#: (tokens of the third, with which the fourth does not fit), 560, 670 and 780 ms.
+LATENCIES_MS = (110, 230 - 50, 450 - 100, 780 - 250)
+TTFT_MS = (110, 180, 130, 310)
+TEL = 1_170_000_000
+
+
+@pytest.fixture
+def four(tmp_path: Path) -> Path:
+    """The instance as a file."""
+    path = tmp_path / "four.json"
+    write_instance(FOUR, path)
+    return path
+
+
+def _by_hand(told: dict[Any, Any]) -> None:
+    """Compare metrics by name with the numbers above."""
+    assert told["mean_e2el_ms"] == pytest.approx(sum(LATENCIES_MS) / 4)
+    assert told["mean_ttft_ms"] == pytest.approx(sum(TTFT_MS) / 4)
+    assert told["p99_ttft_ms"] == pytest.approx(np.percentile(TTFT_MS, 99))
+    # (450 − 230) / 2 and (780 − 560) / 2.
+    assert told["mean_tpot_ms"] == pytest.approx(110)
+    assert told["request_throughput"] == pytest.approx(4 / 0.78)
+    assert (told["evictions"], told["recomputed_tokens"]) == (0, 0)
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_the_same_figures_everywhere(four: Path, tmp_path: Path) -> None:
+    """solve.py, the API, evaluate.py, its store and resumption, compare, and the report."""
+    result = kvopt.run(FOUR, "svf", batch_time=BATCH)
+    assert (result.tel, result.tel_seconds, result.batch_time) == (TEL, 1.17, BATCH)
+    assert kvopt.check(FOUR, result).valid
+    _by_hand(vars(result.serving))
+    assert result.goodput("e2el:0.35s") == pytest.approx(3 / 0.78)
+
+    out = tmp_path / "out.json"
+    named = [str(four), "--policy", "svf", "--batch-time", BATCH]
+    assert solve([*named, "--out", str(out), "--quiet"]) == 0
+    written = read_schedule(out)
+    assert result.schedule is not None
+    assert (written.starts, written.clock, written.tel) == (
+        result.schedule.starts,
+        result.schedule.clock,
+        TEL,
+    )
+    assert kvopt.check(four, out).valid
+
+    store = tmp_path / "runs.sqlite"
+    swept = [str(four), "--methods", "svf", "--batch-time", BATCH, "--store", str(store)]
+    rows = tmp_path / "rows.csv"
+    assert evaluate([*swept, "--export", str(rows), "--quiet"]) == 0
+    row = read_rows(rows).iloc[0].to_dict()
+    assert (row["tel"], row["batch_time"], row["method"]) == (TEL, BATCH, "svf")
+    _by_hand(row)
+    assert {name: row[name] for name in METRICS} == pytest.approx(vars(result.serving))
+
+    table = kvopt.compare(FOUR, "svf", batch_time=BATCH, time_limit=60, store=store)
+    assert len(table) == 1
+    line = table.iloc[0].to_dict()
+    assert (line["tel"], line["batch_time"]) == (TEL, BATCH)
+    _by_hand(line)
+    runs = Store(store, readonly=True)
+    frame = runs.rows()
+    assert len(frame) == 1  # compare found what evaluate.py had stored
+    files = texts(make_report(Results(frame), store=runs))
+    runs.close()
+    assert not any(name.startswith("tables/runs") for name in files)
+    assert "[1 line](tables/runs-seconds.csv)" in files["README.md"]
+    # The one batch time of all stands in the heading, not in each line.
+    assert "In seconds under `affine(base=100,token=10)`" in files["README.md"]
+    assert "| 0.292 |" in _squeezed(files["tables/serving.md"])
+    # No run in rounds, so nothing of them.
+    assert "tables/runs.csv" not in files["README.md"]
+    assert "requests that run and wait" in files["instances/four.md"]
+    assert "- best schedule UB, seconds: 1.170" in files["instances/four.md"]
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.slow("walks")
+def test_the_sweep_resumes_and_tells_batch_times_apart(
+    four: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One key for a batch time, another for the next; in no group do they meet."""
+    swept = [str(four), "--methods", "svf", "--store", str(tmp_path / "runs.sqlite")]
+    assert evaluate([*swept, "--batch-time", BATCH]) == 0
+    assert evaluate([*swept, "--batch-time", " affine( token=10 , base=100 )"]) == 0
+    assert "1 run, 1 of them stored already" in capsys.readouterr().out
+    assert evaluate([*swept, "--batch-time", "unit"]) == 0
+    assert "1 run, 0 of them stored already" in capsys.readouterr().out
+    frame = read_rows(tmp_path / "runs.sqlite")
+    files = texts(make_report(Results(frame)))
+    # In rounds of a second: 1, 1.95, 3.9 (starting at 1) and 6.75 s (starting at 4).
+    assert sorted(frame["tel"]) == [TEL, 13_600_000_000]
+    lines = files["tables/instances-seconds.md"].splitlines()
+    assert sum("`four`" in line for line in lines) == 2
+
+
+def test_a_batch_time_is_part_of_a_key() -> None:
+    """The hash does not tell seconds from rounds."""
+    requests = (Request(0, 0, 1, 1),)
+    rounds = Instance("x", 5, requests)
+    seconds = Instance("x", 5, requests, time_unit="second")
+    assert rounds.sha256 == seconds.sha256
+    tasks = [
+        Task(rounds, "x", read_method("svf")),
+        Task(seconds, "x", read_method("svf"), batch_time="unit"),
+    ]
+    assert tasks[0].key != tasks[1].key
+    assert Task.from_line(tasks[1].to_line()) == tasks[1]
+
+
+def test_the_summary_is_in_seconds(four: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the bound, what is left to gain at most, and the goodput."""
+    arguments = [str(four), "--policy", "svf", "--batch-time", BATCH, "--slo", "ttft:150ms"]
+    assert solve([*arguments, "--quiet"]) == 0
+    told = summary_of(capsys.readouterr().out)
+    assert told["batch time"] == BATCH
+    assert told["TEL"] == "1.170 s  (from policy svf)"
+    assert "AEL" not in told
+    assert told["E2EL"].startswith("mean 0.292 s, ")
+    # Alone the four take 110, 110, 330 and 330 ms.
+    # The bound that is computed beside it may be larger.
+    assert told.get("of this run", told["lower bound"]).startswith(
+        "0.880 s  (from each request alone"
+    )
+    bound = float(told["lower bound"].split()[0])
+    assert bound >= 0.88
+    # 29 / 117 = 24.786 % and less.
+    assert float(told["gap %"]) == pytest.approx(100 * (1 - bound / 1.17), abs=0.1)
+    assert float(told["left to gain"].split()[2]) <= 24.8
+    assert told["TTFT"] == "mean 0.182 s, p50 0.155, p90 0.271, p99 0.306"
+    assert told["goodput"] == "2.564 requests/s, 50.0 % of them  (ttft:150ms)"
+    assert told["evictions"] == "0  (0 tokens computed again)"
+    assert told["checker"] == "valid"
+
+
+def test_auto_has_a_schedule_a_bound_and_the_gap() -> None:
+    """Its certificate proves the bound, which is at least that of each request alone."""
+    result = kvopt.solve(FOUR, batch_time=BATCH, time_limit=1)
+    assert result.tel == TEL
+    assert result.bound is not None
+    assert 880_000_000 <= result.bound <= TEL
+    assert result.certificate is not None
+    assert result.certificate["batch_time"] == BATCH
+    assert result.gap == pytest.approx((TEL - result.bound) / TEL)
+    alone = kvopt.bound(FOUR, batch_time=BATCH, time_limit=1)
+    assert alone.bound_seconds == pytest.approx(result.bound / 1e9, rel=0.1)
+
+
+@pytest.mark.slow("walks")
+def test_the_default_batch_time_is_told(capsys: pytest.CaptureFixture[str], four: Path) -> None:
+    """With where its numbers come from."""
+    assert solve([str(four), "--policy", "svf"]) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[0] == (
+        "batch time of Llama-2-70B on 2 A100 (the default, --batch-time names another), which "
+        "would hold 61,035 tokens"
+    )
+    assert f"batch time {DEFAULT}: Vidur's profiles" in out
+    assert "(Llama-2-70B on 2 A100)" in str(kvopt.run(FOUR, "svf"))
+    assert kvopt.run(FOUR, "svf").batch_time == DEFAULT
+    assert solve([str(four), "--policy", "svf", "--batch-time", f"{DEFAULT}(scale=2)"]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("batch time of Llama-2-70B on 2 A100 (llama2-70b-2xa100(scale=2)), ")
+    assert solve([str(four), "--policy", "svf", "--batch-time", BATCH]) == 0
+    assert "Llama" not in capsys.readouterr().out
+
+
+@pytest.mark.slow("walks")
+def test_a_memory_of_another_model_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The papers' 16,492 beside a batch time of 8 KV heads, by every command and the API."""
+    path, papers = tmp_path / "papers.json", replace(FOUR, memory=16_492)
+    write_instance(papers, path)
+    told = "16,492 tokens is the papers' number"
+    assert told in str(kvopt.run(papers, "svf"))
+    assert told not in str(kvopt.run(papers, "svf", batch_time=BATCH))
+    assert told not in str(kvopt.run(FOUR, "svf"))
+    assert solve([str(path), "--policy", "svf", "--quiet"]) == 0
+    assert capsys.readouterr().out.count(told) == 1
+    store = ["--store", str(tmp_path / "runs.sqlite")]
+    assert evaluate([str(path), "--methods", "svf", *store]) == 0
+    err = capsys.readouterr().err
+    assert err.count(told) == 1
+    assert "batch time of Llama-2-70B on 2 A100 (the default" in err
+    assert rates([str(path), "--rates", "2", "--methods", "svf", "--time-limit", "2", *store]) == 0
+    err = capsys.readouterr().err
+    assert err.count(told) == 1
+    assert "batch time of Llama-2-70B on 2 A100 (the default" in err
+
+
+def _measured(path: Path, model: str) -> None:
+    """Write a result of vllm bench: two requests of four tokens, 0.1 s to the first."""
+    result = {
+        "model_id": model, "input_lens": [5, 6], "output_lens": [4, 4], "start_times": [0.0, 1.0],
+        "ttfts": [0.1, 0.2], "itls": [[0.01, 0.02, 0.03]] * 2, "errors": ["", ""],
+    }  # fmt: skip
+    path.write_text(json.dumps(result))
+
+
+def _off(simulated: str, measured: str) -> float:
+    """Return by how much a mean is off, in percent, from two lines."""
+    found, real = (float(each.partition("mean ")[2].split()[0]) for each in (simulated, measured))
+    return 100 * (found / real - 1)
+
+
+@pytest.mark.slow("walks")
+def test_what_was_measured_stands_beside_what_is_simulated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """TTFT 0.1 and 0.2; TPOT 0.06 / 3; E2EL 0.16 and 0.26: mean and p50 are the same of two."""
+    path = tmp_path / "bench.json"
+    _measured(path, "meta-llama/Llama-2-70b-hf")
+    named = [str(path), "--memory", "50", "--quiet"]
+    assert solve([*named, "--policy", "svf"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    expected = {
+        "TTFT": "mean 0.150 s, p50 0.150, p90 0.190, p99 0.199",
+        "TPOT": "mean 0.020 s, p50 0.020, p90 0.020, p99 0.020",
+        "E2EL": "mean 0.210 s, p50 0.210, p90 0.250, p99 0.259",
+    }
+    for name, told in expected.items():
+        (place,) = (k for k, line in enumerate(lines) if line.startswith(f"{name} measured"))
+        measured, _, error = lines[place].split(maxsplit=2)[2].partition(" (simulated: ")
+        assert measured == told
+        off = re.match(r"mean ([+-][\d.]+) %, p99\b", error)
+        assert off is not None
+        # Both are shown in milliseconds.
+        real = float(told.split()[1])
+        assert float(off[1]) == pytest.approx(_off(lines[place - 1], told), abs=0.1 + 0.1 / real)
+        assert lines[place - 1].startswith(f"{name}  ")
+    assert solve([*named, "--policy", "svf", "--rate", "2"]) == 0
+    assert "measured " not in capsys.readouterr().out
+    assert solve([*named, "--policy", "svf", "--round-seconds", "1"]) == 0
+    assert "measured " not in capsys.readouterr().out
+
+
+def test_a_file_s_engine_limits_vllms_scheduler(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where the batch time names no GPU and no limits; the first lines and the run have them."""
+    meta = {"engine_kwargs": {"max_num_seqs": 1, "max_num_batched_tokens": 512}}
+    path = folder(tmp_path, json.dumps(meta))
+    named = [str(path), "--memory", "100", "--policy", "vllm-v1", "--time-limit", "5"]
+    for text, limits in (
+        ("", "512 tokens a round, 1 requests at a time unless"),
+        (" with running=7", "2,048 tokens a round, 7 requests at a time unless"),
+        (" on h100-80", "8,192 tokens a round, 1,024 requests at a time unless"),
+    ):
+        assert solve([*named, "--batch-time", f"{BATCH}{text}"]) == 0
+        out = " ".join(capsys.readouterr().out.split())
+        assert f"vllm-v1: {limits}" in out
+    deployed = [*named, "--gpu", "l40s-48", "--model", "llama3-8b", "--batch-time"]
+    assert solve([*deployed, f"{BATCH} with running=7"]) == 0
+    assert f"{BATCH} on l40s-48 with running=7" in capsys.readouterr().out
+    assert solve([*deployed, f"{BATCH}  WITH Running=7"]) == 0
+    assert f"{BATCH} on l40s-48 with running=7" in capsys.readouterr().out
+
+
+@pytest.mark.slow("walks")
+def test_another_models_measurements_get_no_silent_default(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], refused: Refused
+) -> None:
+    """Refused by every command unless a batch time is named; named, the difference is told."""
+    path = tmp_path / "bench.json"
+    _measured(path, "Qwen/Qwen3-8B")
+    store = ["--store", str(tmp_path / "runs.sqlite")]
+    named = [str(path), "--memory", "50", "--quiet"]
+    told = "measured with Qwen/Qwen3-8B, and the default batch time is that of Llama-2-70B"
+    for command, more in (
+        (solve, ["--policy", "svf"]),
+        (evaluate, ["--methods", "svf", *store]),
+        (rates, ["--rates", "2", "--methods", "svf", *store]),
+    ):
+        assert told in refused(command, *named, *more)
+        assert command([*named, *more, "--batch-time", DEFAULT]) == 0
+        foreign = "measured with Qwen/Qwen3-8B, the batch time is that of Llama-2-70B"
+        assert foreign in capsys.readouterr().err
+        assert command([*named, *more, "--batch-time", BATCH]) == 0
+        assert "Qwen" not in capsys.readouterr().err
+    # In rounds there is no batch time.
+    assert solve([*named, "--policy", "svf", "--round-seconds", "1"]) == 0
+
+
+def test_a_suite_s_traces_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of another model: which batch time they get, unless the suite names one; what was read."""
+    _measured(tmp_path / "bench.json", "Qwen/Qwen3-8B")
+    suite, store = tmp_path / "mine.toml", ["--store", str(tmp_path / "runs.sqlite")]
+    told = "measured with Qwen/Qwen3-8B, the batch time is that of Llama-2-70B"
+    for batch_time, expected in (("", 1), (f'batch_time = "{BATCH}"\n', 0)):
+        suite.write_text(
+            f'summary = "s"\n[[section]]\nname = "a"\nmethods = ["svf"]\n{batch_time}'
+            'instances = [{ trace = "bench.json", memory = 50 }]\n'
+        )
+        assert evaluate([str(suite), "--quiet", *store]) == 0
+        assert capsys.readouterr().err.count(told) == expected
+    assert evaluate([str(suite), *store]) == 0
+    assert "2 rows read, 2 requests kept" in capsys.readouterr().err
+
+
+def test_quiet_commands_tell_that_measurements_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without starts a result of vllm bench runs in rounds, where no latency is in seconds."""
+    path = tmp_path / "bench.json"
+    _measured(path, "")
+    result = json.loads(path.read_text())
+    del result["start_times"]
+    path.write_text(json.dumps(result))
+    named = [str(path), "--memory", "50", "--quiet"]
+    store = ["--store", str(tmp_path / "runs.sqlite")]
+    for command, more in ((solve, ["--policy", "svf"]), (evaluate, store)):
+        assert command([*named, *more]) == 0
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "no start_times in the file" in line
+
+
+def test_a_batch_time_fitted_to_a_file(tmp_path: Path, four: Path) -> None:
+    """The schedule names the numbers, not the file."""
+    rows = [(0, 1, k, 0.1 + 0.001 * k) for k in range(20)]
+    measured = tmp_path / "measured.csv"
+    table = pd.DataFrame(rows, columns=["prefill", "decode", "kv", "seconds"])
+    table.to_csv(measured, index=False)
+    out = tmp_path / "out.json"
+    named = [str(four), "--policy", "svf", "--batch-time", f"fitted({measured})", "--quiet"]
+    assert solve([*named, "--out", str(out)]) == 0
+    document = json.loads(out.read_text())
+    assert document["clock"]["batch_time"].startswith("linear(")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_one_row_a_request(suffix: str, tmp_path: Path, four: Path) -> None:
+    """The file and the API's frame: latencies as worked out above, good ones under an objective."""
+    path = tmp_path / f"requests{suffix}"
+    named = [str(four), "--policy", "svf", "--batch-time", BATCH, "--slo", "ttft:0.15s", "--quiet"]
+    assert solve([*named, "--requests", str(path)]) == 0
+    read = pd.read_csv(path) if suffix == ".csv" else pd.read_parquet(path)
+    assert read["e2el_ms"].tolist() == list(LATENCIES_MS)
+    assert read["ttft_ms"].tolist() == list(TTFT_MS)
+    assert read["good"].tolist() == [True, False, True, False]
+    assert read["arrival_ns"].tolist() == [0, 50_000_000, 100_000_000, 250_000_000]
+    assert np.isnan(read["tpot_ms"][0])
+    frame = kvopt.run(FOUR, "svf", batch_time=BATCH).requests
+    pd.testing.assert_frame_equal(frame, read.drop(columns="good"), rtol=1e-15, atol=0)
+
+
+@pytest.mark.slow("walks")
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_the_picture_in_seconds(suffix: str, tmp_path: Path, four: Path) -> None:
+    """Drawn by ``--plot``, with an axis of seconds."""
+    path = tmp_path / f"picture{suffix}"
+    named = [str(four), "--policy", "svf", "--batch-time", BATCH, "--quiet"]
+    assert solve([*named, "--plot", str(path)]) == 0
+    assert path.stat().st_size > 5_000
+    axes = kvopt.run(FOUR, "svf", batch_time=BATCH).plot()
+    assert axes.figure.axes[1].get_xlabel() == "time (seconds)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--slo", "ttft"], "expected ttft:TIME"),
+        (["--gpu", "h100"], "found no --model; GPUs: a100-40, a100-80, h100-80"),
+        (["--model", "llama"], "found no --gpu; GPUs: a100-40"),
+        (["--memory", "80GB"], "'80GB' is not a valid integer"),
+        (["--batch-time", "unti"], "did you mean unit?"),
+        (["--batch-time", "fitted(nowhere.csv)"], "cannot be read"),
+        (["--requests", "requests.txt"], "expected a name with .csv or .parquet"),
+        (["--method", "cpsat"], "has arrivals in seconds: read the trace with --round-seconds S"),
+        (["--policy", "lp-swap"], "is advised by an LP relaxation in rounds"),
+        (["--policy", "all", "--requests", "requests.csv"], "prints a table"),
+        (["--arrival-seed", "0"], "arrival_seed: goes with a rate, found none"),
+    ],
+)
+def test_what_is_refused(arguments: list[str], expected: str, four: Path, refused: Refused) -> None:
+    """One line, exit code 2."""
+    assert expected in refused(solve, four, "--quiet", *arguments)
+
+
+@pytest.mark.parametrize("option", [["--batch-time", "unit"], ["--slo", "e2el:1s"]])
+def test_rounds_have_no_seconds(option: list[str], refused: Refused) -> None:
+    """Refused for an instance in rounds, by both commands."""
+    assert "arrivals in" in refused(solve, "tiny_handover", "--policy", "svf", "--quiet", *option)
+    if "--slo" not in option:
+        told = refused(evaluate, "tiny_handover", "--methods", "svf", "--quiet", *option)
+        assert "arrivals in seconds; --rate R draws" in told
+
+
+def test_a_suite_states_a_batch_time(tmp_path: Path, four: Path) -> None:
+    """In numbers; no file of measurements, and nothing that is no batch time."""
+    suite = tmp_path / "mine.toml"
+    text = (
+        'summary = "seconds"\n[[section]]\nname = "only"\nmethods = ["svf"]\n'
+        f"instances = [{json.dumps(str(four))}]\nbatch_time = "
+    )
+    suite.write_text(text + json.dumps(BATCH))
+    store = tmp_path / "runs.sqlite"
+    assert evaluate([str(suite), "--store", str(store), "--quiet"]) == 0
+    assert read_rows(store)["tel"].tolist() == [TEL]
+    suite.write_text(text + '"fitted(x.csv)"')
+    assert evaluate([str(suite), "--store", str(store), "--quiet"]) == 2
+
+
+def test_every_policy_in_one_table(four: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Latencies, what the bound leaves, and the goodput."""
+    named = [str(four), "--policy", "all", "--batch-time", BATCH, "--slo", "e2el:0.5s", "--quiet"]
+    assert solve([*named, "--time-limit", "60"]) == 0
+    header, *lines = capsys.readouterr().out.splitlines()
+    assert header.split()[:7] == ["policy", "class", "E2EL", "s", "p99", "left", "%"]
+    svf = next(line.split() for line in lines if line.startswith("svf "))
+    # 1.170 s of four requests: 0.2925.
+    assert svf[1:3] == ["clairvoyant", "0.292"]
+    # All but the fourth complete within half a second.
+    assert f"{3 / 0.78:.3f}" in svf
+    assert any(line.startswith("lower bound 0.") for line in lines)
+
+
+def test_the_registry_takes_no_runs_in_seconds(tmp_path: Path, four: Path) -> None:
+    """Their hash is that of the same requests in rounds, their TEL is not."""
+    from kvopt.best_known.claims import runs_by_instance
+
+    store = tmp_path / "runs.sqlite"
+    named = [str(four), "--methods", "svf", "--batch-time", BATCH, "--store", str(store)]
+    assert evaluate([*named, "--quiet"]) == 0
+    runs = Store(store, readonly=True)
+    assert runs_by_instance(runs) == {}
+    runs.close()
+
+
+def test_rounds_beyond_what_was_measured_are_told() -> None:
+    """A prompt of 5,000 tokens is more than the model has seen in a round, two of 10 are not."""
+    requests = (Request(0, 0, 5000, 3), Request(1, 0, 10, 3))
+    large = Instance("large", 10_000, requests, time_unit="second")
+    (note,) = kvopt.run(large, "fcfs").notes
+    assert note.startswith("1 of 3 rounds are larger than llama2-70b-2xa100 was measured for")
+    assert "4,096 prompt tokens" in note
+    assert not kvopt.run(FOUR, "fcfs").notes
+    assert not kvopt.run(large, "fcfs", batch_time=BATCH).notes
+
+
+def test_what_is_left_where_tokens_are_kept() -> None:
+    """Told where the bound covers it; with no time for prompts keeping them is cheaper than any.
+
+    Where it covers them nobody reads that the TEL may be below it.
+    """
+    requests = tuple(Request(i, 0, 2, 6) for i in range(3))
+    tight = Instance("tight", 12, requests, time_unit="second")
+    method = "vllm-v1(accounting=tokens)"
+    covered = kvopt.run(tight, method, batch_time=BATCH)
+    assert covered.schedule is not None
+    assert covered.schedule.easier
+    assert covered.bound is not None
+    assert covered.tel is not None
+    assert covered.gap == pytest.approx(1 - covered.bound / covered.tel)
+    assert covered.serving.evictions > 0
+    assert covered.notes == (KEEPS_TOKENS_COVERED,)
+    assert "may be below OPT" not in f"{covered} {covered.record.detail}"
+    assert "also where tokens are kept" in str(covered)
+    free = kvopt.run(tight, method, batch_time="linear(base=100,decode=50)")
+    assert (free.gap, free.notes) == (None, (KEEPS_TOKENS_NOTE,))
+    assert "left to gain" not in str(free)
+    for each, told in ((covered, True), (free, False)):
+        table = kvopt.compare(tight, method, batch_time=each.batch_time)
+        assert table["gap"].notna().tolist() == [told]
+
+
+def _one(tmp_path: Path, arrival: float, prompt: int, output: int) -> str:
+    """Return the path of an instance of one request and the largest memory."""
+    path = tmp_path / "one.json"
+    request = Request(0, arrival, prompt, output)
+    write_instance(Instance("one", 10**9, (request,), time_unit="second"), path)
+    return str(path)
+
+
+@pytest.mark.parametrize("method", ["mc-sf", "bound:bound-seconds", "auto"])
+def test_arrivals_that_nanoseconds_do_not_hold(
+    method: str, tmp_path: Path, refused: Refused
+) -> None:
+    """A request after 158 years: one line, and in a sweep a row that says so."""
+    path = _one(tmp_path, 5e9, 1, 2)
+    told = refused(solve, path, "--method", method, "--quiet")
+    assert "request id 0 arrives at 5000000000.0 seconds, expected at most 4000000000" in told
+    table = kvopt.compare(kvopt.read(path), "mc-sf", store=tmp_path / "runs.sqlite")
+    assert table["status"].tolist() == ["error"]
+    assert "expected at most 4000000000" in table["detail"][0]
+
+
+def test_times_beyond_64_bits_are_no_bug(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """10^9 tokens, each read in every round: true, but nothing that a row can hold."""
+    assert solve([_one(tmp_path, 0, 1, 10**9 - 1), "--policy", "mc-sf", "--quiet"]) == 4
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    assert "a TEL of more than 64 bits (292 years in nanoseconds)" in shown.out
+
+
+def test_a_wrong_bound_beyond_64_bits_is_one() -> None:
+    """Beside a schedule, or by a method of one's own, it is held against the method."""
+    schedule = kvopt.run(FOUR, "svf", batch_time=BATCH).schedule
+    assert schedule is not None
+    for own in (False, True):
+        state = RunState(FOUR, "liar", own=own, batch_time=BATCH)
+        assert state.offer(schedule, "svf")
+        assert not state.raise_bound(2**63, "liar")
+        state.close()
+        assert state.contradictions == ["a lower bound (liar) of more than 64 bits"]
+        assert state.standing() == "error"
+
+
+@pytest.mark.parametrize("more", [[], ["--slo", "ttft:1s"]])
+def test_more_rounds_than_there_are_times_kept_of(
+    more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """10^9 rounds of a microsecond: the schedule stands, without serving metrics."""
+    path = _one(tmp_path, 0, 1, 10**9 - 1)
+    batch_time = ["--batch-time", "affine(base=0.001,token=0)"]
+    assert solve([path, "--policy", "mc-sf", "--quiet", *batch_time, *more]) == 0
+    shown = capsys.readouterr().out
+    assert "TEL           999.999 s" in shown or "TEL           1000.000 s" in shown
+    assert "without serving metrics: mc-sf: expected at most 20,000,000 rounds" in shown

@@ -1,0 +1,78 @@
+"""Steady runs and bursts, from timelines made by hand: one arrival a second unless said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from schedules.clock.timeline import Timeline
+from serving.steadiness import behind_warm_up, steadiness
+from tests.schedules.clock.test_timeline import with_kept_tokens
+
+SECOND = 10**9
+
+
+def _made(served: list[float], gap: float = 1.0) -> Timeline:
+    """Return a timeline with a request a gap, each begun at once and served so long (seconds)."""
+    n = len(served)
+    arrivals = (np.arange(n) * gap * SECOND).astype(np.int64)
+    ends = arrivals + (np.array(served) * SECOND).astype(np.int64)
+    ones = np.ones(n, dtype=np.int64)
+    return replace(
+        with_kept_tokens(),
+        arrivals=arrivals,
+        begins=arrivals,
+        first_tokens=ends,
+        completions=ends,
+        evictions=ones,
+        recomputed=ones,
+        prompts=ones,
+        outputs=ones,
+    )
+
+
+@pytest.mark.parametrize(
+    ("served", "gap", "sustained"),
+    [
+        # A backlog of 4 in both halves of 100 s, 25 times in service.
+        (300 * [4.0], 1.0, True),
+        # The k-th is served k / 10 s: a request is completed every 1.1 s.
+        ([4 + k / 10 for k in range(300)], 1.0, False),
+        # Behind 2 %: a request every 1.01 s.
+        ([4 + k / 100 for k in range(300)], 1.0, True),
+        # Three seconds of arrivals, four in service.
+        (300 * [4.0], 0.01, False),
+        # A half of less than five times in service, 100 / 21.
+        (300 * [21.0], 1.0, False),
+        (2 * [1.0], 1.0, False),
+        (300 * [4.0], 0.0, False),
+    ],
+)
+def test_what_is_sustained(served: list[float], gap: float, sustained: bool) -> None:
+    """Throughput follows the arrivals, the backlog does not grow, and the halves are long."""
+    assert steadiness(_made(served, gap)).sustained == sustained
+
+
+def test_a_backlog_may_grow_while_throughput_follows() -> None:
+    """The mean of the second half tells: some 9 requests against 4, more than 2 and 2 by chance."""
+    served = 200 * [4.0] + 100 * [9.0]
+    found = steadiness(_made(served))
+    assert found.grows
+    # Those of seconds 97 to 199 and 200 to 290: 6 of 200 stay behind, 4 and 4 by chance may.
+    assert found.throughput == pytest.approx((103 + 91) / 199)
+
+
+def test_the_numbers_behind_the_warm_up() -> None:
+    """The first third is left out of what is shown, whatever order the requests stand in."""
+    served = 10 * [100.0] + 20 * [1.0]
+    whole = _made(served)
+    shuffled = np.random.default_rng(1).permutation(30)
+    names = ("arrivals", "begins", "first_tokens", "completions")
+    mixed = replace(whole, **{name: getattr(whole, name)[shuffled] for name in names})
+    for each in (whole, mixed):
+        assert set(behind_warm_up(each).latencies.tolist()) == {SECOND}
+    # All that arrive by the 28th second are complete at the end of the 29th; two tokens of each.
+    found = steadiness(replace(mixed, outputs=2 * mixed.outputs))
+    assert found.output_throughput == 2 * found.throughput == pytest.approx(2 * 19 / 19)

@@ -1,0 +1,126 @@
+"""Who waits in a run in seconds, and for what: by hand, on rounds of 100 ms and more."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import kvopt
+from instances import Instance, Request
+from kvopt.methods.grammar import read_method
+from kvopt.result import Result
+from kvopt.sweeps.inputs import Wishes
+from serving.batch_time import read_batch_time
+from serving.best_bound import KnownBound
+from serving.rates import rate_sweep
+from serving.waiting import no_request_waits
+from tests.oracles.real_time_brute_force import Moves, least_total_latency
+
+#: Five requests of three rounds arrive together; their tokens are no more than 5 · (1 + 3) = 20.
+FIVE = Instance("five", 40, tuple(Request(i, 0, 1, 3) for i in range(5)), time_unit="second")
+BATCH = "affine(base=100,token=10)"
+
+
+@pytest.mark.parametrize(
+    ("metrics", "said"),
+    [
+        ((0, 0.0, 3.0), "no request waits"),
+        ((2, 0.001, 4.0), "requests wait 0.02 % of the time"),
+        ((2, 0.05, 4.0), ""),
+        ((None, None, None), ""),
+        ((math.nan, math.nan, math.nan), ""),
+    ],
+)
+def test_no_request_waits(metrics: tuple[float | None, ...], said: str) -> None:
+    """By the most that wait, and the share of the time; rounds have no such metrics."""
+    assert no_request_waits(*metrics) == said
+
+
+def _left(result: Result) -> str:
+    return dict(result.summary())["left to gain"]
+
+
+def test_the_summary_says_that_order_has_nothing_to_win() -> None:
+    """All run from their first or second round on, and the bound leaves something all the same."""
+    instance = replace(FIVE, requests=(*FIVE.requests, Request(5, 0.25, 1, 3)))
+    result = kvopt.run(instance, "vllm-v1(block=1)", batch_time=BATCH)
+    assert result.gap is not None
+    idle = "nothing by order: no request waits for more than the round planned before"
+    assert _left(result) == idle
+    waits = kvopt.run(replace(instance, memory=10), "vllm-v1(block=1)", batch_time=BATCH)
+    assert _left(waits).startswith("at most")
+
+
+@pytest.mark.parametrize(
+    ("method", "memory", "said"),
+    [
+        (
+            "vllm-v1(block=1,running=2,asynchronous=no)",
+            40,
+            "100 % of the waiting is while 2 requests run, the most that may (running, vLLM's "
+            "max_num_seqs); memory is at most 15 % full",
+        ),
+        ("vllm-v1(running=4,accounting=tokens,asynchronous=no)", 9, ""),
+        ("svf", 9, ""),
+    ],
+)
+def test_the_limit_that_binds_is_named(method: str, memory: int, said: str) -> None:
+    """Two of five run at a time, with 2 · 3 of 40 tokens; or memory is what is short."""
+    result = kvopt.run(replace(FIVE, memory=memory), method, batch_time=BATCH)
+    assert dict(result.summary()).get("waiting", "") == said
+
+
+def test_the_bound_of_few_at_a_time_is_told_apart() -> None:
+    """One of three may run at a time, the long prompt first: a note says what order leaves there.
+
+    The bound of the run is about all schedules, and less than that of a schedule that runs all.
+    """
+    requests = [(0, 10, 3), (0, 1, 3), (0, 1, 3)]
+    three = tuple(Request(i, *each) for i, each in enumerate(requests))
+    instance = Instance("three", 200, three, time_unit="second")
+    result = kvopt.solve(instance, batch_time=f"{BATCH} with running=1", time_limit=3)
+    (note,) = (each for each in result.notes if "at most 1 requests" in each)
+    told = re.search(r"below ([\d.]+) s a request: of vllm-v1's ([\d.]+) s order leaves", note)
+    assert told is not None
+    ticks = (10**11, 10**10, 0, 10**10, 0)
+    most = least_total_latency(requests, 200, ticks, Moves(engine=True, running=1)) / 3e9
+    assert result.tel is not None
+    assert result.bound is not None
+    assert result.bound / 3e9 <= result.tel / 3e9 < float(told[1]) <= most
+    assert float(told[2]) > most
+    assert result.certificate is not None
+    assert "running" not in result.certificate
+
+
+def test_the_answer_at_each_rate_says_both(tmp_path: Path) -> None:
+    """At a request in ten seconds each waits for a round at most; at fifty a second, for two seats.
+
+    Two of the five arrive while a round of 110 ms runs, and the next one is planned already.
+    """
+    wishes = Wishes(batch_time=read_batch_time(BATCH), time_limit=1.0)
+    methods = [read_method("vllm-v1(block=1,running=2)"), read_method("svf")]
+    swept = rate_sweep(FIVE, (0.1, 50.0), methods, wishes, store=tmp_path / "runs.sqlite")
+    answers = swept.answers
+    assert str(answers[0.1]) == (
+        "vLLM's scheduler (vllm-v1(block=1,running=2) *) leaves nothing that order could win of "
+        "0.363 s a request, for no request waits for more than the round planned before: "
+        "knowing lengths wins 4.9 % (svf, 0.345 s); no schedule is below 0.334 s (1 instance)."
+    )
+    assert "leaves between 35.4 and " in str(answers[50.0])
+    assert " % of the waiting is while 2 requests run" in str(answers[50.0])
+    wishes = replace(wishes, batch_time=read_batch_time(f"{BATCH} with running=2"))
+    large, methods = replace(FIVE, memory=500), [read_method("vllm-v1"), read_method("svf")]
+    swept = rate_sweep(large, (50.0,), methods, wishes)
+    assert "; no schedule that runs at most 2 requests at a time" in str(swept.answers[50.0])
+
+
+def test_the_picture_has_the_bound_of_the_summary(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where no request waits: here 0.1 s, less than each request alone proves."""
+    result = kvopt.run(FIVE, "svf", batch_time=BATCH)
+    known = KnownBound(10**8, "rates", "here")
+    monkeypatch.setattr("kvopt.result.best_bound", lambda *_, **__: known)
+    assert "lower bound 0.100 s" in result.plot().get_title(loc="left")
