@@ -1,13 +1,13 @@
 """Local search: annealing over lists with delays, from a schedule that is known.
 
 Walk and moves are in ``heuristics.annealing``.  Cycles of annealing follow each other, each from
-the best list so far, of the lengths of Luby, Sinclair and Zuckerman (1993).  A cycle begins at a share
+the best list, with the lengths of Luby, Sinclair and Zuckerman (1993).  A cycle begins at a share
 of the mean latency, falls to a sixtieth of that, and is colder with few moves a request.  Which
 share suits differs by a factor of ten: each is tried in turn, and every second cycle has the best
-so far.  Before the first, requests in order of volume are paced (the k-th does not start before
-θ · (volume so far) / M), and admitted in that order with 1, 2, 4 ... of them passed over: few
-passes leave memory unused, many start large requests before small ones (10,000 of mix80-20: 63.0
-million rounds with none, 59.5 with 64, 63.1 with any).  Each cycle ends with a shift to the left.
+so far.  Before the first, requests in order of volume are paced (the k-th does not start before θ ·
+(volume so far) / M), and admitted in that order with 1, 2, 4 ... of them passed over: few passes
+leave memory unused, many start large requests before small ones (10,000 of mix80-20: 63.0 million
+rounds with none, 59.5 with 64, 63.1 with any).  Each cycle ends with a shift to the left.
 
 A number of moves and a seed determine the search; seconds do not.
 """
