@@ -198,7 +198,7 @@ class Search:
 
     def best(self) -> Ints:
         """Return the starts of the best schedule, by request, shape (n,)."""
-        starts = np.zeros_like(self._best[2])
+        starts = np.zeros(len(self._best[0]), dtype=np.int64)
         starts[self._best[0]] = self._best[2]
         return starts
 

@@ -1,12 +1,11 @@
 """Local search on the priority list: annealing from the best simple order.
 
-Clairvoyant, offline and randomised: it knows all requests from the start and serves as a strong
-list to compare others with.  It starts from the order of least TEL among ``fcfs``, ``mc-sf``,
-``mc-sf-total``, ``svf``, ``swf`` and ``output-peak``.  Each of ``moves`` steps exchanges two
-requests of the list or takes some to another place (``heuristics.local_search``, without delays,
-since what a policy has is an order).  In seconds the search is in rounds of one length, the mean
-one with full memory, and the best lists are compared on the clock.  The result is never worse than
-the best of those orders; beyond that no worst-case guarantee is claimed.
+Clairvoyant, offline and randomised.  It starts from the order of least TEL among ``fcfs``,
+``mc-sf``, ``mc-sf-total``, ``svf``, ``swf`` and ``output-peak``.  Each of ``moves`` steps exchanges
+two requests of the list or takes some to another place (``heuristics.local_search``, without
+delays, since what a policy has is an order).  In seconds the search is in rounds of the mean length
+with full memory, and the best lists are compared on the clock.  The result is never worse than the
+best of those orders; no other worst-case guarantee is claimed.
 
 Reference: none, no paper states it as pseudocode.
 """

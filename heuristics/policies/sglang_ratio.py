@@ -1,7 +1,7 @@
 """SGLang's scheduler: reserves a decaying share of the tokens still to come (sgl-project/sglang).
 
-Read in the engine's scheduler, ``PrefillAdder`` and ``ScheduleBatch.retract_decode``, versions of
-2025 and 2026, and put into rounds:
+Read in the engine's ``PrefillAdder`` and ``ScheduleBatch.retract_decode``, versions of 2025 and
+2026, and put into rounds:
 
 - Admission takes requests in queue order while the prompt and the whole ``max_new`` of each new
   one fit into M minus the tokens now held minus, for each running request, ``ratio`` times
@@ -11,9 +11,9 @@ Read in the engine's scheduler, ``PrefillAdder`` and ``ScheduleBatch.retract_dec
   decode rounds to 14 % of that.  An idle engine starts again at the top.
 - If the running requests would hold more than M at the next time, those with the fewest output
   tokens are retracted (ties: longer prompt, then later admission) until the rest fits.  They keep
-  their output tokens, which are prefilled again with the prompt, and join the queue anew: under
-  ``fcfs`` that is the tail.  The ratio becomes the share of their ``max_new`` that the remaining
-  requests will have made in 20 rounds, at most 1.  Such a round admits nothing.
+  their tokens, which are prefilled again, and join the queue anew: under ``fcfs`` at the tail.  The
+  ratio becomes the share of their ``max_new`` that the remaining requests will have made in 20
+  rounds, at most 1.  Such a round admits nothing.
 
 ``docs/policies.md`` has the queue orders, what differs from the engine, and how prompts are cut.
 
