@@ -48,14 +48,12 @@ RELAXED = Option("relaxed", False, "solve its LP relaxation only: a bound")
 
 @dataclass(frozen=True)
 class Formulation:
-    """A formulation as the command line knows it.
+    """A formulation as the command line knows it, declared in the file ``module``.
 
-    ``name`` is as declared, in the file ``module``, whose docstring's first line is the
-    ``summary``.  The ``kind`` is ``mip`` (a Pyomo model, for HiGHS and every other solver that
-    Pyomo knows), ``cp``, ``search`` (a search of our own) or ``bound`` (a bound without a model of
-    the whole).  ``options`` are what can be switched, in the order of the declaration; of an
-    integer program ``relaxed`` too.  ``declared`` builds it; ``strengthened`` does where one of its
-    own options is on, if that has a file of its own.
+    The ``kind`` is ``mip`` (a Pyomo model, for HiGHS and every other solver that Pyomo knows),
+    ``cp``, ``search`` (a search of our own) or ``bound`` (a bound without a model of the whole).
+    ``options`` are in the order of the declaration; of an integer program ``relaxed`` too.
+    ``strengthened`` builds it where one of its own options is on, if that has a file of its own.
     """
 
     name: str
@@ -88,48 +86,25 @@ class Formulation:
         return self.strengthened if on and self.strengthened else self
 
     def arguments(self, values: Mapping[str, bool | int | float]) -> dict[str, Any]:
-        """Return the keyword argument ``options``, if what builds it takes any.
-
-        Parameters
-        ----------
-        values
-            Of its own options, those that differ from their defaults.
-        """
+        """Return the keyword argument ``options``, given its own options that are no defaults."""
         kind = self.built(values).declared.options
         return {} if kind is None else {"options": kind(**values)}
 
 
 @cache
 def formulations() -> dict[str, Formulation]:
-    """Return all formulations by name, sorted.
-
-    Raises
-    ------
-    TypeError
-        If a file declares something else, has no docstring, or an option has no meaning or no
-        default that is a bool or a number.
-    """
-    found = [_declared(path) for path in _declaring()]
-    strengthened = {each.name: each for each in found if _strengthens(each)}
+    """Return all formulations by name, sorted; raise TypeError for a file that declares badly."""
+    paths = [path for folder in _FOLDERS for path in sorted((ROOT / folder).glob("*.py"))]
+    declaring = [path for path in paths if _DECLARES.search(path.read_text(encoding="utf-8"))]
+    found = sorted(map(_declared, declaring), key=lambda each: each.name)
+    strong = {each.name: each for each in found if getattr(each.declared, "strengthens", None)}
     return {
         each.name: replace(each, options=more.options, strengthened=more)
-        if (more := strengthened.get(each.name))
+        if (more := strong.get(each.name))
         else each
-        for each in sorted(found, key=lambda each: each.name)
-        if not _strengthens(each)
+        for each in found
+        if each not in strong.values()
     }
-
-
-def _strengthens(formulation: Formulation) -> bool:
-    return getattr(formulation.declared, "strengthens", None) is not None
-
-
-def _declaring() -> Iterator[Path]:
-    """Yield the files that declare a formulation."""
-    for folder in _FOLDERS:
-        for path in sorted((ROOT / folder).glob("*.py")):
-            if _DECLARES.search(path.read_text(encoding="utf-8")):
-                yield path
 
 
 def _declared(path: Path) -> Formulation:

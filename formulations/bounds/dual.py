@@ -14,32 +14,15 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
 from formulations.bounds.computed_bound import ComputedBound
 from formulations.bounds.fluid import model_size
 from formulations.bounds.outcome import Bound, SilentReporter
+from formulations.bounds.pricing import Options
 from instances import Instance, Request
-
-
-@dataclass(frozen=True)
-class Options:
-    """What is priced beside tokens, and how fine the grids are."""
-
-    lookahead: Annotated[
-        bool, "payments for the tokens that running requests are about to hold, too"
-    ] = True
-    knots: Annotated[int, "times of the first grid, between which multipliers are linear"] = 80
-    most_knots: Annotated[int, "times of the finest grid at most"] = 2_000
-
-
-#: Relative gap to the master at which the first grid is left; each grid halves it, to the last.
-TOLERANCE, LAST_TOLERANCE = 1e-4, 5e-6
-#: Relative gain of a grid below which, if it is more than a round, the search ends.
-ENOUGH = 2e-5
 
 
 def compute_bound(instance: Instance, *, options: Options | None = None, **given: Any) -> Bound:
@@ -47,9 +30,9 @@ def compute_bound(instance: Instance, *, options: Options | None = None, **given
     from formulations.bounds.price_search import PriceSearch  # loads SciPy
 
     options = options or Options()
-    search = PriceSearch(instance, **given)
+    search = PriceSearch(instance, options=options, **given)
     search.begin(options.knots)
-    tolerance, known = TOLERANCE, -math.inf
+    tolerance, known = options.tolerance, -math.inf
     while True:
         search.iterate(tolerance)
         if search.solution is None or search.out_of_time():
@@ -57,11 +40,11 @@ def compute_bound(instance: Instance, *, options: Options | None = None, **given
         if options.lookahead and search.look_ahead():
             continue
         knots = search.finer_knots(options.most_knots)
-        if knots is None or search.value - known < ENOUGH * search.value - 1:
+        if knots is None or search.value - known < options.enough * search.value - 1:
             break
         known = search.value
         search.refine(knots)
-        tolerance = max(tolerance / 2, LAST_TOLERANCE)
+        tolerance = max(tolerance / 2, options.last_tolerance)
     return search.result()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ class Solution:
     objective: float
     prices: Floats
     weights: Floats
-    payments: Floats = field(default_factory=lambda: np.zeros(0))
+    payments: Floats
 
 
 class Master:
@@ -143,7 +143,7 @@ class Master:
             engine.getInfo().objective_function_value * scale + self._constant,
             prices[: len(self.grid)],
             np.asarray(solution.col_value),
-            payments=prices[len(self.grid) :],
+            prices[len(self.grid) :],
         )
 
     def _worth(self) -> Floats:

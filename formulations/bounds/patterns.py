@@ -27,7 +27,7 @@ from formulations.bounds.highs import Floats
 from formulations.bounds.outcome import Bound, Reporter, SilentReporter
 from formulations.bounds.pricing import Classes, request_classes
 from formulations.lagrangian.prices import PriceBound
-from formulations.lagrangian.states import Grids, Priced, evaluate, hats, rounded_table, spans
+from formulations.lagrangian.states import Grids, Priced, evaluate, rounded_table, spans
 from formulations.valid.states import Ints, States, searchable_states
 from formulations.valid.windows import Windows
 from instances import Instance
@@ -37,12 +37,8 @@ SPREAD = (1.0, 0.9, 1.1, 0.8, 1.2, 0.7, 0.6)
 #: Grids, one after the other: of how many knots and points asked for they have one, and the length
 #: of the first and of the last steps, as a share of what prices are in the fluid limit.
 LEVELS = ((2, 4, 0.03, 0.022), (2, 2, 0.02, 0.01), (1, 1, 0.01, 0.0002))
-#: Steps without a better value after which the next ones are shorter, and by what.
-PATIENCE, SHORTER = 30, 0.7
 #: Shares of the past in the means of slopes and of their squares, and in those of starts.
 MOMENTUM, SECOND_MOMENT, PAST_STARTS = 0.95, 0.99, 0.98
-#: Prices move by a share of those of the fluid limit, at least of this share of its highest one.
-LEAST_SCALE = 0.4
 #: Seconds between two bounds that are reported, and share of the time that evaluating them takes.
 REPORT_EVERY, REPORT_SHARE = 1.0, 0.1
 #: Distinct requests, and steps of all searches for best patterns, beyond which memory alone is
@@ -65,6 +61,11 @@ class Options:
     points: Annotated[
         int, "points of tokens held, and of rounds left, between which multipliers are linear"
     ] = 20
+    patience: Annotated[int, "steps without gain after which the next ones are shorter"] = 30
+    shorter: Annotated[float, "by what they are shorter"] = 0.7
+    least_scale: Annotated[
+        float, "share of the highest multiplier of the fluid limit that a step moves at least by"
+    ] = 0.4
 
 
 def compute_bound(
@@ -151,22 +152,10 @@ class PatternPricing:
     over the root of the mean of its square, as Adam does (Kingma and Ba 2015).  Nothing here has to
     be right for a bound to be: any prices ≥ 0 certify one.
 
-    Parameters
-    ----------
-    deadline
-        When no further first point is tried; one always is.
-    followed
-        Good prices on tokens at times 0, 1, ..., where knots are fitted to them; None for those of
-        the fluid limit.
-    tried
-        Such prices that the first point may be; knots are not fitted to them.
-
-    Attributes
-    ----------
-    evaluating
-        Seconds that the last exact evaluation took.
-    expected_starts
-        Means of the cheapest starts over past steps, shape (n,), rounds; None before the first one.
+    Knots are fitted to ``followed``, good prices on tokens at times 0, 1, ..., or to those of the
+    fluid limit; after the ``deadline`` no further first point is tried, one always is.
+    ``evaluating`` are the seconds of the last exact evaluation, ``expected_starts`` the means of
+    the cheapest starts over past steps, shape (n,), rounds; None before the first one.
     """
 
     def __init__(
@@ -176,7 +165,6 @@ class PatternPricing:
         *,
         deadline: float,
         followed: Floats | None = None,
-        tried: Floats | None = None,
         threads: int = 1,
         options: Options | None = None,
     ) -> None:
@@ -196,7 +184,7 @@ class PatternPricing:
         self._take_grid()
         self._begin(np.zeros_like(self._unit))
         self._priced, self._evaluated = self._evaluate(self._best), self._best
-        firsts = [each for each in (followed, tried) if each is not None]
+        firsts = [] if followed is None else [followed]
         firsts += [factor * self._fluid for factor in SPREAD]
         for place, prices in enumerate(firsts):
             if place and time.monotonic() >= deadline:
@@ -244,7 +232,7 @@ class PatternPricing:
         self._shares.eliminate_zeros()
         self._times = np.arange(grids.knots[-1] + 1.0)
         self._weights = _summed_hats(grids.knots)
-        least = max(LEAST_SCALE * self._fluid.max(), 0.1 / states.memory)
+        least = max(self._options.least_scale * self._fluid.max(), 0.1 / states.memory)
         scale = np.maximum(self._fluid[grids.knots], least)
         heavy = np.repeat(grids.tokens, len(grids.left)) + states.memory // 10 + 1
         self._unit: Floats = scale[:, None] * heavy
@@ -267,7 +255,7 @@ class PatternPricing:
         for axis, (before, now) in enumerate(
             ((old.knots, new.knots), (old.tokens, new.tokens), (old.left, new.left))
         ):
-            prices = np.moveaxis(np.tensordot(hats(before, now), prices, (1, axis)), 0, axis)
+            prices = np.moveaxis(np.tensordot(_hats(before, now), prices, (1, axis)), 0, axis)
         self._begin(np.ascontiguousarray(prices.reshape(len(new.knots), -1)))
 
     def _of_tokens(self, prices: Floats) -> Floats:
@@ -299,8 +287,12 @@ class PatternPricing:
     def _step(self) -> None:
         self._waited += 1
         slope = self._try(self._point)
-        if self._waited > PATIENCE:
-            self._length, self._waited, self._point = SHORTER * self._length, 0, self._best
+        if self._waited > self._options.patience:
+            self._length, self._waited, self._point = (
+                self._options.shorter * self._length,
+                0,
+                self._best,
+            )
             if self._length < LEVELS[self._level][3]:
                 self._refine()
                 return
@@ -349,6 +341,14 @@ def _sparse_hats(grid: Ints, values: Ints) -> list[tuple[Ints, Floats]]:
     below, above, width = spans(grid, values)
     share = (values - grid[below]) / width
     return [(below, 1 - share), (above, share)]
+
+
+def _hats(grid: Ints, values: Ints) -> Floats:
+    """Return the weight of each grid point in linear interpolation, shape (values, points)."""
+    weights = np.zeros((len(values), len(grid)))
+    for points, shares in _sparse_hats(grid, values):
+        weights[np.arange(len(values)), points] += shares
+    return weights
 
 
 def _summed_hats(knots: Ints) -> Floats:

@@ -13,21 +13,23 @@ from formulations.bounds.highs import Floats
 from formulations.bounds.lookahead_rows import MEMORY_UP_TO, Separation
 from formulations.bounds.memory_master import Master, Solution
 from formulations.bounds.outcome import Bound, Reporter
-from formulations.bounds.pricing import MOST_CLUSTERS, Grid, Ints, Pricing, Rows, request_classes
+from formulations.bounds.pricing import (
+    MOST_CLUSTERS,
+    Grid,
+    Ints,
+    Options,
+    Pricing,
+    Rows,
+    request_classes,
+)
 from formulations.lagrangian.prices import PriceBound, certify_prices
 from formulations.valid.windows import Windows
 from instances import Instance
 
-#: Share of the best prices in those that are priced next (Wentges' smoothing).
-SMOOTHING = 0.5
 #: Factors on the fluid prices whose cheapest starts are the first columns.
 SPREAD = (0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2)
 #: Seconds between two exact evaluations of improving prices, and share of the time that they take.
 CERTIFY_EVERY, CERTIFY_SHARE = 1.0, 0.1
-#: Columns are dropped when this many times dearer than a cluster's share of the gap allows.
-KEEP_FACTOR = 10.0
-#: Share of the deviation from a full memory whose spans of the grid are split.
-SPLIT_SHARE = 0.95
 
 
 class PriceSearch:
@@ -65,10 +67,12 @@ class PriceSearch:
         windows: Windows | None = None,
         known_starts: Ints | None = None,
         horizon: int | None = None,
+        options: Options | None = None,
     ) -> None:
         self.instance, self.report = instance, report
         self.deadline, self.threads = deadline, threads
         self._windows, self._known = windows, known_starts
+        self._options = options or Options()
         self.classes = request_classes(instance, windows)
         self.horizon = likely_horizon(instance) if horizon is None else horizon
         self.pricing = Pricing(instance, self.classes, self.horizon, threads)
@@ -84,11 +88,9 @@ class PriceSearch:
         self._rows: Rows | None = None
         self._certified_value = self._certified_at = -np.inf
         self._certified_in = 0.0
-        self.try_prices(fluid_prices(instance, self.classes, self.horizon), certify=True)
+        self.try_prices(fluid_prices(instance, self.classes, self.horizon))
 
-    def try_prices(
-        self, prices: Floats, payments: Floats | None = None, *, certify: bool = False
-    ) -> Ints:
+    def try_prices(self, prices: Floats, payments: Floats | None = None) -> Ints:
         """Evaluate prices, keep them if they are the best so far; return the cheapest starts."""
         value, starts, costs = self.pricing(prices, self._rows, payments)
         if value > self.value:
@@ -96,7 +98,7 @@ class PriceSearch:
             rows = len(self._rows) if self._rows else 0
             self._payments = np.zeros(rows) if payments is None else payments
         pause = max(CERTIFY_EVERY, self._certified_in / CERTIFY_SHARE)
-        if certify or time.monotonic() - self._certified_at > pause:
+        if time.monotonic() - self._certified_at > pause:
             self.certify()
         return starts
 
@@ -180,8 +182,9 @@ class PriceSearch:
     def _improve(self, solution: Solution, tolerance: float, iteration: int, near: int = 0) -> bool:
         """Add columns; tell whether any is new and the gap is not closed."""
         pure = self.master.grid.prices(solution.prices)
-        mixed = SMOOTHING * self._prices + (1 - SMOOTHING) * pure
-        paid = SMOOTHING * self._payments + (1 - SMOOTHING) * solution.payments
+        share = self._options.smoothing
+        mixed = share * self._prices + (1 - share) * pure
+        paid = share * self._payments + (1 - share) * solution.payments
         new = self.master.add(self.try_prices(mixed, paid))
         if self._closed(tolerance):
             return False
@@ -203,7 +206,7 @@ class PriceSearch:
             self._payments,
             self._best_costs,
             solution.weights,
-            KEEP_FACTOR * allowance / min(len(self.classes), MOST_CLUSTERS),
+            self._options.keep_factor * allowance / min(len(self.classes), MOST_CLUSTERS),
         )
         # What comes after a deadline must find the weights where the columns are now.
         self.solution = replace(solution, weights=weights)
@@ -226,7 +229,7 @@ class PriceSearch:
         total = np.cumsum(error[order])
         if not len(total) or total[-1] <= 0:
             return None
-        split = order[: int(np.searchsorted(total, SPLIT_SHARE * total[-1])) + 1]
+        split = order[: int(np.searchsorted(total, self._options.split_share * total[-1])) + 1]
         finer = np.union1d(knots, (knots[split] + knots[split + 1]) // 2)
         return finer if len(knots) < len(finer) <= most else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,24 @@ from formulations.valid.windows import Windows
 from instances import Instance
 
 Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is priced by ``bound-dual``, and how columns and grids follow each other."""
+
+    lookahead: Annotated[
+        bool, "payments for the tokens that running requests are about to hold, too"
+    ] = True
+    knots: Annotated[int, "times of the first grid, between which multipliers are linear"] = 80
+    most_knots: Annotated[int, "times of the finest grid at most"] = 2_000
+    tolerance: Annotated[float, "relative gap to the LP at which the first grid is left"] = 1e-4
+    last_tolerance: Annotated[float, "that of the last grid; each one halves it"] = 5e-6
+    enough: Annotated[float, "relative gain of a grid below which the search ends"] = 2e-5
+    smoothing: Annotated[float, "share of the best multipliers in the next ones (Wentges)"] = 0.5
+    keep_factor: Annotated[float, "columns go if so many times dearer than the gap allows"] = 10.0
+    split_share: Annotated[float, "share of misjudged memory whose spans are split"] = 0.95
+
 
 #: Up to this many distinct requests each has convexity rows of its own; beyond, requests of
 #: similar volume share one, so that the master stays small.

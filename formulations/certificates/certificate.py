@@ -5,6 +5,8 @@
     sweep     no path through the levels of states stays below the value      (P4 and P5, sweep)
     parts     the sum of what is proved of disjoint sets of requests          (P8, here)
 
+P1 to P14 are pages of docs/proofs; that of sums is docs/proofs/parts.md (P8).
+
 Whoever found the numbers, evaluating a certificate proves the bound anew.  The evaluation runs in
 exact arithmetic and shares no code with the search for prices, but ``formulations.valid``, which
 holds whatever the prices are, and the proof of where 64 bits are exact.
@@ -33,15 +35,8 @@ def evaluate(instance: Instance, certificate: Certificate, budget: Budget | None
 
     Where it names a TEL U as ``upper_bound``, starts end at the latest of the windows that U
     proves; the caller must know that a schedule with a TEL of at most U exists.  The parts of one
-    certificate share a ``budget``.
-
-    Raises
-    ------
-    CertificateError
-        If a group or row is not one, a grid does not hold all states, or the arrivals are not
-        rounds.
-    TooLongError
-        If it takes more steps or numbers than its length pays for.
+    certificate share a ``budget``.  Raises CertificateError where nothing is proved, TooLongError
+    where it takes more steps or numbers than its length pays for.
     """
     budget = budget or Budget(len(instance), certificate)
     if instance.time_unit != "round":

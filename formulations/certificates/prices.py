@@ -93,13 +93,7 @@ def least_costs(
 def measured(
     instance: Instance, certificate: Certificate, latest: Sequence[int] | None, budget: Budget
 ) -> list[tuple[_Pricing, list[int], tuple[int, int]]]:
-    """Return what prices starts, the requests that are alike, and their starts to be priced.
-
-    Raises
-    ------
-    TooLongError
-        If pricing them takes too many steps, or holds too many numbers.
-    """
+    """Return what prices starts, the requests that are alike, and their starts to be priced."""
     budget.take(len(instance) * CALLS_OF_A_REQUEST * CALL)
     rows = [_RowPayments(instance, row) for row in certificate.lookahead]
     length = max(

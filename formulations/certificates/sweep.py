@@ -62,12 +62,7 @@ def prove(
 ) -> None:
     """Prove that no TEL is below ``value`` (rounds), with the fields of a certificate.
 
-    Raises
-    ------
-    BackwardError
-        If it does not.
-    TooLongError
-        If that would take or hold too much.
+    Raises BackwardError if they do not, TooLongError if that would take or hold too much.
     """
     kinds = kinds_of(instance, budget)
     if len(multipliers) not in (0, len(kinds.counts)):

@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from instances import Instance
 
 
-class StartRounds(Protocol):
-    """What a CP model reads: first and last start round of each request, last completion."""
-
-    @property
-    def earliest(self) -> tuple[int, ...]:
-        """First start round of each request, shape (n,)."""
-
-    @property
-    def latest(self) -> tuple[int, ...]:
-        """Last start round of each request, shape (n,)."""
-
-    @property
-    def horizon(self) -> int:
-        """Last round in which a request can complete."""
-
-
 @dataclass(frozen=True)
-class PlainWindows:
-    """Start windows as a CP model reads them."""
+class StartRounds:
+    """First and last start round of each request, shape (n,), and the last completion."""
 
     earliest: tuple[int, ...]
     latest: tuple[int, ...]
     horizon: int
 
 
-def start_windows(instance: Instance, upper_bound: int | None = None) -> PlainWindows:
+def start_windows(instance: Instance, upper_bound: int | None = None) -> StartRounds:
     """Return start windows that keep every optimal schedule.
 
     Apart on purpose from ``formulations.valid.windows``, which is tighter: an optimum counts as
@@ -53,7 +36,7 @@ def start_windows(instance: Instance, upper_bound: int | None = None) -> PlainWi
     earliest = tuple(int(request.arrival) for request in requests)
     latest = tuple(arrival + slack for arrival in earliest)
     horizon = max(last + request.output for last, request in zip(latest, requests, strict=True))
-    return PlainWindows(earliest, latest, horizon)
+    return StartRounds(earliest, latest, horizon)
 
 
 def _one_after_the_other(instance: Instance) -> int:

@@ -48,25 +48,12 @@ def certify_prices(
 ) -> PriceBound:
     """Return the lower bound on the TEL (rounds) that prices certify, evaluated exactly.
 
-    Prices of 0 certify Σ o_i.  They take the place of prices that certify less, and of prices too
-    large for 64 bits, so no bound is below that.
+    ``prices`` are λ_t for t = 0, 1, ..., in rounds per token, negative ones taken as 0; ``latest``
+    the last start rounds, where some optimal schedule keeps to them; ``priced`` look-ahead rows
+    with prices in rounds per M-th of a token.  Prices of 0 certify Σ o_i.  They take the place of
+    prices that certify less, and of prices too large for 64 bits, so no bound is below that.
 
     Proof: docs/proofs/multipliers.md (P1), of rows docs/proofs/look_ahead_rows.md (P14).
-
-    Parameters
-    ----------
-    prices
-        λ_t for t = 0, 1, ..., in rounds per token; negative ones are taken as 0.
-    latest
-        Last start round of each request, where some optimal schedule keeps to them
-        (``formulations.valid.windows``); None for no limit.
-    priced
-        Look-ahead rows with prices in rounds per M-th of a token.
-
-    Raises
-    ------
-    ValueError
-        If a price is not finite.
     """
     floats = np.maximum(np.asarray(prices, dtype=np.float64), 0.0)
     if not np.all(np.isfinite(floats)):
@@ -94,12 +81,7 @@ def evaluate_prices(
 ) -> int:
     """Return the bound of prices in units of 1 / ``denominator``; see :func:`certify_prices`.
 
-    Raises
-    ------
-    ValueError
-        If a price is negative.
-    OverflowError
-        If the numbers are too large for exact 64-bit arithmetic.
+    Raises OverflowError if the numbers are too large for exact 64-bit arithmetic.
     """
     if numerators.size and int(numerators.min()) < 0:
         raise ValueError("expected prices of at least 0")

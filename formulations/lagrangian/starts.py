@@ -56,14 +56,9 @@ def start_costs(
     up to one round after the last priced time plus the largest ``before``.  With ``latest`` those
     of request i end there; the bound is valid for the schedules that keep to them.
 
-    Proof: docs/proofs/multipliers.md (P1).
+    Raises OverflowError if the numbers are too large for exact 64-bit arithmetic.
 
-    Raises
-    ------
-    ValueError
-        If a price is not finite.
-    OverflowError
-        If the numbers are too large for exact 64-bit arithmetic.
+    Proof: docs/proofs/multipliers.md (P1).
     """
     length = max(1, len(prices), *(len(each) for each in group_prices))
     floats = np.zeros((1 + len(groups), length))

@@ -80,17 +80,6 @@ def over_time(knots: Ints, values: Ints) -> Ints:
     return found
 
 
-def hats(grid: Ints, values: Ints) -> NDArray[np.float64]:
-    """Return the weight of each grid point in linear interpolation, shape (values, points)."""
-    below, above, width = spans(grid, values)
-    share = (values - grid[below]) / width
-    weights = np.zeros((len(values), len(grid)))
-    rows = np.arange(len(values))
-    weights[rows, below] = 1 - share
-    weights[rows, above] += share
-    return weights
-
-
 @dataclass(frozen=True)
 class Priced:
     """What prices come to: ``total`` / their denominator is the Lagrangian value (rounds)."""
@@ -146,12 +135,7 @@ def evaluate(
 def rounded_table(instance: Instance, states: States, grids: Grids, prices: Floats) -> PriceTable:
     """Return prices in the grids' shape as fractions of a denominator safe for 64 bits.
 
-    Raises
-    ------
-    ValueError
-        If a price is not finite.
-    OverflowError
-        If the prices are too large for exact 64-bit arithmetic.
+    Raises OverflowError if the prices are too large for exact 64-bit arithmetic.
     """
     floats = np.maximum(prices, 0.0)
     if not np.all(np.isfinite(floats)):

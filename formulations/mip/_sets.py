@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from formulations.mip import ilp
-from formulations.mip._parts import weighted
-from formulations.mip.integer_program import Model
+from formulations.mip.integer_program import Model, weighted
 from formulations.valid.windows import Windows
 from instances import Instance
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from formulations.mip._parts import weighted
-from formulations.mip.integer_program import IntegerProgram, Model
+from formulations.mip.integer_program import IntegerProgram, Model, weighted
 from formulations.valid.windows import Windows
 from instances import Instance
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from formulations.mip import ilp_sparse
-from formulations.mip._parts import weighted
-from formulations.mip.integer_program import Model
+from formulations.mip.integer_program import Model, weighted
 from formulations.valid.groups import Occupancy, window_groups
 from formulations.valid.windows import Windows
 from instances import Instance

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from formulations.mip import ilp
-from formulations.mip._parts import weighted
-from formulations.mip.integer_program import Model
+from formulations.mip.integer_program import Model, weighted
 from formulations.valid.groups import WindowGroup, exclusive_groups
 from formulations.valid.windows import Windows
 from instances import Instance

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from formulations.mip import ilp
-from formulations.mip._parts import weighted
-from formulations.mip.integer_program import IntegerProgram, Model
+from formulations.mip.integer_program import IntegerProgram, Model, weighted
 from formulations.valid.windows import Windows
 from instances import Instance
 

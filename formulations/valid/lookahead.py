@@ -31,10 +31,3 @@ class LookAheadRow:
         prompts = (instance.requests[i].prompt for i in self.core)
         own = sum(memory - min(memory, self.share * (prompt + 1)) for prompt in prompts)
         return self.share * memory + own
-
-    def payment(self, instance: Instance, position: int, held: int, left: int) -> int:
-        """Return M times what a request pays, an integer."""
-        memory = instance.memory
-        y = memory if position in self.core else min(memory, self.share * held)
-        less = self.weight(instance) * max(0, self.rounds - left)
-        return max(0, memory * held + y * self.rounds - less)

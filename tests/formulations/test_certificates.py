@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from formulations.certificates.budget import CertificateError
 from formulations.certificates.certificate import evaluate, shrink
@@ -26,45 +24,14 @@ from formulations.lagrangian.prices import certify_prices
 from formulations.lagrangian.starts import start_costs
 from formulations.valid.groups import window_groups
 from formulations.valid.volumes import volume_bound
-from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from instances.families import families
 from kvopt.best_known.files import read_certificate_file
 from support.inputs import LARGEST_CERTIFICATE
 from tests.oracles.brute_force import brute_force_optimum
-from tests.oracles.draws import instances
 
 AM1 = families()["am1"].generate(seed=1)
 SMALL = families()["am1"].generate(seed=4, n=5, memory=14)
-
-
-@settings(max_examples=150, deadline=None)
-@given(
-    instance=instances(max_requests=4, max_memory=9, max_arrival=4, max_output=5),
-    prices=st.lists(st.integers(0, 40), max_size=14),
-    group_prices=st.lists(st.lists(st.integers(0, 40), max_size=14), min_size=2, max_size=2),
-    denominator=st.integers(1, 60),
-    limited=st.booleans(),
-)
-def test_no_certificate_exceeds_the_optimum(
-    instance: Instance,
-    prices: list[int],
-    group_prices: list[list[int]],
-    denominator: int,
-    limited: bool,
-) -> None:
-    """Whatever its prices, with or without groups and start windows, it proves at most OPT."""
-    optimum = brute_force_optimum(instance)
-    groups = tuple(
-        PricedGroup(group.most, tuple((m.request, m.before, m.after) for m in group.members), row)
-        for group, row in zip(
-            window_groups(instance), (tuple(row) for row in group_prices), strict=False
-        )
-    )
-    certificate = Certificate(
-        "prices", 0, optimum if limited else None, denominator, tuple(prices), groups
-    )
-    assert evaluate(instance, certificate) <= optimum
 
 
 def test_the_evaluation_is_that_of_the_search_for_prices() -> None:
@@ -103,23 +70,17 @@ def test_a_smaller_denominator_proves_the_same() -> None:
     assert len(shown) < len(before) / 2
 
 
-def test_volumes_need_nothing_but_the_instance() -> None:
-    """The volume bound is its own certificate, and bare."""
-    certificate = Certificate("volumes", volume_bound(SMALL))
-    assert evaluate(SMALL, certificate) == certificate.value
-    assert certificate.bare
-    assert shrink(SMALL, certificate) is certificate
-
-
-def test_start_windows_can_only_raise_the_bound() -> None:
-    """With starts limited by a known schedule a minimum is over fewer starts."""
-    prices = tuple(range(30, 0, -1))
-    free = Certificate("prices", 0, None, 200, prices)
+def test_volumes_need_nothing_and_windows_can_only_raise_a_bound() -> None:
+    """The volume bound is its own certificate; with windows a minimum is over fewer starts."""
+    volumes = Certificate("volumes", volume_bound(SMALL))
+    assert evaluate(SMALL, volumes) == volumes.value
+    assert volumes.bare
+    assert shrink(SMALL, volumes) is volumes
+    free = Certificate("prices", 0, None, 200, tuple(range(30, 0, -1)))
     optimum = brute_force_optimum(SMALL)
     limited = replace(free, upper_bound=optimum)
     assert evaluate(SMALL, free) <= evaluate(SMALL, limited) <= optimum
     assert not limited.bare
-    assert start_windows(SMALL, optimum).latest
 
 
 def test_windows_that_are_longer_than_proved_are_refused() -> None:

@@ -123,15 +123,6 @@ def test_memory_prices_are_evaluated_exactly(
             assert found == -(-total // denominator)
 
 
-@given(instance=huge(), prices=PRICES)
-@settings(max_examples=40, deadline=None)
-def test_a_certified_bound_is_that_of_its_prices(instance: Instance, prices: list[float]) -> None:
-    """Whatever the sizes, and at least Σ o."""
-    found = certify_prices(instance, prices)
-    assert found.value == evaluate_prices(instance, found.numerators, found.denominator)
-    assert found.value >= sum(request.output for request in instance.requests)
-
-
 @given(instance=st.one_of(huge(), SMALL), prices=PRICES, group_prices=PRICES)
 @settings(max_examples=80, deadline=None)
 def test_priced_starts_are_exact(
@@ -142,7 +133,8 @@ def test_priced_starts_are_exact(
     latest = [int(request.arrival) + 5 for request in instance.requests]
     given_prices = (np.array(prices), np.tile(group_prices, (len(groups), 1)))
     costs = certified_costs(instance, groups, given_prices, latest)
-    assert costs.bound >= sum(request.output for request in instance.requests)
+    free = sum(request.output for request in instance.requests)
+    assert min(costs.bound, certify_prices(instance, prices).value) >= free
     certificate = price_certificate(
         costs.bound, costs.denominator, costs.memory, groups=groups, group_prices=costs.groups
     )
