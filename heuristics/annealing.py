@@ -143,16 +143,11 @@ def first_from(ends, low, high, end):
 
 @filling_kernel
 def first_start(ends, held, low, high, start, prompt, output, memory):
-    """Return the first round from ``start`` on at which a request fits.
+    """Return the first round from ``start`` on at which a request fits, its low, its end's place.
 
     The active requests are those at low..high−1.  Where an end e within the run has too much by x
     tokens, the request cannot start before start + x, or e if that is earlier.  Where only its own
     end has too much, the active ones hold more at every round until the next of them ends.
-
-    Returns
-    -------
-    tuple
-        The round, the first that is active then, and the place of the request's end.
     """
     while True:
         while low < high and ends[low] <= start:
@@ -239,10 +234,9 @@ def resume_ends(walk, columns, first, now, trial):
 
 @filling_kernel
 def first_gap(held, clean, start, prompt, output, memory):
-    """Return the first round from ``start`` on at which a request fits; none: past the horizon.
+    """Return the first round from ``start`` on at which a request fits, and the new ``clean``.
 
-    ``held`` are tokens by time, 0 from ``clean`` on whatever stands there.  The second number
-    returned is up to where tokens stand now.
+    ``held`` are tokens by time, 0 from ``clean`` on whatever stands there.
     """
     while start + output < len(held):
         if start + output >= clean:
@@ -277,10 +271,9 @@ def resume_tokens(walk, columns, first, now, held):
 
 @filling_kernel
 def resume(walk, columns, first, now, trial):
-    """Return the worker as it is after the start ``now`` before a place.
+    """Return the worker after the start ``now`` before a place: low, high, and ``clean``.
 
-    That is the first and the last active request, and up to where tokens stand: 0 where it is known
-    by its ends.  The starts before the change decide which of the two it is.
+    ``clean`` is 0 where ends are kept; the starts before the change decide whether they are.
     """
     starts, tokens = walk[2], trial[3]
     begin = max(0, min(first, len(starts) - DENSE_STARTS))
@@ -304,10 +297,7 @@ def first_free(worker, trial, request, start, memory):
 
 @filling_kernel
 def take(worker, trial, request, start, delay, memory):
-    """Let a request (prompt, output) start as soon as it fits and its delay is over.
-
-    Return the worker (``resume``) as it is then, and the start.
-    """
+    """Let a request (prompt, output) start, at first with a delay; return worker and start."""
     worker, start, place = first_free(worker, trial, request, start, memory)
     if delay > 0:
         worker, start, place = first_free(worker, trial, request, start + delay, memory)
@@ -322,22 +312,13 @@ def take(worker, trial, request, start, delay, memory):
 
 @filling_kernel
 def evaluate(walk, columns, memory, first, last, threshold, wide, trial):
-    """Return Σ starts of a changed list, or a number above ``threshold`` once it is given up.
+    """Return Σ starts of a list changed at places first..last, or above ``threshold`` a number.
 
-    It is given up where the starts still to come, each at the last one or later, bring the sum
-    above the threshold; or, which proves nothing, where more than ``wide`` places after the
+    Returned too: the place after the last one decoded, and by how many rounds the rest moves.
+    The list is given up where the starts still to come, each at the last one or later, bring the
+    sum above the threshold; or, which proves nothing, where more than ``wide`` places after the
     last change a request starts no earlier than before and the starts up to there are already too
     late by more than the threshold allows, or where a run ends after the tokens kept by time.
-
-    Parameters
-    ----------
-    first, last : int
-        The list is as it was outside of these places, and so are the delays.
-
-    Returns
-    -------
-    tuple
-        Σ starts, the place after the last one decoded, and by how many rounds the rest moves.
     """
     order, delays, starts, sums, latest, waits = walk
     arrivals, prompts, outputs = columns
@@ -396,8 +377,8 @@ def keep(walk, columns, first, last, until, shift, trial):
 def follow(walk, columns, memory, targets, delayed, trial):
     """Decode a list anew; return Σ starts.
 
-    With ``delayed`` its delays are set so that it has the starts ``targets``, by place, by which it
-    is sorted; without, there are none.
+    With ``delayed`` its delays are such that no request starts before its target, by place;
+    without, there are none.
     """
     order, delays, starts, sums, latest, waits = walk
     arrivals, prompts, outputs = columns
@@ -419,29 +400,6 @@ def follow(walk, columns, memory, targets, delayed, trial):
     for k in range(len(order) - 1, -1, -1):
         waits[k] = max(waits[k + 1], arrivals[order[k]])
     return sums[len(order)]
-
-
-@filling_kernel
-def pace(walk, columns, memory, share, starts, trial):
-    """Decode a list, its k-th request not before ``share`` · (volume so far) / M.
-
-    Return Σ starts; ``starts`` by place are filled.
-    """
-    order = walk[0]
-    arrivals, prompts, outputs = columns
-    _, ends, held, _ = trial
-    low = high = now = total = 0
-    volume = 0.0
-    for k in range(len(order)):
-        request = order[k]
-        prompt, output = prompts[request], outputs[request]
-        start = max(now, arrivals[request], np.int64(share * volume / memory))
-        start, low, place = first_start(ends, held, low, high, start, prompt, output, memory)
-        low, high = enter(ends, held, low, high, place, start, prompt, output)
-        now = starts[k] = start
-        total += now
-        volume += output * (prompt + 0.5 * (output + 1))
-    return total
 
 
 @filling_kernel
@@ -481,10 +439,7 @@ def similar_place(state, order, sizes, a):
 
 @filling_kernel
 def draw_place(state, starts, by_time):
-    """Return a place: any, or with probability ``by_time`` the first that starts from a round on.
-
-    The rounds are those after the first start up to the last one, each as likely as another.
-    """
+    """Return a place: any, or with probability ``by_time`` the first start from a random round."""
     n = len(starts)
     if by_time == 0 or uniform(state) > by_time:
         return below(state, n)
@@ -496,8 +451,7 @@ def draw_place(state, starts, by_time):
 def draw_move(state, order, starts, rules):
     """Return kind, two places and a length; both places are one where there is no move.
 
-    Mostly they are near each other, since such moves are cheap to evaluate and kept more often.
-    Requests of similar size change places wherever they are, which should keep what is packed well.
+    Near places are cheap to evaluate and kept more often; requests of similar size keep a packing.
     """
     delayed, similar, by_time, _, sizes = rules
     n = len(order)
@@ -596,20 +550,10 @@ def save_before(walk, best, move, delay):
 
 @filling_kernel
 def anneal(walk, columns, memory, best, totals, state, moves, temperature, rules, trial):
-    """Make some moves at one temperature.
+    """Draw so many moves; a list worse by ``temperature`` rounds is kept in one of e cases.
 
-    Parameters
-    ----------
-    best : tuple of arrays
-        Order, delays and starts of the best list, changed in place.
-    totals : array of int, shape (4,)
-        Σ starts of the list and of the best, moves tried and kept so far.
-    moves : int
-        Moves to draw; a draw that leads out of the list, or nowhere, counts.
-    temperature : float
-        A list that is worse by so many rounds is kept in one of e cases.
-    rules : Rules
-        How lists are changed and given up.
+    ``best`` (order, delays, starts) and ``totals`` (Σ starts of the list and of the best, moves
+    tried and kept) are changed in place.
     """
     wide = rules[3]
     current, found = totals[0], totals[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 
-from heuristics.policy import State
+from heuristics.policy import Rules, State
 
 
 class BelievedEnds:
@@ -82,3 +82,50 @@ class BelievedEnds:
         for totals in (self._groups[end], self._all):
             totals[0] += count
             totals[1] += base
+
+
+class LookAheadRules(Rules):
+    """Admission in an order, until the look-ahead refuses the next request."""
+
+    #: Whether another request may be next in the next round.
+    redraws = False
+
+    def __init__(self) -> None:
+        self._ends = BelievedEnds()
+        self._quiet = False
+
+    def head(self) -> int | None:
+        """Return the next waiting request, None if there is none."""
+        raise NotImplementedError
+
+    def belief(self, request: int) -> int:
+        """Return the believed output of a request (tokens)."""
+        raise NotImplementedError
+
+    def take(self, request: int, now: int) -> None:
+        """Take note that the next waiting request starts."""
+        raise NotImplementedError
+
+    def finish(self, request: int, output: int) -> None:
+        del output
+        self._ends.remove(request)
+
+    def admit(self, state: State) -> list[int]:
+        admitted: list[int] = []
+        tokens_next = state.tokens_next
+        self._quiet = False
+        while (request := self.head()) is not None:
+            prompt, belief = state.prompts[request], self.belief(request)
+            if not self._ends.allows(state, tokens_next, prompt, belief):
+                # The tokens of the active requests only grow until something ends.
+                least = 0 if self.redraws else prompt
+                self._quiet = tokens_next + least + 1 > state.memory
+                break
+            self._ends.add(request, prompt, belief, state.now)
+            self.take(request, state.now)
+            tokens_next += prompt + 1
+            admitted.append(request)
+        return admitted
+
+    def quiet(self) -> bool:
+        return self._quiet

@@ -20,38 +20,26 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """TEL (of a policy that draws: its mean) is at most a ratio times that of a benchmark.
-
-    Attributes
-    ----------
-    bound
-        The ratio as the source writes it, terms that vanish included.
-    against
-        ``OPT``, or the policy whose TEL the source compares with, which is not OPT.
-    assumptions
-        What the source asks of the instance; where one fails, nothing is said.
-    source
-        Paper and theorem.
-    symbols
-        What the letters of ``bound`` stand for.
-    limit
-        The sequence of instances for which it is proved, where it is none of a single one: then one
-        instance neither shows nor refutes it.
-    options
-        The parameters of the policy that it is proved for, where these are not all.
-    ratio
-        The ratio for an instance that meets the assumptions, without what vanishes in the limit;
-        None where the source has no constant.
-    """
+    """TEL (of a policy that draws: its mean) is at most a ratio times that of a benchmark."""
 
     bound: str
+    """The ratio as the source writes it, terms that vanish included."""
     against: Literal["OPT", "h-sf"]
+    """``OPT``, or the policy whose TEL the source compares with, which is not OPT."""
     assumptions: tuple[Assumption, ...]
+    """What the source asks of the instance; where one fails, nothing is said."""
     source: str
+    """Paper and theorem."""
     symbols: str = ""
+    """What the letters of ``bound`` stand for."""
     limit: str = ""
+    """The sequence of instances for which it is proved, where it is none of a single one: then one
+    instance neither shows nor refutes it."""
     options: str = ""
+    """The parameters of the policy that it is proved for, where these are not all."""
     ratio: Callable[[Instance], Fraction] | None = None
+    """The ratio for an instance that meets the assumptions, without what vanishes in the limit;
+    None where the source has no constant."""
 
     def applies(self, instance: Instance) -> bool:
         """Return whether an instance meets every assumption that one instance can meet."""

@@ -178,13 +178,16 @@ class Search:
             order = np.argsort(starts, kind="stable")
         self._walk.order[:] = order
         targets = np.ascontiguousarray(starts, np.int64)[order]
-        follow, delayed = self._as_run(annealing.follow), self._rules.delayed > 0
-        arguments = (self._walk, self._columns, self._memory, targets, delayed, self._trial)
-        self._totals[0] = follow(*arguments)
+        self._totals[0] = self._follow(targets, delayed=self._rules.delayed > 0)
         if self.total < self.best_total:
             self._totals[1] = self.total
             for best, own in zip(self._best, self._walk, strict=False):
                 best[:] = own
+
+    def _follow(self, targets: Ints, *, delayed: bool) -> int:
+        """Decode the list anew (``annealing.follow``)."""
+        follow = self._as_run(annealing.follow)
+        return int(follow(self._walk, self._columns, self._memory, targets, delayed, self._trial))
 
     def anneal(self, moves: int, temperature: float) -> None:
         """Try some moves at a temperature (rounds)."""
@@ -203,15 +206,16 @@ class Search:
 
     def pace(self, order: Ints) -> None:
         """Go on from the best paced schedule of a list, if it is better than the best."""
-        self._walk.order[:] = order
-        starts = np.zeros(len(order), np.int64)
-        pace = self._as_run(annealing.pace)
-        arguments = (self._walk, self._columns, self._memory)
-        totals = [pace(*arguments, share, starts, self._trial) for share in PACES]
-        pace(*arguments, PACES[int(np.argmin(totals))], starts, self._trial)
-        by_request = np.empty_like(starts)
-        by_request[order] = starts
-        self.load(by_request if min(totals) < self.best_total else self.best())
+        known, best = self.best_total, self.best()
+        volumes = np.cumsum(_volumes(self._columns)[order])
+        before = np.concatenate(([0.0], volumes[:-1]))
+        for share in PACES:
+            self._walk.order[:] = order
+            total = self._follow((share * before / self._memory).astype(np.int64), delayed=True)
+            if total < known:
+                known = total
+                best[order] = self._walk.starts
+        self.load(best)
 
     def best(self) -> Ints:
         """Return the starts of the best schedule, by request, shape (n,)."""
@@ -420,8 +424,12 @@ def columns_of(instance: Instance) -> Columns:
 
 def by_volume(columns: Columns) -> Ints:
     """Return the requests by volume, smallest first."""
+    return np.argsort(_volumes(columns), kind="stable")
+
+
+def _volumes(columns: Columns) -> Any:
     outputs = columns.outputs.astype(np.float64)
-    return np.argsort(outputs * (columns.prompts + 0.5 * (outputs + 1)), kind="stable")
+    return outputs * (columns.prompts + 0.5 * (outputs + 1))
 
 
 def compile_kernels() -> None:

@@ -33,35 +33,25 @@ class Known:
 
     A clairvoyant policy finds the true outputs in ``lower`` and ``upper`` alike; every other
     finds its prediction interval there, and nothing here leads to the true length.
-
-    Attributes
-    ----------
-    memory
-        M, tokens.
-    arrivals
-        Rounds, or nanoseconds in real time.
-    prompts, lower, upper
-        Tokens.
-    values
-        The policy's parameters by name.
-    rng
-        The policy's draws; they depend on the seed only.
-    ticks
-        Units of ``arrivals`` in what counts as a round for rules that think in rounds: 1, or in
-        real time the nanoseconds of a second.
-    batch_time
-        How long a round takes.
     """
 
     memory: int
+    """M, tokens."""
     arrivals: NDArray[Any]
+    """Rounds, or nanoseconds in real time."""
     prompts: Ints
     lower: Ints
     upper: Ints
+    """Tokens."""
     values: Values
+    """The policy's parameters by name."""
     rng: np.random.Generator
+    """The policy's draws; they depend on the seed only."""
     ticks: int = 1
+    """Units of ``arrivals`` in what counts as a round for rules that think in rounds: 1, or in real
+    time the nanoseconds of a second."""
     batch_time: BatchTime = UNIT_ROUND
+    """How long a round takes."""
 
     @property
     def outputs(self) -> Ints:
@@ -122,31 +112,21 @@ Keys = tuple[NDArray[Any], ...]
 
 
 class State(Protocol):
-    """What a round-by-round policy sees of the worker; the simulator owns it.
-
-    Attributes
-    ----------
-    now
-        The round that is being decided.
-    memory
-        M, tokens.
-    starts
-        Start round of each active request, in the order of admission.
-    tokens_next
-        Tokens that the active requests will hold at time now + 1.
-    prompts
-        Prompt of each request (tokens), by position.
-    prefilling
-        Tokens computed so far of each active request whose prompt is being prefilled in chunks,
-        in the order of admission; empty under rules that cut no prompts.
-    """
+    """What a round-by-round policy sees of the worker; the simulator owns it."""
 
     now: int
+    """The round that is being decided."""
     memory: int
+    """M, tokens."""
     starts: dict[int, int]
+    """Start round of each active request, in the order of admission."""
     tokens_next: int
+    """Tokens that the active requests will hold at time now + 1."""
     prompts: Sequence[int]
+    """Prompt of each request (tokens), by position."""
     prefilling: dict[int, int]
+    """Tokens computed so far of each active request whose prompt is being prefilled in chunks, in
+    the order of admission; empty under rules that cut no prompts."""
 
     def made(self, request: int) -> int:
         """Return the output tokens that an active request has made so far, kept ones included."""
@@ -158,6 +138,7 @@ class State(Protocol):
 class Rules(Protocol):
     """The decisions of a round-by-round policy; requests are named by position.
 
+    Rules that inherit from it write ``arrive`` and ``admit``, and what else differs from here.
     In every round the simulator calls, in this order: ``finish`` for each request that has just
     completed, ``arrive`` for each that has become visible, ``evict`` if the active requests would
     hold more than M tokens at the next time, and ``admit``.  Rules that evict at other times too
@@ -169,58 +150,50 @@ class Rules(Protocol):
 
     def finish(self, request: int, output: int) -> None:
         """Take note that a request has completed, which reveals its output (tokens)."""
+        del request, output
 
     def evict(self, state: State) -> list[int]:
         """Return the active requests to cancel now; called again while memory is exceeded."""
+        del state
+        raise AssertionError("rules without evictions never exceed the memory")
 
     def admit(self, state: State) -> list[int]:
         """Return the waiting requests to start now, in order; the simulator starts them."""
 
     def quiet(self) -> bool:
         """Return whether ``admit`` returns nothing until a completion, arrival or eviction."""
+        return False
 
     def fingerprint(self) -> object:
         """Return all that later decisions depend on, or None if random or if they cannot loop.
 
         A state that repeats after the last arrival proves an endless loop.
         """
+        return None
 
 
 @dataclass(frozen=True)
 class Policy:
-    """What all policies declare.
-
-    Attributes
-    ----------
-    name
-        Name on the command line.
-    clairvoyant
-        Whether it may use the true outputs; else it sees prediction intervals only.
-    offline
-        Whether it knows all requests from the start, those that have not arrived too.
-    randomised
-        Whether the seed changes its schedule.
-    blind
-        Whether it uses nothing of the outputs, not even their prediction intervals.
-    warm_up
-        Compiles the kernels that it runs besides those of the simulator, before its clock starts.
-    parameters
-        What it takes on the command line.
-    guarantees
-        What is proved of its worst case, each with its assumptions and source; empty if nothing is.
-    summary
-        One line for ``--list``, with the source (filled from the module's docstring).
-    """
+    """What all policies declare."""
 
     name: str
+    """Name on the command line."""
     clairvoyant: bool = field(default=True, kw_only=True)
+    """Whether it may use the true outputs; else it sees prediction intervals only."""
     offline: bool = field(default=False, kw_only=True)
+    """Whether it knows all requests from the start, those that have not arrived too."""
     randomised: bool = field(default=False, kw_only=True)
+    """Whether the seed changes its schedule."""
     blind: bool = field(default=False, kw_only=True)
+    """Whether it uses nothing of the outputs, not even their prediction intervals."""
     warm_up: Callable[[], None] | None = field(default=None, kw_only=True)
+    """Compiles the kernels that it runs besides those of the simulator, before its clock starts."""
     parameters: tuple[Parameter | Choice, ...] = field(default=(), kw_only=True)
+    """What it takes on the command line."""
     guarantees: tuple[Guarantee, ...] = field(default=(), kw_only=True)
+    """What is proved of its worst case, with assumptions and source; empty if nothing is."""
     summary: str = field(default="", kw_only=True)
+    """One line for ``--list``, with the source (filled from the module's docstring)."""
 
     @property
     def guarantee(self) -> str:
@@ -234,19 +207,15 @@ class ListPolicy(Policy):
 
     The look-ahead takes the upper end of what is known for the output, which for a clairvoyant
     policy is the output itself.
-
-    Attributes
-    ----------
-    rank
-        Returns the sort keys; ties go by arrival, then by position in the instance.  Unless the
-        policy is offline, a request's keys may depend only on that request (and the seed), so
-        that a rank never reveals the future.
-    first_fit
-        Whether admission goes on after a request that does not fit (True) or stops there.
     """
 
     rank: Callable[[Known], Keys] = field(kw_only=True)
+    """Returns the sort keys; ties go by arrival, then by position in the instance.  Unless the
+    policy is offline, a request's keys may depend only on that request (and the seed), so that a
+    rank never reveals the future.
+    """
     first_fit: bool = field(default=False, kw_only=True)
+    """Whether admission goes on after a request that does not fit (True) or stops there."""
 
 
 @dataclass(frozen=True)
@@ -255,46 +224,30 @@ class PlanPolicy(Policy):
 
     An offline one orders all requests once, those that have not arrived too; in every round the
     common admission takes those that have arrived in that order.
-
-    Attributes
-    ----------
-    plan
-        Returns the positions of the requests in the order in which they are to be admitted.
-    pieces
-        Yields that order piece by piece, where a piece is found sooner than the whole: a plan
-        that is soon replaced by the next is not made to its end.  For policies that draw nothing.
     """
 
     plan: Callable[[Known], Ints] = field(kw_only=True)
+    """Returns the positions of the requests in the order in which they are to be admitted."""
     pieces: Callable[[Known], Iterator[Ints]] | None = field(default=None, kw_only=True)
+    """Yields that order piece by piece, where a piece is found sooner than the whole: a plan that
+    is soon replaced by the next is not made to its end.  For policies that draw nothing."""
 
 
 @dataclass(frozen=True)
 class RoundPolicy(Policy):
-    """A policy that decides round by round and may evict.
-
-    Attributes
-    ----------
-    rules
-        Returns the rules for one run; ``Known`` holds intervals, or outputs if clairvoyant.
-    keeps_tokens
-        Whether an evicted request keeps its output tokens and makes them again with its prompt
-        in the first round of its next run (recomputation in one prefill).
-    """
+    """A policy that decides round by round and may evict."""
 
     rules: Callable[[Known], Rules] = field(kw_only=True)
+    """Returns the rules for one run; ``Known`` holds intervals, or outputs if clairvoyant."""
     keeps_tokens: bool = field(default=False, kw_only=True)
+    """Whether an evicted request keeps its output tokens and makes them again with its prompt in
+    the first round of its next run (recomputation in one prefill)."""
 
 
 @dataclass(frozen=True)
 class AdvisedPolicy(Policy):
-    """A policy that orders requests by the solution of a relaxation, which someone must solve.
-
-    Attributes
-    ----------
-    order
-        Returns the positions of the requests in order, given what is known and the expected start
-        of each in the LP relaxation (rounds), shape (n,).
-    """
+    """A policy that orders requests by the solution of a relaxation, which someone must solve."""
 
     order: Callable[[Known, NDArray[np.float64]], Ints] = field(kw_only=True)
+    """Returns the positions of the requests in order, given what is known and the expected start of
+    each in the LP relaxation (rounds), shape (n,)."""

@@ -22,7 +22,7 @@ from bisect import insort
 from typing import Protocol
 
 from heuristics.believed import BelievedEnds
-from heuristics.policy import Known, Parameter, State
+from heuristics.policy import Known, Parameter, Rules, State
 from heuristics.queues import exact
 
 #: By how much a running request has to exceed a waiting one, to be evicted for it.
@@ -45,7 +45,7 @@ class Work(Protocol):
         """Return how many tokens a request is believed to make yet, at least one."""
 
 
-class PreemptiveRules:
+class PreemptiveRules(Rules):
     """The rules of one run (``heuristics.policy.Rules``)."""
 
     def __init__(self, known: Known, work: Work) -> None:
@@ -89,9 +89,6 @@ class PreemptiveRules:
 
     def quiet(self) -> bool:
         return self._quiet
-
-    def fingerprint(self) -> object:
-        return None  # it always ends
 
     def _wait(self, request: int, kept: int) -> None:
         insort(self._waiting, (self._work.waiting(request, kept), self._places[request], request))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heuristics.admission import Requests, starts_in_order
-from heuristics.believed import BelievedEnds
+from heuristics.planned import PlannedRules
 from heuristics.policy import (
     UNIT_ROUND,
     AdvisedPolicy,
@@ -22,7 +22,6 @@ from heuristics.policy import (
     RankError,
     RoundPolicy,
     Rules,
-    State,
     Values,
 )
 from heuristics.predictions import Prediction, predict
@@ -42,28 +41,19 @@ class AdviceError(Exception):
 
 @dataclass(frozen=True)
 class Setting:
-    """Everything besides policy and instance that a run depends on.
-
-    Attributes
-    ----------
-    values
-        The policy's parameters; defaults where left out.
-    prediction, prediction_values
-        The prediction model, None for the instance's own intervals (exact where it has none).
-    seed
-        Seed of the policy's and the prediction's draws.
-    advice
-        For an ``AdvisedPolicy``: expected start of each request, shape (n,), rounds.
-    batch_time
-        How long a round takes, for instances in seconds; None for instances in rounds.
-    """
+    """Everything besides policy and instance that a run depends on."""
 
     values: Values | None = None
+    """The policy's parameters; defaults where left out."""
     prediction: Prediction | None = None
     prediction_values: Values | None = None
+    """The prediction model, None for the instance's own intervals (exact where it has none)."""
     seed: int = 0
+    """Seed of the policy's and the prediction's draws."""
     advice: NDArray[np.float64] | None = None
+    """For an ``AdvisedPolicy``: expected start of each request, shape (n,), rounds."""
     batch_time: BatchTime | None = None
+    """How long a round takes, for instances in seconds; None for instances in rounds."""
 
 
 DEFAULT_SETTING = Setting()
@@ -74,32 +64,25 @@ def run_policy(
 ) -> Schedule:
     """Return the schedule that a policy makes of an instance, in unit rounds or in real time.
 
-    Raises
-    ------
-    ValueError
-        If the arrivals of the instance are in seconds and there is no batch time, or the other
-        way round.
-    AdviceError
-        If the policy needs advice and has none.
-    NotApplicableError
-        If the policy does not serve such an instance.
-    EndlessLoopError
-        If the policy loops for ever.
+    It raises ValueError if the unit of the arrivals and the batch time do not go together,
+    AdviceError if the policy needs advice and has none, NotApplicableError if it does not serve
+    such an instance, EndlessLoopError if it loops for ever.
     """
-    arrivals = _times(instance, setting.batch_time)
-    by_rank, beliefs, first_fit = _one_order(policy, instance, arrivals, setting)
+    timed = setting.batch_time is not None
+    known = _known(policy, instance, setting)
+    by_rank, method = _order_of(policy, known, setting), method or policy.name
     if by_rank is None:
-        return _run_on_clock(policy, instance, setting, method or policy.name)
-    requests = Requests(arrivals, instance.prompts, beliefs, instance.outputs)
-    method = method or policy.name
+        return _run_by_rounds(policy, instance, known, method, timed=timed)
+    requests = Requests(known.arrivals, known.prompts, known.upper, instance.outputs)
+    first_fit = isinstance(policy, ListPolicy) and policy.first_fit
     passes = len(instance) if first_fit else 0
-    if setting.batch_time is None:
+    if not timed:
         starts = starts_in_order(requests, by_rank, instance.memory, passes=passes)
         return make_schedule(instance, starts, method)
-    timed = starts_in_time(requests, by_rank, instance.memory, setting.batch_time, passes=passes)
-    clock = Clock(setting.batch_time.name, tuple(timed.gaps))
-    tel = sum(timed.completions) - sum(arrivals.tolist())
-    return make_schedule(instance, timed.starts, method, clock=clock, tel=tel)
+    run = starts_in_time(requests, by_rank, instance.memory, known.batch_time, passes=passes)
+    clock = Clock(known.batch_time.name, tuple(run.gaps))
+    tel = sum(run.completions) - sum(known.arrivals.tolist())
+    return make_schedule(instance, run.starts, method, clock=clock, tel=tel)
 
 
 def run_in_order(instance: Instance, order: Ints, method: str) -> Schedule:
@@ -109,52 +92,46 @@ def run_in_order(instance: Instance, order: Ints, method: str) -> Schedule:
     return make_schedule(instance, starts_in_order(requests, order, instance.memory), method)
 
 
-def _run_on_clock(policy: Policy, instance: Instance, setting: Setting, method: str) -> Schedule:
-    """Return the schedule of a policy that decides round by round."""
-    arrivals = _times(instance, setting.batch_time)
-    known = _known(policy, instance, arrivals, setting)
-    rules: Rules
+def _run_by_rounds(
+    policy: Policy, instance: Instance, known: Known, method: str, *, timed: bool
+) -> Schedule:
     if isinstance(policy, RoundPolicy):
         rules = policy.rules(known)
     else:
         assert isinstance(policy, PlanPolicy)
-        rules = _PlanRules(known, policy)
+        rules = _plan_rules(known, policy)
     late = isinstance(rules, BlockMemory) and rules.engine_accounting
     trace = drive(
         policy.name,
         rules,
-        arrivals.tolist(),
+        known.arrivals.tolist(),
         instance.prompts.tolist(),
         instance.outputs.tolist(),
         # The newest token of each request has no slot yet.
         instance.memory + late * len(instance),
-        batch_time=setting.batch_time,
+        batch_time=known.batch_time if timed else None,
         keeps_tokens=isinstance(policy, RoundPolicy) and policy.keeps_tokens,
     )
-    return _schedule_of(trace, instance, method, setting.batch_time, late)
+    return _schedule_of(trace, instance, method, known.batch_time if timed else None, late)
 
 
-def _times(instance: Instance, batch_time: BatchTime | None) -> Ints:
-    """Return the arrivals in the unit of a run: rounds, or nanoseconds in real time."""
-    if batch_time is None:
-        return instance.arrivals
-    return instance.arrival_times
-
-
-def _one_order(
-    policy: Policy, instance: Instance, arrivals: Ints, setting: Setting
-) -> tuple[Ints | None, Ints, bool]:
-    """Return the order in which a policy takes requests, believed outputs, and first fit or not.
-
-    The order is None if the policy has no such order for the whole run.
-    """
+def _order_of(policy: Policy, known: Known, setting: Setting) -> Ints | None:
+    """Return the order in which a policy takes requests, None if it has none for the whole run."""
+    arrive = known.arrivals.any()
     if isinstance(policy, ListPolicy):
-        known = _known(policy, instance, arrivals, setting)
-        return order_by_keys(known, policy.rank(known)), known.upper, policy.first_fit
-    planned = isinstance(policy, PlanPolicy) and (policy.offline or not arrivals.any())
-    if planned or isinstance(policy, AdvisedPolicy):
-        return _whole_order(policy, instance, arrivals, setting), instance.outputs, False
-    return None, instance.outputs, False
+        return order_by_keys(known, policy.rank(known))
+    if isinstance(policy, PlanPolicy) and (policy.offline or not arrive):
+        return policy.plan(known)
+    if not isinstance(policy, AdvisedPolicy):
+        return None
+    if setting.batch_time is not None and arrive:
+        raise NotApplicableError(
+            f"{policy.name} orders requests by the LP relaxation, which is in rounds: it serves "
+            "instances in seconds only where all arrive at 0"
+        )
+    if setting.advice is None:
+        raise AdviceError(f"policy {policy.name} needs the solution of a relaxation")
+    return policy.order(known, setting.advice)
 
 
 def policy_generator(seed: int) -> np.random.Generator:
@@ -166,19 +143,20 @@ def policy_generator(seed: int) -> np.random.Generator:
     return np.random.default_rng([_STREAM, seed])
 
 
-def _known(policy: Policy, instance: Instance, arrivals: Ints, setting: Setting) -> Known:
-    if policy.clairvoyant:
-        lower = upper = instance.outputs
-    else:
-        lower, upper = predict(
-            instance, setting.prediction, setting.prediction_values or {}, setting.seed
-        )
+def _known(policy: Policy, instance: Instance, setting: Setting) -> Known:
+    arrivals = instance.arrivals if setting.batch_time is None else instance.arrival_times
+    lower = upper = instance.outputs
+    if not policy.clairvoyant:
+        given = setting.prediction_values or {}
+        lower, upper = predict(instance, setting.prediction, given, setting.seed)
     values = {parameter.name: parameter.default for parameter in policy.parameters}
     values |= setting.values or {}
-    rng = policy_generator(setting.seed)
-    ticks = instance.unit.ticks
-    known = (instance.memory, arrivals, instance.prompts, lower, upper, values, rng, ticks)
-    return Known(*known, setting.batch_time or UNIT_ROUND)
+    return Known(
+        *(instance.memory, arrivals, instance.prompts, lower, upper, values),
+        rng=policy_generator(setting.seed),
+        ticks=instance.unit.ticks,
+        batch_time=setting.batch_time or UNIT_ROUND,
+    )
 
 
 def order_by_keys(known: Known, keys: Sequence[NDArray[np.generic]]) -> Ints:
@@ -202,37 +180,13 @@ def order_by_keys(known: Known, keys: Sequence[NDArray[np.generic]]) -> Ints:
     return np.lexsort(columns[::-1]).astype(np.int64)
 
 
-def _whole_order(policy: Policy, instance: Instance, arrivals: Ints, setting: Setting) -> Ints:
-    timed = setting.batch_time is not None
-    if isinstance(policy, AdvisedPolicy) and timed and arrivals.any():
-        raise NotApplicableError(
-            f"{policy.name} orders requests by the LP relaxation, which is in rounds: it serves "
-            "instances in seconds only where all arrive at 0"
-        )
-    known = _known(policy, instance, arrivals, setting)
-    if isinstance(policy, PlanPolicy):
-        return policy.plan(known)
-    assert isinstance(policy, AdvisedPolicy)
-    if setting.advice is None:
-        raise AdviceError(f"policy {policy.name} needs the solution of a relaxation")
-    return policy.order(known, setting.advice)
-
-
 def _schedule_of(
     trace: Trace, instance: Instance, method: str, batch_time: BatchTime | None, late: bool
 ) -> Schedule:
     """Translate segments into starts, attempts and kept tokens (``schedules.model``)."""
-    starts: list[int] = []
-    attempts: list[list[tuple[int, int]]] = []
-    kept: list[list[int]] = []
-    for segments in trace.segments:
-        *cancelled, final = segments
-        starts.append(final.start - (final.first - 1))
-        attempts.append([(each.start - (each.first - 1), each.last) for each in cancelled])
-        kept.append([each.first - 1 for each in segments])
-    if batch_time is None:
-        clock = tel = None
-    else:
+    runs = [[(each.start - each.first + 1, each.last) for each in of] for of in trace.segments]
+    clock = tel = None
+    if batch_time is not None:
         cached = [[each.cached for each in segments] for segments in trace.segments]
         clock = Clock(
             batch_time.name,
@@ -243,10 +197,10 @@ def _schedule_of(
         tel = sum(trace.completions) - sum(instance.arrival_times.tolist())
     return make_schedule(
         instance,
-        starts,
+        [of_request[-1][0] for of_request in runs],
         method,
-        attempts=attempts,
-        kept=kept,
+        attempts=[of_request[:-1] for of_request in runs],
+        kept=[[each.first - 1 for each in of] for of in trace.segments],
         clock=clock,
         tel=tel,
         engine_accounting=late,
@@ -257,72 +211,12 @@ def _prefills(segments: list[list[Segment]]) -> tuple[tuple[tuple[int, ...], ...
     """Return the chunks of every run, None if no prompt was cut."""
     if not any(len(each.chunks) > 1 or each.last < each.first for of in segments for each in of):
         return None
-    return tuple(tuple(each.chunks for each in of_request) for of_request in segments)
+    return tuple(tuple(each.chunks for each in of) for of in segments)
 
 
-class _PlanRules:
-    """Look-ahead admission in an order that is planned anew when requests arrive."""
+def _plan_rules(known: Known, policy: PlanPolicy) -> Rules:
+    def plan(waiting: Ints) -> Iterator[Ints]:
+        some = known.take(waiting)
+        return policy.pieces(some) if policy.pieces else iter([policy.plan(some)])
 
-    def __init__(self, known: Known, policy: PlanPolicy) -> None:
-        self._known, self._policy = known, policy
-        self._outputs = known.outputs.tolist()
-        self._waits = np.zeros(len(known), dtype=np.bool_)
-        self._stale = False
-        #: What comes first of the plan, the next last, and where the rest comes from.
-        self._line: list[int] = []
-        self._rest: Iterator[Ints] = iter(())
-        self._ends = BelievedEnds()
-        self._quiet = False
-
-    def arrive(self, request: int) -> None:
-        self._waits[request] = True
-        self._stale = True
-
-    def finish(self, request: int, output: int) -> None:
-        del output
-        self._ends.remove(request)
-
-    def evict(self, state: State) -> list[int]:
-        del state
-        raise AssertionError("look-ahead admission never exceeds the memory")
-
-    def admit(self, state: State) -> list[int]:
-        if self._stale:
-            self._plan()
-        admitted: list[int] = []
-        tokens_next = state.tokens_next
-        self._quiet = False
-        while self._line or self._take_more():
-            request = self._line[-1]
-            prompt, output = state.prompts[request], self._outputs[request]
-            if not self._ends.allows(state, tokens_next, prompt, output):
-                # The tokens of the active requests only grow until something ends.
-                self._quiet = tokens_next + prompt + 1 > state.memory
-                break
-            self._ends.add(request, prompt, output, state.now)
-            tokens_next += prompt + 1
-            self._waits[request] = False
-            admitted.append(self._line.pop())
-        return admitted
-
-    def quiet(self) -> bool:
-        return self._quiet
-
-    def fingerprint(self) -> object:
-        return None
-
-    def _plan(self) -> None:
-        waiting = np.flatnonzero(self._waits)
-        known = self._known.take(waiting)
-        pieces = self._policy.pieces
-        plan = pieces(known) if pieces is not None else iter([self._policy.plan(known)])
-        self._rest = (waiting[piece] for piece in plan)
-        self._line = []
-        self._stale = False
-
-    def _take_more(self) -> bool:
-        """Return whether there is more of the plan."""
-        for piece in self._rest:
-            self._line = piece[::-1].tolist()
-            return True
-        return False
+    return PlannedRules(known.outputs.tolist(), plan)

@@ -62,6 +62,5 @@ def draw_curves(axes: Axes, rows: pd.DataFrame, labels: Mapping[str, str]) -> No
     ):
         curve = by_size(rows, method)
         axes.plot(curve.index, curve, marker="o", ms=3, label=label, **look)
-    axes.set_xlabel("requests")
-    axes.set_ylim(bottom=0)
+    axes.set(xlabel="requests", ylim=(0, None))
     axes.legend(loc="upper left", bbox_to_anchor=(0, -0.16))

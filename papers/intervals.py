@@ -36,14 +36,9 @@ class _Rows:
 def against_optimum(rows: pd.DataFrame, method: str) -> pd.DataFrame:
     """Return what is known of a method's runs against OPT, one line a run with a schedule.
 
-    The best schedule and the best bound of an instance are those of all rows of the part and of the
-    library's registry.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns instance, family, n, tel, upper, lower (rounds), low and high (the ends of TEL/OPT),
-        and known (bool: OPT is).  Runs on instances without a bound are left out.
+    Columns instance, family, n, tel, upper, lower (rounds, the best of all rows of the part and of
+    the registry), low and high (the ends of TEL/OPT), known (OPT is). Runs on instances without a
+    bound are left out.
     """
     return _against_optimum(_Rows(rows), method).copy()
 

@@ -86,8 +86,8 @@ def costs(rows: pd.DataFrame, method: str) -> pd.Series:
 def over_best(methods: Iterable[str], others: Iterable[str], *, worst: bool = False) -> Figure:
     """Return what gives the least and the largest quotient of latencies over the instances.
 
-    It is the least latency of some methods, or with ``worst`` their largest, over the least of
-    others; what has no schedule counts as infinite, and what was not run does not count.
+    It is the least latency of some methods (the largest with ``worst``) over the least of others;
+    what has no schedule counts as infinite, and what was not run does not count.
     """
     ours, theirs = tuple(methods), tuple(others)
 

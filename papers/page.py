@@ -33,24 +33,12 @@ def either(reason: str) -> dict[Verdict, str]:
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding of a paper, and the rule that decides whether it is reproduced.
+    """One finding of a paper (``claim``, in our words), and the rule that decides on it.
 
-    Attributes
-    ----------
-    claim
-        In our words, with the place in the paper where it is not the page's.
-    paper
-        The paper's figure as it is printed.
-    figure
-        Our figure from the rows of the part; None where they do not suffice.
-    holds
-        Where the figure must be for the finding to come out.
-    digits, unit
-        How our figure is written.
-    reasons
-        The likely reason, by verdict; every verdict but "reproduced" needs one.
-    fitted
-        Whether a setting was chosen by this very figure: it is shown and not counted.
+    ``paper`` is the figure as it is printed, ``figure`` gives ours from the rows of the part (None
+    where they do not suffice), and it must be within ``holds``. Every verdict but "reproduced"
+    needs one of the ``reasons``. ``fitted``: a setting was chosen by this very figure, which is
+    shown and not counted.
     """
 
     claim: str
@@ -95,14 +83,7 @@ class Judged:
 class Part:
     """Findings on rows of some sections of the suite.
 
-    Attributes
-    ----------
-    about
-        What was run, and how it is not what the paper ran.
-    sections
-        Of the suite; their rows are what findings, tables and the figure get.
-    tables
-        Made of the rows.
+    ``about`` says what was run, and how it is not what the paper ran.
     """
 
     title: str
@@ -129,24 +110,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Page:
-    """An experiment of a paper.
+    """An experiment of a paper, with the files ``SLUG.md``, ``SLUG.svg`` and ``rows/SLUG.csv``.
 
-    Attributes
-    ----------
-    slug
-        Name of the files: ``SLUG.md``, ``SLUG.svg``, ``rows/SLUG.csv``.
-    source
-        Paper and place.
-    experiment
-        What the paper did, in our words.
-    settings
-        What, in the paper, here.
-    tolerances
-        What a finding allows beside what is printed, and why so much.
-    figure
-        Returns an SVG of all rows of the page; its caption is ``caption``.
-    suite
-        A file of one's own in place of the page's, which is ``suites/SLUG.toml``.
+    ``settings`` are what, in the paper, here; ``tolerances`` what a finding allows, and why so
+    much. ``figure`` returns an SVG of all rows. ``suite`` is a file of the user's in place of
+    ``suites/SLUG.toml``.
     """
 
     slug: str

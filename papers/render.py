@@ -81,13 +81,7 @@ Not here: the token counts of C section 6, which need its data set.
 def page_text(
     page: Page, rows: pd.DataFrame, judged: Sequence[Sequence[Judged]], stale: int | None = None
 ) -> str:
-    """Return a page as Markdown, with what the rows say of the findings of each part.
-
-    Parameters
-    ----------
-    stale
-        How many rows the page calls stale; None for those that are.
-    """
+    """Return a page as Markdown, which calls so many rows ``stale``; None for those that are."""
     parts = [
         f"# {page.title}\n",
         *([rows_told(rows, stale_rows(rows) if stale is None else stale)] if len(rows) else ()),
@@ -195,13 +189,7 @@ def counts(page: Page, judged: Sequence[Sequence[Judged]]) -> dict[str, Counter[
 def index_text(
     found: Iterable[tuple[Page, Sequence[Sequence[Judged]]]], rows: pd.DataFrame, stale: int
 ) -> str:
-    """Return the README of the folder: every page with the number of its verdicts.
-
-    Parameters
-    ----------
-    rows, stale
-        Of all pages together, and how many of them the pages call stale.
-    """
+    """Return the README of the folder: every page with the number of its verdicts."""
     found = list(found)
     every = [
         each

@@ -50,13 +50,6 @@ def suite_rows(suite: Suite, location: str | Path) -> pd.DataFrame:
 
     Of a run that was repeated the last row counts; one that broke (``BROKEN``) says nothing of its
     method and is left out.
-
-    Raises
-    ------
-    ExportError, StoreError
-        If the rows cannot be read.
-    MethodError
-        If a method of the suite cannot be.
     """
     found = stored_rows(location).drop(columns="section")
     found = found[~found["status"].isin(BROKEN)]
@@ -93,13 +86,7 @@ def planned_runs(suite: Suite, sections: Iterable[str]) -> int:
 
 
 def read_rows(path: Path) -> pd.DataFrame:
-    """Return committed rows; none where there is no file.
-
-    Raises
-    ------
-    RowsError
-        If the file is damaged, or lacks a column.
-    """
+    """Return committed rows; none where there is no file. Raises RowsError if it is damaged."""
     if not path.exists():
         return typed(pd.DataFrame(columns=list(COLUMNS)), COLUMNS)
     return committed_rows(path, COLUMNS)

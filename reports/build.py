@@ -6,10 +6,8 @@ clock, no draw, no path of a machine.
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, takewhile
 from pathlib import Path
@@ -24,7 +22,6 @@ from kvopt.store.export import ExportError, documents, read_rows
 from kvopt.store.location import store_files
 from reports import html, markdown
 from reports.exports import exports
-from reports.figures.ecdf import ecdf_figure
 from reports.figures.heat import HEAT_NOTE, heat_figure
 from reports.figures.over_time import over_time_figure
 from reports.figures.parameter import parameter_figure
@@ -64,19 +61,7 @@ def build_report(results: Results, folder: str | Path, **chosen: Any) -> list[Pa
     Raises OutputError if the folder holds something else than an earlier report, OSError if a file
     cannot be written.
     """
-    with _garbage_collected_rarely():
-        return write_files(Path(folder), whole(make_report(results, **chosen)))
-
-
-@contextmanager
-def _garbage_collected_rarely() -> Iterator[None]:
-    """Let figures and frames make objects by the million: looking for cycles is an eighth of it."""
-    before = gc.get_threshold()
-    gc.set_threshold(50_000, 20, 50)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
+    return write_files(Path(folder), whole(make_report(results, **chosen)))
 
 
 def make_report(
@@ -168,7 +153,6 @@ def _made(unit: Unit) -> Iterator[Table | Figure | None]:
     yield statuses.failures(unit.rows[~unit.rows["superseded"]])
     yield gaps.gaps_to_optimum(scheduled)
     yield gaps.gaps_to_bounds(scheduled)
-    yield _figure("gap-ecdf", "Distribution of the gaps", _ECDF, lambda: ecdf_figure(scheduled))
     title = "Gap against a parameter"
     yield _figure("parameters", title, _SWEPT, lambda: parameter_figure(scheduled))
     yield ratios.competitive_ratios(averaged)
@@ -191,11 +175,6 @@ def _made(unit: Unit) -> Iterator[Table | Figure | None]:
     yield profiles.time_profile(seconds)
 
 
-_ECDF = (
-    "Share of a policy's runs with at most that gap; runs without a schedule never count, so a "
-    "curve may end below 100 %. One panel per reference, with three instances at least; in it are "
-    "the policies that were run on half of its instances or more."
-)
 _SWEPT = (
     "Mean gap to the best known schedule of a policy that was run with three values of a parameter "
     "or more, over the instances that all of them were run on; a run without a schedule counts as "
@@ -215,14 +194,13 @@ def _figure(slug: str, title: str, note: str, draw: Callable[[], Drawing | None]
 
 def _summary(results: Results) -> str:
     rows, reference = results.rows, results.reference
-    known_count = int(reference["opt"].notna().sum())
+    replaced = int(rows["superseded"].sum())
     unread = int(reference["sha"].str.startswith("unread ").sum()) if len(reference) else 0
+    instances = counted(len(reference) - unread, "instance")
     parts = [
         counted(len(rows), "stored run"),
-        f"{int(rows['superseded'].sum()):,} of them replaced by later ones"
-        if rows["superseded"].any()
-        else "",
-        f"{counted(len(reference) - unread, 'instance')} ({known_count:,} with known optimum)",
+        f"{replaced:,} of them replaced by later ones" if replaced else "",
+        f"{instances} ({int(reference['opt'].notna().sum()):,} with known optimum)",
         f"{counted(unread, 'instance')} that could not be read" if unread else "",
         counted(results.runs["label"].nunique(), "method"),
     ]

@@ -20,7 +20,7 @@ from reports.per_instance import family_mean
 from reports.spread import spread_note, spreads
 from reports.table import Column, Table, time_column
 from serving.answer import Answer, MethodTotal, answer, is_base, percent, relative
-from serving.waiting import no_request_waits
+from serving.waiting import few_at_a_time, no_request_waits
 from support.text import counted
 
 #: Lines of a ranking; of more methods the number is told.
@@ -171,4 +171,5 @@ def _answer(
         unit=unit,
         optimal=bool(pd.notna(known["opt"])),
         best=best,
+        few=few_at_a_time(runs["detail"]),
     )

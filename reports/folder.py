@@ -34,11 +34,6 @@ class Kind:
         """First line of the list."""
         return f"files of a kvopt {self.name}"
 
-    @property
-    def owned(self) -> tuple[str, ...]:
-        """What may be written below the folder, for :func:`support.outputs.check_folder`."""
-        return (MARKER, *self.files, *(f"{folder}/" for folder in self.folders))
-
 
 REPORT = Kind(
     name="report",
@@ -58,18 +53,34 @@ def check_place(
 
     Raises OutputError if it holds anything else, or as :func:`support.outputs.check_folder` says.
     """
-    sources = list(inputs)
-    _refuse_foreign(option, Path(folder), kind, sources)
-    check_folder(option, folder, kind.owned, sources)
+    owned = (MARKER, *kind.files, *(f"{name}/" for name in kind.folders))
+    # What is an input, or stands where a folder belongs, is told better there.
+    check_folder(option, folder, owned, list(inputs))
+    _refuse_foreign(option, Path(folder), kind)
+
+
+def _refuse_foreign(option: str, root: Path, kind: Kind) -> None:
+    """Refuse a folder that is neither empty nor one of an earlier report."""
+    try:
+        found = sorted(path.name for path in root.iterdir()) if root.is_dir() else []
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{option} {root}: {getattr(error, 'strerror', None) or error}") from None
+    # What a write that was killed has left behind is nobody's.
+    present = [name for name in found if name == MARKER or not name.startswith(TEMPORARY)]
+    if present and _listed(root, kind) is None:
+        raise OutputError(
+            f"{option} {root}: expected an empty folder or that of an earlier {kind.name}, "
+            f"found {present[0]!r} in it"
+        )
 
 
 def write_files(root: Path, files: Mapping[str, str | bytes], kind: Kind = REPORT) -> list[Path]:
     """Write the files of a report, by path; those of an earlier one that it lacks are removed.
 
     Raises OutputError if the folder holds something else, or one of the files is the user's;
-    nothing is written then. Raises OSError if a file cannot be written or removed.
+    nothing is written then.  Raises OSError if a file cannot be written or removed.
     """
-    _refuse_foreign("the report's folder", root, kind, ())
+    _refuse_foreign("the report's folder", root, kind)
     listed = _listed(root, kind)
     for name in files:
         if listed is not None and name not in listed and (root / name).exists():
@@ -77,18 +88,15 @@ def write_files(root: Path, files: Mapping[str, str | bytes], kind: Kind = REPOR
     root.mkdir(parents=True, exist_ok=True)
     # The list comes first and names the old and the new: whatever ends this, it can be resumed.
     write_text(root / MARKER, list_text({*files, *(listed or ())}, kind))
-    written = []
     for name, held in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _write(path, as_bytes(held))
-        written.append(path)
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        _write(root / name, as_bytes(held))
     for path in report_files(root, kind):
         name = path.relative_to(root).as_posix()
         if name in (listed or ()) and name not in files:
             path.unlink()
     write_text(root / MARKER, list_text(files, kind))
-    return written
+    return [root / name for name in files]
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -110,43 +118,19 @@ def list_text(names: Iterable[str], kind: Kind) -> str:
 def report_files(root: Path, kind: Kind = REPORT) -> Iterator[Path]:
     """Yield the files in the folders where a report's files stand."""
     for folder, suffixes in kind.folders.items():
-        if (root / folder).is_dir():
-            yield from (
-                path
-                for path in sorted((root / folder).iterdir())
-                if path.suffix in suffixes and path.is_file()
-            )
-
-
-def _refuse_foreign(option: str, root: Path, kind: Kind, sources: Iterable[str | Path]) -> None:
-    """Refuse a folder that is neither empty nor one of an earlier report."""
-    try:
-        found = sorted(path.name for path in root.iterdir()) if root.is_dir() else []
-    except (OSError, ValueError) as error:
-        raise OutputError(f"{option} {root}: {getattr(error, 'strerror', None) or error}") from None
-    # What a write that was killed has left behind is nobody's.
-    present = [name for name in found if name == MARKER or not name.startswith(TEMPORARY)]
-    if not present or _listed(root, kind) is not None:
-        return
-    # What is an input, or stands where a folder belongs, is told better.
-    check_folder(option, root, kind.owned, sources)
-    raise OutputError(
-        f"{option} {root}: expected an empty folder or that of an earlier {kind.name}, "
-        f"found {present[0]!r} in it"
-    )
+        for path in sorted((root / folder).iterdir()) if (root / folder).is_dir() else ():
+            if path.suffix in suffixes and path.is_file():
+                yield path
 
 
 def _listed(root: Path, kind: Kind) -> frozenset[str] | None:
     """Return what the list of a folder names; None without one of that kind."""
-    title, *names = _text(root / MARKER).split("\n")
-    return frozenset(filter(None, names)) if title == kind.title else None
-
-
-def _text(path: Path) -> str:
+    path = root / MARKER
     if no_file(path):
-        return ""
+        return None
     try:
         with path.open("rb") as file:
-            return file.read(_LONGEST).decode(errors="replace")
+            title, *names = file.read(_LONGEST).decode(errors="replace").split("\n")
     except (OSError, ValueError):
-        return ""
+        return None
+    return frozenset(filter(None, names)) if title == kind.title else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tabulate import tabulate
 
 from reports.page import Figure, Page, Part, Words
-from reports.table import MISSING, Cell, Column, Table
+from reports.table import MISSING, Cell, Table
 from reports.tables.listed import RUNS
 from reports.verdict import Sentence
 from support.text import counted
@@ -57,12 +57,6 @@ def pipe_table(
     return f"{text}\n"
 
 
-def column_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table whose cells stand as they are given, numbers to the right."""
-    sides = ["right" if column.numeric else "left" for column in columns]
-    return pipe_table([column.title for column in columns], rows, sides)
-
-
 def table_text(table: Table, to_pages: str = "", most: int = MOST_LINES) -> str:
     """Return a table with its note and a word on lines that are left out.
 
@@ -70,16 +64,21 @@ def table_text(table: Table, to_pages: str = "", most: int = MOST_LINES) -> str:
     """
     if table.frame.empty:
         return f"{table.note}\n\nNothing to show.\n"
-    lines = [
-        [
-            f"[{cell_code(cell)}]({to_pages}{cell.link}.md)" if cell.link else cell_code(cell)
-            for cell in row
-        ]
-        for row in table.rows(most)
-    ]
     missing = table.missing(most)
     more = f"\n{missing:,} more lines are left out here.\n" if missing else ""
-    return f"{column_table(table.columns, lines)}{more}\n{table.note}\n"
+    return f"{grid_text(table, to_pages, most)}{more}\n{table.note}\n"
+
+
+def grid_text(table: Table, to_pages: str = "", most: int = MOST_LINES) -> str:
+    """Return a table without its note, numbers to the right."""
+    sides = ["right" if column.numeric else "left" for column in table.columns]
+    lines = [[_linked(cell, to_pages) for cell in row] for row in table.rows(most)]
+    return pipe_table([column.title for column in table.columns], lines, sides)
+
+
+def _linked(cell: Cell, to_pages: str) -> str:
+    address = cell.address or (cell.link and f"{to_pages}{cell.link}.md")
+    return f"[{cell_code(cell)}]({address})" if address else cell_code(cell)
 
 
 def sentence_text(sentence: Sentence) -> str:

@@ -97,10 +97,7 @@ def primal_dual_steps(incumbents: pd.DataFrame, bounds: pd.DataFrame) -> pd.Data
     The gap is 1 while either is missing.
     """
     steps = pd.concat(
-        [
-            incumbents.rename(columns={"value": "upper"}),
-            bounds.rename(columns={"value": "lower"}),
-        ],
+        [incumbents.rename(columns={"value": "upper"}), bounds.rename(columns={"value": "lower"})],
         ignore_index=True,
     ).sort_values(["run", "seconds"], kind="stable")
     steps["upper"] = steps.groupby("run")["upper"].cummin()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import pandas as pd
@@ -72,35 +73,24 @@ def references(rows: pd.DataFrame, told: Mapping[str, Case]) -> pd.DataFrame:
     count as two). Values are rounds, of instances in seconds nanoseconds.
     """
     made = [_line(case) for case in told.values()]
-    # Of no case, too, there are columns; in a frame of dictionaries integers would be floats.
-    lines = pd.DataFrame(
-        {
-            name: pd.Series(
-                [each[name] for each in made],
-                list(told),
-                dtype="Int64"
-                if name in ("upper", "lower", "certified", "known", "opt")
-                else object,
-            )
-            for name in _line(Case())
-        }
-    )
+    # Of no case, too, there are columns; integers of whatever size stay integers.
+    lines = pd.DataFrame(made, list(told), columns=list(_line(Case())), dtype=object)
+    lines = lines.astype(dict.fromkeys(("upper", "lower", "certified", "known", "opt"), "Int64"))
     about = ["id", "sha", "instance", "family", "n", "memory", "batch_time", "instance_sha256"]
     instances = rows.drop_duplicates("id")[about]
     return instances.join(lines, on="sha").set_index("id")
 
 
 def _line(case: Case) -> dict[str, Any]:
-    upper, key, lower = case.upper, case.upper_key, case.lower
-    told = case.of_registry("upper")
-    if told is not None and (upper is None or told.value < upper.value):
-        upper, key = told, ""
-    told = case.of_registry("lower")
-    if told is not None and (lower is None or told.value > lower.value):
-        lower = told
-    certified, told = case.certified, case.of_registry("certified")
-    if told is not None and (certified is None or told.value > certified.value):
-        certified = told
+    # Of equals that of the rows.
+    upper, lower, certified = (
+        take(filter(None, (own, case.of_registry(side))), key=attrgetter("value"), default=None)
+        for side, own, take in (
+            ("upper", case.upper, min),
+            ("lower", case.lower, max),
+            ("certified", case.certified, max),
+        )
+    )
     construction = case.told.get(CONSTRUCTION)
     stated = case.stated[0] if case.stated else None
     verdict = judge(
@@ -116,14 +106,15 @@ def _line(case: Case) -> dict[str, Any]:
     if upper and lower and upper.value == lower.value:
         opt = upper.value
     wrong = verdict.standing == "contradiction"
+    lower_by, lower_kind = _resting(lower, certified)
     return {
         "upper": upper.value if upper else None,
         "upper_by": upper.by if upper else "",
-        "upper_key": key,
+        "upper_key": case.upper_key if upper is case.upper else "",
         "found_key": case.upper_key,
         "lower": lower.value if lower and not wrong else None,
-        "lower_by": _lower_by(lower, certified),
-        "lower_kind": _kind(lower, certified) if lower and not wrong else "",
+        "lower_by": lower_by,
+        "lower_kind": "" if wrong else lower_kind,
         "certified": certified.value if certified and not wrong else None,
         "certified_by": certified.by if certified else "",
         "known": stated,
@@ -134,17 +125,13 @@ def _line(case: Case) -> dict[str, Any]:
     }
 
 
-def _lower_by(lower: Statement | None, certified: Statement | None) -> str:
-    """Return what a bound is by: its certificate, where one proves as much as a solver reports."""
+def _resting(lower: Statement | None, certified: Statement | None) -> tuple[str, str]:
+    """Return what a bound is by, and its kind: a certificate, where one proves as much."""
     if lower is None:
-        return ""
-    return certified.by if certified and _kind(lower, certified) == CERTIFIED else lower.by
-
-
-def _kind(lower: Statement, certified: Statement | None) -> str:
+        return "", ""
     if certified is not None and certified.value >= lower.value:
-        return CERTIFIED
-    return CONSTRUCTION if lower.by == CONSTRUCTION else REPORTED
+        return certified.by, CERTIFIED
+    return lower.by, CONSTRUCTION if lower.by == CONSTRUCTION else REPORTED
 
 
 def contradictions(rows: pd.DataFrame, told: Mapping[str, Case]) -> tuple[Contradiction, ...]:

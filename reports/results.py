@@ -18,10 +18,7 @@ from schedules.gap import gaps
 
 BestKnown = Mapping[str, Mapping[str, Any]]
 #: Tables name the machines by the rows themselves (``reports.tables.statuses.machines``).
-_LEFT_OUT = [
-    "known_optimum",
-    *(column.name for column in columns() if column.part == "origin"),
-]
+_LEFT_OUT = ["known_optimum", *(column.name for column in columns() if column.part == "origin")]
 
 
 @dataclass(frozen=True, eq=False)

@@ -133,8 +133,4 @@ def _floats(values: pd.Series) -> pd.Series:
 
 
 #: How what stands in a column is taken, whoever made the frame; lists stay as they are.
-_READ: dict[type, Callable[[pd.Series], pd.Series]] = {
-    str: _texts,
-    int: _integers,
-    float: _floats,
-}
+_READ: dict[type, Callable[[pd.Series], pd.Series]] = {str: _texts, int: _integers, float: _floats}

@@ -13,7 +13,7 @@ from reports.boards import firsts
 from reports.freshness import stale_rows, staleness, told
 from reports.library.sentence import state
 from reports.library.site import FILES, library_pages, page_slugs
-from reports.markdown import cell_code, column_table, sentence_text
+from reports.markdown import grid_text, sentence_text
 from reports.nightly.page import report_of
 from reports.page import Page
 from reports.results import BestKnown
@@ -121,12 +121,13 @@ def _first(ranked: Page, library: Table, slug_of: Mapping[str, str], night: pd.D
     ranks = [part for part in ranked.first if isinstance(part, Table)]
     found = pd.concat([firsts(board.frame) for board in ranks])
     best = _cut(replace(ranks[0], columns=(*ranks[0].columns, KNOWS)), _BEST, found)
-    still = library.frame[library.frame["gap"] > 0].head(MOST_OPEN)
+    still = _cut(library, _OPEN, library.frame[library.frame["gap"] > 0].head(MOST_OPEN))
+    pages = [f"library/instances/{slug_of[sha]}.html" for sha in still.frame["sha"]]
     return _FIRST.format(
-        best=column_table(best.columns, _texts(best)),
+        best=grid_text(best),
         note=_NOTE.format(over=found["over"].iloc[0]),
         state=sentence_text(state(library)),
-        still=_open(_cut(library, _OPEN, still), slug_of),
+        still=grid_text(still.linked({"instance": pages})),
         rows=told(night, stale_rows(night)),
     )
 
@@ -134,15 +135,3 @@ def _first(ranked: Page, library: Table, slug_of: Mapping[str, str], night: pd.D
 def _cut(table: Table, keys: tuple[str, ...], frame: pd.DataFrame) -> Table:
     by_key = {column.key: column for column in table.columns}
     return replace(table, columns=tuple(by_key[key] for key in keys), frame=frame)
-
-
-def _texts(table: Table) -> list[list[str]]:
-    return [list(map(cell_code, row)) for row in table.rows(len(table.frame))]
-
-
-def _open(table: Table, slug_of: Mapping[str, str]) -> str:
-    """Return the open instances, each with a link to its page."""
-    lines = _texts(table)
-    for line, sha in zip(lines, table.frame["sha"], strict=True):
-        line[0] = f"[{line[0]}](library/instances/{slug_of[sha]}.html)"
-    return column_table(table.columns, lines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -103,6 +103,15 @@ class Table:
         """Return the table by the name that it has where its lines are solvers."""
         return replace(self, slug=f"{self.slug}-solvers", title=f"{self.title}, solvers")
 
+    def linked(self, addresses: Mapping[str, Sequence[str]]) -> Table:
+        """Return the table with an address for each cell of some columns, empty for none."""
+        frame = self.frame.assign(**{f"{key}_address": each for key, each in addresses.items()})
+        shown = tuple(
+            replace(each, address=f"{each.key}_address") if each.key in addresses else each
+            for each in self.columns
+        )
+        return replace(self, columns=shown, frame=frame)
+
     def missing(self, most: int) -> int:
         """Return how many lines are not shown if at most so many are."""
         return max(len(self.frame) - most, 0) + self.left_out
@@ -116,21 +125,20 @@ class Table:
         return list(zip(*map(self._column, self.columns), strict=True))
 
     def _column(self, column: Column) -> Iterator[Cell]:
-        values = list(self.frame[column.key])
-        sorts = list(self.frame[column.sort]) if column.sort else values
-        ordered = column.numeric or column.sort is not None
-        none = [""] * len(values)
-        addresses = list(self.frame[column.address]) if column.address else none
-        spreads = list(self.frame[column.spread]) if column.spread else none
+        none = [""] * len(self.frame)
+
+        def values(key: str | None) -> list[Any]:
+            return list(self.frame[key]) if key else none
+
         linked = column.key == "instance" and self.links and "id" in self.frame
         links = [self.links.get(each, "") for each in self.frame["id"]] if linked else none
-        for value, sort, spread, link, address in zip(
-            values, sorts, spreads, links, addresses, strict=True
-        ):
+        sorts = values(column.sort or (column.key if column.numeric else ""))
+        shown = (values(each) for each in (column.key, column.spread, column.address))
+        for value, spread, address, sort, link in zip(*shown, sorts, links, strict=True):
             text = written(value, column.kind)
-            if column.spread and _is(spread):
+            if column.spread and pd.notna(spread):
                 text += f" ± {written(spread, column.kind)}"
-            key = _sort_key(sort) if ordered else None
+            key = None if isinstance(sort, str) or pd.isna(sort) else float(sort)
             yield Cell(text, column.kind, key, link if link and value else "", address)
 
 
@@ -139,10 +147,6 @@ def written(value: Any, kind: Kind) -> str:
     if isinstance(value, str):
         return value or MISSING
     return MISSING if pd.isna(value) else _WRITTEN[kind](value)
-
-
-def _is(spread: Any) -> bool:
-    return spread is not None and bool(pd.notna(spread))
 
 
 def _significant(value: float) -> str:
@@ -160,9 +164,3 @@ _WRITTEN: dict[Kind, Callable[[Any], str]] = {
     "seconds": lambda value: _significant(float(value)),
     "megabytes": lambda value: f"{float(value) / 1e6:,.0f}",
 }
-
-
-def _sort_key(value: Any) -> float | None:
-    if isinstance(value, str) or pd.isna(value):
-        return None
-    return float(value)

@@ -117,7 +117,7 @@ def _of_board(board: Board) -> Sentence:
     parts = [f"{board.knows.capitalize()}, {counted(len(board.lines), 'policy')}: "]
     for k, (_, equal) in enumerate(firsts(board.lines).groupby("rank", sort=True)):
         offline = " (offline)" if equal["offline"].all() else ""
-        parts += ["; " if k else "", *_names(equal), offline, *_leaves(equal)]
+        parts += ["; " if k else "", *_names(equal), offline, _leaves(equal)]
     return Sentence((*parts, f" ({board.over})."))
 
 
@@ -130,7 +130,7 @@ def _own(board: Board) -> Iterator[Sentence]:
         line = board.lines.loc[[place]]
         count = counted(len(board.lines), "policy")
         rank = f" is number {line['rank'].iloc[0]} of {count} ({board.knows}) and"
-        yield Sentence((*_names(line), rank, *_leaves(line), f" ({board.over})."))
+        yield Sentence((*_names(line), rank, _leaves(line), f" ({board.over})."))
 
 
 def _unranked(knows: str, lines: pd.DataFrame) -> Sentence:
@@ -163,26 +163,24 @@ def _names(lines: pd.DataFrame) -> list[str]:
     return [*names, f" and {more} more"] if more > 0 else names
 
 
-def _leaves(lines: pd.DataFrame) -> list[str]:
+def _leaves(lines: pd.DataFrame) -> str:
     """Return what policies with equal gaps leave, of which the first is told; with the verb."""
-    line, one = lines.iloc[0], len(lines) == 1
-    low, high = line["gap_low"], line["gap_high"]
-    leaves, have = (" leaves", " has") if one else (" leave", " have")
-    failed = int(line["unsolved"])
+    line = lines.iloc[0]
+    low, high, failed = line["gap_low"], line["gap_high"], int(line["unsolved"])
+    leaves, have = ("leaves", "has") if len(lines) == 1 else ("leave", "have")
     if failed == line["instances"]:
-        return [f"{have} a schedule on none of them"]
-    counts = [f" ({counted(failed, 'instance')} without a schedule at 100 %)"] if failed else []
+        return f" {have} a schedule on none of them"
     if pd.isna(low):  # there is no schedule to compare with
-        return [f"{leaves} an unknown share", *counts]
-    if pd.isna(high):
-        return [f"{leaves} at least {_percent(low)}", *counts]
-    interval = shares(float(low), high)
-    if not interval.startswith("["):
-        return [f"{leaves} {_percent(low)} to OPT", *counts]
-    told = (
-        f"{leaves} {_percent(low)} to the best known schedules, at most {at_most(low, high)} to OPT"
-    )
-    return [told, *counts]
+        told = "an unknown share"
+    elif pd.isna(high):
+        told = f"at least {_percent(low)}"
+    elif shares(float(low), high).startswith("["):
+        most = at_most(low, high)
+        told = f"{_percent(low)} to the best known schedules, at most {most} to OPT"
+    else:
+        told = f"{_percent(low)} to OPT"
+    without = f" ({counted(failed, 'instance')} without a schedule at 100 %)" if failed else ""
+    return f" {leaves} {told}{without}"
 
 
 def _percent(share: float) -> str:

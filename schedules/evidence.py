@@ -101,11 +101,8 @@ class Contradiction(NamedTuple):
 class Witness:
     """One that proved that no TEL is below ``value`` (rounds).
 
-    ``name``: the method of an engine whose own search it was, or the name of a certificate.
-    ``solver``, ``model_code``: what it rests on: the solver, and the modules of its model without
-    those that every model is told and judged by (the instance, and the checker of schedules).
-    ``argument``: by what it proves the bound.  ``certificate``: the kind of a certificate that was
-    evaluated in integers; empty for what an engine reports.
+    ``name`` is a method of an engine or of a certificate; ``model_code`` the modules of its model
+    without instance and checker; ``certificate`` the kind of one that was evaluated, else empty.
     """
 
     name: str
@@ -163,20 +160,17 @@ class Dispute:
 def keeps_tokens(detail: str, *, may_keep: bool, kept: bool | None = None) -> bool:
     """Tell whether the schedule of a run is no upper bound, as it is easier or may be.
 
-    ``detail``: of the run; it begins with what makes its schedule easier where the run said so
-    itself.  ``may_keep``: whether the method's requests may keep tokens.  ``kept``: whether the
-    stored schedule shows that they did; None without a schedule.
+    ``detail`` begins with what makes it easier where the run said so; ``kept`` is what the stored
+    schedule shows, None without one.
     """
     return detail.startswith(EASIER) or (may_keep and kept is not False)
 
 
 def bounds_hold(detail: str, kept: bool) -> bool:
-    """Tell whether bounds are about the schedule of a run, so that they tell what is left to gain.
+    """Tell whether bounds are about the schedule of a run, which may have ``kept`` tokens.
 
-    Where tokens were kept it is the run that says so, in front of its detail: of seconds, where
-    prefilling tokens anew is no shortcut (``serving.bounds.loads.not_covered``).
-
-    ``kept``: whether its requests kept tokens over an eviction.
+    In seconds, where prefilling tokens anew is no shortcut
+    (``serving.bounds.loads.not_covered``), its detail says so first.
     """
     return not kept or detail.startswith(KEEPS_TOKENS_COVERED)
 
@@ -184,14 +178,11 @@ def bounds_hold(detail: str, kept: bool) -> bool:
 def believed(
     status: str, detail: str, source: str, *, word: bool, proved: bool | None = None
 ) -> bool:
-    """Tell whether the bound of a run counts.
+    """Tell whether the bound of a run counts; of one caught at something wrong it does not.
 
-    That of a run that was caught at something wrong does not, unless the instance's file was to
-    blame.
-
-    ``source``: what the row says that the bound rests on; a certificate that it names must be
-    evaluated.  ``word``: whether the method is a solver whose report counts.  ``proved``: whether
-    integers prove the bound here; None where nobody looked.
+    A wrong file is not the run's fault.  ``source`` is what the bound rests on; ``word`` says
+    whether the method's own report counts, ``proved`` whether integers prove it (None: nobody
+    looked).
     """
     if status == "refused":
         return False
@@ -240,11 +231,9 @@ def dispute(
 ) -> Dispute | None:
     """Return what contradicts the optimum that an instance's file states, None if nothing does.
 
-    Where it is not settled, the bound is withdrawn; what is certified stays.
-
-    ``upper``: TEL of a checked schedule that keeps no tokens; None without one.  ``lower``,
-    ``source``: the bound that was claimed, and what it is said to rest on.  ``certified``: what
-    integers certify of it.
+    ``upper`` is of a checked schedule that keeps no tokens, ``lower`` was claimed, and
+    ``certified`` is what integers prove.  Where it is not settled, the bound is withdrawn; what is
+    certified stays.
     """
     wrong = f"{MISSTATED}{stated}, is wrong"
     if upper is not None and upper < stated:
@@ -270,10 +259,9 @@ def judge(
 ) -> Verdict:
     """Decide what is known of the optimum of an instance.
 
-    ``upper``: least TEL of a schedule that counts; None without one.  ``lower``: greatest bound
-    that is believed; None without one.  ``witnesses``: whoever proved a bound; only those that
-    reach ``upper`` count.  ``construction``: the optimum by the instance's construction, None where
-    the registry does not have it.  ``stated``: the optimum that the instance's file states.
+    ``upper`` is the least TEL that counts, ``lower`` the greatest believed bound; only witnesses
+    that reach ``upper`` count.  ``construction`` is of the registry, ``stated`` of the instance's
+    file.
     """
     above = [value for value in (upper, construction, stated) if value is not None]
     below = [value for value in (lower, construction, stated) if value is not None]

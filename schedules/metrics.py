@@ -1,9 +1,7 @@
-"""Numbers that describe a schedule in rounds: makespan and memory use.
+"""Numbers that describe a schedule in rounds: makespan and memory use (tokens).
 
-All times are in rounds and all memory in tokens.  The metrics describe any schedule of the right
-shape, also one that the checker refuses; they say nothing on whether it can be run.  The right
-shape is one start a request, one list of attempts a request where there are any, and one count of
-kept tokens a run, less than its tokens, where any are kept.
+They describe any schedule of the right shape, also one that cannot be run: one start a request, one
+list of attempts a request, and one count of kept tokens a run, less than its tokens.
 """
 
 from __future__ import annotations

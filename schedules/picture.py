@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 import seaborn as sns
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.cm import ScalarMappable
 from matplotlib.collections import PolyCollection
-from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
@@ -33,7 +31,7 @@ from support.jsonfile import write_bytes
 from support.outputs import PICTURES
 from support.text import cut_middle
 
-#: Up to this many requests each has a colour of its own; above, the colour is a quantity.
+#: Up to this many requests each has a colour of its own; above, those of like length have one.
 FEW_REQUESTS = 12
 #: Most columns that are drawn; longer horizons are resampled.  The axes are about as wide.
 COLUMNS = 1300
@@ -42,9 +40,9 @@ COLUMNS = 1300
 _VECTOR_CORNERS = 12_000
 #: Beyond this, matplotlib's floating-point numbers no longer tell rounds apart.
 _LAST_ROUND = 2**53
-#: Up to this many holdings each is seen by itself; above, those of like length are one band.
+#: Up to this many holdings each is an area; above, those of one colour are one band.
 MANY_AREAS = 200
-_BANDS = 8
+_COLOURS = 8
 _SIZE = (10.0, 6.2)
 _PAIR_SIZE = (10.0, 6.6)
 _DPI = 150
@@ -62,6 +60,9 @@ THEME = (
     "@media (prefers-color-scheme:dark){svg{color:#d7dbe0;background:#1e2029}}"
 )
 _GREY: dict[str, Any] = {"facecolor": "0.82", "edgecolor": "white"}
+_QUIET: dict[str, Any] = {"loc": "left", "fontsize": 10, "color": _INK, "alpha": 0.8}
+#: Names and colours of what is drawn.
+_Key = list[tuple[str, Any]]
 
 _STYLE: dict[str, Any] = {
     "hatch.linewidth": 0.7,
@@ -79,33 +80,21 @@ _STYLE: dict[str, Any] = {
 def picture_of(instance: Instance, schedule: Schedule) -> Figure:
     """Return the tokens held over time, stacked by request, as a figure that is shown nowhere yet.
 
-    In rounds, memory is counted at integer times.  What is held at time t is drawn as a step over
-    (t - 1, t], the round that ends then: a request started at p covers exactly [p, p + o], the
-    next may begin where it ends, and no slanted edge shows an amount that is never held.
-
-    Requests are stacked by start, the earliest at the bottom, each for itself; of more than
-    ``MANY_AREAS`` holdings those of like output length are one band, the shortest at the bottom.
-    Cancelled attempts are hatched, among many requests grey.
-    A horizon of more rounds than the picture has columns is resampled: each column shows the
-    time in it at which most is held, so peaks are kept and every column is a true moment, but a
-    request that runs only beside these moments is not seen.
-
+    In rounds, what is held at time t is drawn as a step over (t - 1, t], the round that ends then:
+    a request started at p covers exactly [p, p + o], and no slanted edge shows an amount that is
+    never held.  A horizon of more rounds than the picture has columns is resampled: each column
+    shows the time in it at which most is held, so peaks are kept and every column is a true moment.
     In seconds each column shows the most of the rounds that it touches, of all requests together.
-    Where no round runs nothing is held and nothing runs.
 
-    Raises
-    ------
-    ValueError
-        If the schedule is not of the right shape (``schedules.metrics``), or the times are too
-        large to draw.
+    Raises ValueError if the schedule is not of the right shape (``schedules.metrics``), or the
+    times are too large to draw.
     """
     stack = _stacked(instance, schedule)
-    with picture_style():
-        figure = Figure(figsize=_SIZE, dpi=_DPI, layout="constrained")
-        FigureCanvasAgg(figure)
+    with _styled():
+        figure = _new_figure(_SIZE)
         axes, below = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
-        title, subtitle = (instance.name, schedule.method), _subtitle(instance, schedule)
-        add_titles(figure, axes, title, subtitle, cancelled=_cancelled_key(instance, [schedule]))
+        add_titles(figure, instance, [schedule])
+        axes.set_title(_subtitle(instance, schedule), **_QUIET)
         _add_frame(axes, instance, stack)
         below.set_xlabel(axes.get_xlabel())
         axes.set_xlabel("")
@@ -117,27 +106,21 @@ def picture_of(instance: Instance, schedule: Schedule) -> Figure:
 def pair_picture(instance: Instance, first: Schedule, second: Schedule) -> Figure:
     """Return two schedules of one instance, one above the other over the same axes.
 
-    Raises
-    ------
-    ValueError
-        As :func:`picture_of` says.
+    Raises ValueError as :func:`picture_of` does.
     """
     both = (first, second)
     stacks = [_stacked(instance, each) for each in both]
-    with picture_style():
-        figure = Figure(figsize=_PAIR_SIZE, dpi=_DPI, layout="constrained")
-        FigureCanvasAgg(figure)
+    with _styled():
+        figure = _new_figure(_PAIR_SIZE)
         rows = figure.subplots(2, 1, sharex=True, sharey=True)
-        title = (instance.name, f"{first.method} above {second.method}")
-        key = _cancelled_key(instance, both)
-        add_titles(figure, rows[0], title, "", cancelled=key)
+        add_titles(figure, instance, both)
         # What the axes share is set last, by the one that needs most room.
         for axes, schedule, stack in sorted(
             zip(rows, both, stacks, strict=True), key=lambda row: row[2].tokens.max()
         ):
             _add_frame(axes, instance, stack)
             told = f"{cut_middle(schedule.method, 80)}:   {_subtitle(instance, schedule)}"
-            axes.set_title(told, loc="left", fontsize=10, color=_INK, alpha=0.8)
+            axes.set_title(told, **_QUIET)
         rows[0].set_xlabel("")
         rows[0].set_xlim(
             min(stack.edges[0] for stack in stacks), max(stack.edges[-1] for stack in stacks)
@@ -150,14 +133,7 @@ def pair_picture(instance: Instance, first: Schedule, second: Schedule) -> Figur
 def save_picture(figure: Figure, path: str | Path) -> None:
     """Write a figure of :func:`picture_of` as SVG, PNG or PDF, in place of a file there at once.
 
-    The same figure gives the same file.
-
-    Raises
-    ------
-    ValueError
-        If the path ends otherwise.
-    OSError
-        If the file cannot be written.
+    Raises ValueError if the path ends otherwise, OSError if the file cannot be written.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in PICTURES:
@@ -176,7 +152,7 @@ def show_picture(figure: Figure) -> None:
 
 def picture_image(figure: Figure, kind: str, dpi: int = _DPI) -> bytes:
     """Return a figure of :func:`picture_of` as ``svg``, ``png`` or ``pdf``."""
-    with picture_style():
+    with _styled():
         made = image(figure, kind, dpi)
     if kind != "svg":
         return made
@@ -186,12 +162,14 @@ def picture_image(figure: Figure, kind: str, dpi: int = _DPI) -> bytes:
     return "".join((head, opened, tag, closed, f"<style>{THEME}</style>", drawing)).encode()
 
 
-@contextmanager
-def picture_style() -> Iterator[None]:
-    """Draw within the common style of schedules' pictures."""
-    style = sns.axes_style("ticks") | sns.plotting_context("notebook") | _STYLE
-    with own_style(style):
-        yield
+def _styled() -> AbstractContextManager[None]:
+    return own_style(sns.axes_style("ticks") | sns.plotting_context("notebook") | _STYLE)
+
+
+def _new_figure(size: tuple[float, float]) -> Figure:
+    figure = Figure(figsize=size, dpi=_DPI, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
 
 
 @dataclass(frozen=True)
@@ -208,14 +186,7 @@ class _Area:
 class _Stack:
     """What is drawn over columns between ``edges`` (rounds or seconds, shape (columns + 1,)).
 
-    Attributes
-    ----------
-    areas
-        From the bottom up; in seconds there are none.
-    tokens, running, waiting
-        What is held in each column, and how many requests run and wait.
-    label
-        Of the axis of time.
+    The areas are from the bottom up; in seconds there are none.
     """
 
     edges: NDArray[np.float64]
@@ -284,15 +255,6 @@ def _columns(
     return edges, times[order][first_of_column]
 
 
-def _cancelled_key(instance: Instance, schedules: Sequence[Schedule]) -> Patch | None:
-    """Return how cancelled attempts are drawn, for the legend; None where there are none."""
-    if not any(any(schedule.attempts or ()) for schedule in schedules):
-        return None
-    few = len(instance.requests) <= FEW_REQUESTS
-    look = {"facecolor": "0.9", "edgecolor": _ON_AREA, "hatch": _HATCH} if few else _GREY
-    return Patch(label="cancelled attempt", **look)
-
-
 def _draw_counts(axes: Any, stack: _Stack) -> None:
     """Draw how many requests run and how many wait."""
     running, waiting = stack.running, stack.waiting
@@ -312,25 +274,28 @@ def _draw_areas(
     """Draw what is held, with a key to the colours if that is asked for."""
     if not stack.areas:
         axes.stairs(stack.tokens, stack.edges, fill=True, color=_MEMORY, alpha=0.55)
-    elif len(instance.requests) <= FEW_REQUESTS:
-        _draw_few(figure, axes, instance, stack, key=key)
-    elif len(stack.areas) <= MANY_AREAS:
-        _draw_many(figure, axes, instance, stack, key=key)
-    else:
-        _draw_bands(figure, axes, instance, stack, key=key)
+        return
+    few = len(instance.requests) <= FEW_REQUESTS
+    title, colours = (_draw_few if few else _draw_many)(figure, axes, instance, stack)
+    if key and colours:
+        edge = _ON_AREA if few else "none"
+        handles = [Patch(facecolor=c, edgecolor=edge, label=t) for t, c in colours[::-1]]
+        look = {"fontsize": 9, "title_fontsize": 9, "frameon": False}
+        figure.legend(handles=handles, loc="outside right center", title=title, **look)
 
 
-def add_titles(
-    figure: Any, axes: Any, title: tuple[str, str], subtitle: str, *, cancelled: Patch | None
-) -> None:
-    """Write instance and method above a picture, what is known of the schedule above its axes."""
-    axes.set_title(subtitle, loc="left", fontsize=10, color=_INK, alpha=0.8)
-    text = ": ".join(map(cut_middle, title, (48, 130)))
+def add_titles(figure: Any, instance: Instance, schedules: Sequence[Schedule]) -> None:
+    """Write instance and methods above a picture, and how cancelled attempts are drawn."""
+    methods = cut_middle(" above ".join(each.method for each in schedules), 130)
+    text = f"{cut_middle(instance.name, 48)}: {methods}"
     shown = figure.suptitle(text, x=0.012, ha="left", fontsize=13, fontweight="bold", color=_INK)
     renderer = figure.canvas.get_renderer()
     room = 0.975 * figure.bbox.width
-    if cancelled is not None:
-        legend = figure.legend(handles=[cancelled], loc="upper right", fontsize=9, frameon=False)
+    if any(any(each.attempts or ()) for each in schedules):
+        few = len(instance.requests) <= FEW_REQUESTS
+        look = {"facecolor": "0.9", "edgecolor": _ON_AREA, "hatch": _HATCH} if few else _GREY
+        key = [Patch(label="cancelled attempt", **look)]
+        legend = figure.legend(handles=key, loc="upper right", fontsize=9, frameon=False)
         room -= 1.2 * legend.get_window_extent(renderer).width
     width = shown.get_window_extent(renderer).width
     if width > room:
@@ -376,52 +341,28 @@ def _add_frame(axes: Any, instance: Instance, stack: _Stack) -> None:
         # Under a line at M, which is ten times higher, the areas would be a smear on the ground.
         axes.set_ylim(0, 1.2 * peak)
         height, text = 1.1 * peak, f"M = {memory:,} tokens, above this axis; peak {peak:,}"
-    label_memory(axes, text, height)
+    place = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    look = {"ha": "right", "va": "bottom", "color": _LIMIT, "fontsize": 9.5, "zorder": 6}
+    axes.annotate(text, (1.0, height), (0, 3), **place, **look)
 
 
-def label_memory(axes: Any, text: str, height: float) -> None:
-    """Write what M is at the right end of the axes, above a height (tokens)."""
-    axes.annotate(
-        text,
-        (1.0, height),
-        xycoords=("axes fraction", "data"),
-        xytext=(0, 3),
-        textcoords="offset points",
-        ha="right",
-        va="bottom",
-        color=_LIMIT,
-        fontsize=9.5,
-        zorder=6,
-    )
-
-
-def _draw_few(
-    figure: Any, axes: Any, instance: Instance, stack: _Stack, *, key: bool = True
-) -> None:
-    """Draw each request in a colour of its own, with its id inside or else in a legend."""
+def _draw_few(figure: Any, axes: Any, instance: Instance, stack: _Stack) -> tuple[str, _Key]:
+    """Draw each request in a colour of its own, with its id inside, and return what has no room."""
     palette = sns.color_palette("Set3", FEW_REQUESTS)
-    colours = dict(zip(range(len(instance.requests)), palette, strict=False))
-    _add_areas(axes, stack, [colours[area.holding.position] for area in stack.areas], 0.7, _ON_AREA)
+    colours = {f"id {each.id}": c for each, c in zip(instance.requests, palette, strict=False)}
+    names = [f"id {instance.requests[area.holding.position].id}" for area in stack.areas]
+    corners = [_corners(stack, area) for area in stack.areas]
+    for cancelled in (False, True):
+        chosen = [k for k, area in enumerate(stack.areas) if area.holding.cancelled == cancelled]
+        if chosen:
+            look = {"hatch": _HATCH, "linewidths": 0.4} if cancelled else {"linewidths": 0.7}
+            facecolors = [colours[names[k]] for k in chosen]
+            _add_outlines(axes, [corners[k] for k in chosen], facecolors, _ON_AREA, **look)
     figure.draw_without_rendering()  # Settles the layout, which decides what fits.
-    labelled = set()
-    for area in stack.areas:
-        text = f"id {instance.requests[area.holding.position].id}"
-        if _add_label(axes, stack, area, text):
-            labelled.add(area.holding.position)
-    handles = [
-        Patch(facecolor=colour, edgecolor=_ON_AREA, label=f"id {instance.requests[position].id}")
-        for position, colour in colours.items()
-        if position not in labelled
-    ]
-    if handles and key:
-        figure.legend(
-            handles=handles[::-1],
-            loc="outside right center",
-            title="no room inside",
-            fontsize=9,
-            title_fontsize=9,
-            frameon=False,
-        )
+    for name, area in zip(names, stack.areas, strict=True):
+        if _add_label(axes, stack, area, name):
+            colours.pop(name, None)
+    return "no room inside", list(colours.items())
 
 
 def _add_label(axes: Any, stack: _Stack, area: _Area, text: str) -> bool:
@@ -443,122 +384,55 @@ def _add_label(axes: Any, stack: _Stack, area: _Area, text: str) -> bool:
         best = np.flatnonzero(room >= min(0.9 * room.max(), 2.5 * pixels / token_pixels))
         place = int(best[len(best) // 2])
         left, right = edges[area.first + place], edges[area.first + place + columns]
-        axes.text(
-            (left + right) / 2,
-            (floor[place] + roof[place]) / 2,
-            text,
-            ha="center",
-            va="center_baseline",
-            fontsize=size,
-            color=_ON_AREA,
-            bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}
-            if area.holding.cancelled
-            else None,
-        )
+        look = {"ha": "center", "va": "center_baseline", "fontsize": size, "color": _ON_AREA}
+        if area.holding.cancelled:
+            look["bbox"] = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}
+        axes.text((left + right) / 2, (floor[place] + roof[place]) / 2, text, **look)
         return True
     return False
 
 
-def _draw_many(figure: Any, axes: Any, instance: Instance, stack: _Stack, *, key: bool) -> None:
-    """Colour the requests by output length, or by start where all outputs are equal."""
-    outputs = [request.output for request in instance.requests]
-    low, high = min(outputs), max(outputs)
-    if low < high:
-        values = [instance.requests[area.holding.position].output for area in stack.areas]
-        label = "output length o (tokens)"
-    else:
-        values = [area.holding.start for area in stack.areas]
-        low, high = min(values), max(values)
-        label = "start p (round)"
-    # A few long outputs would leave all others in one shade of a linear scale.
-    skewed = low > 0 and high > 5 * float(np.median(values))
-    scale = (LogNorm if skewed else Normalize)(low, max(high, low + 1))
-    shades = ScalarMappable(scale, sns.color_palette("viridis", as_cmap=True))
-    colours = list(shades.to_rgba(np.array(values)))
-    # Among many, hatches would be all that is seen.
-    grey = [area.holding.cancelled for area in stack.areas]
-    colours = [_GREY["facecolor"] if g else c for c, g in zip(colours, grey, strict=True)]
-    _add_areas(axes, stack, colours, 0.4, "white", hatched=False)
-    if not key:
-        return
-    bar = figure.colorbar(shades, ax=axes, pad=0.015, fraction=0.05, aspect=28)
-    bar.set_label(label, fontsize=10)
-    bar.outline.set_visible(False)
-    bar.ax.minorticks_off()
-    bar.set_ticks(_round_numbers(low, high) if skewed else _whole_numbers(6))
-    bar.ax.yaxis.set_major_formatter(FuncFormatter(_with_commas))
-    bar.ax.tick_params(labelsize=9)
-
-
-def _draw_bands(figure: Any, axes: Any, instance: Instance, stack: _Stack, *, key: bool) -> None:
-    """Draw the tokens held by requests of like output length, or of like start, as bands."""
+def _draw_many(_: Any, axes: Any, instance: Instance, stack: _Stack) -> tuple[str, _Key]:
+    """Draw requests of like output length, or else of like start, in one colour; return which."""
     outputs = np.array([instance.requests[a.holding.position].output for a in stack.areas])
     by_output = outputs.min() < outputs.max()
-    starts = np.array([a.holding.start for a in stack.areas])
-    values = outputs if by_output else starts
-    cuts = np.unique(np.quantile(values, np.linspace(0, 1, _BANDS + 1)[1:-1], method="higher"))
+    values = outputs if by_output else np.array([a.holding.start for a in stack.areas])
+    cuts = np.unique(np.quantile(values, np.linspace(0, 1, _COLOURS + 1)[1:-1], method="higher"))
     band = np.searchsorted(cuts, values, side="right")
+    # Among many, hatches would be all that is seen.
     cancelled = len(cuts) + 1
-    held = np.zeros((cancelled + 1, len(stack.edges) - 1))
-    for area, of in zip(stack.areas, band, strict=True):
-        row = cancelled if area.holding.cancelled else of
-        held[row, area.first : area.first + len(area.top)] += area.top - area.bottom
-    tops = held.cumsum(axis=0)
+    drawn = np.where([area.holding.cancelled for area in stack.areas], cancelled, band)
     colours = [*sns.color_palette("viridis", cancelled), _GREY["facecolor"]]
-    outlines = [_steps(stack.edges, top - own, top) for top, own in zip(tops, held, strict=True)]
-    image = sum(map(len, outlines)) > _VECTOR_CORNERS
-    areas = PolyCollection(
-        outlines, facecolors=colours, edgecolors="none", antialiaseds=False, rasterized=image
-    )
-    axes.add_collection(areas, autolim=False)
-    if key:
-        named = [
-            (_range(values[band == k]), colours[k]) for k in range(cancelled) if (band == k).any()
+    if len(stack.areas) <= MANY_AREAS:
+        outlines = [_corners(stack, area) for area in stack.areas]
+        facecolors = [colours[of] for of in drawn]
+        _add_outlines(axes, outlines, facecolors, "white", linewidths=0.4)
+    else:
+        held = np.zeros((cancelled + 1, len(stack.edges) - 1))
+        for area, of in zip(stack.areas, drawn, strict=True):
+            held[of, area.first : area.first + len(area.top)] += area.top - area.bottom
+        outlines = [
+            _steps(stack.edges, top - own, top)
+            for top, own in zip(held.cumsum(axis=0), held, strict=True)
         ]
-        figure.legend(
-            handles=[Patch(facecolor=colour, label=text) for text, colour in named[::-1]],
-            loc="outside right center",
-            title="output o (tokens)" if by_output else "start p (round)",
-            fontsize=9,
-            title_fontsize=9,
-            frameon=False,
-        )
+        # Without edges, smoothing would let the ground shine through between two bands.
+        _add_outlines(axes, outlines, colours, "none", antialiaseds=False)
+    named = [(_range(values[band == k]), colours[k]) for k in range(cancelled) if (band == k).any()]
+    return "output o (tokens)" if by_output else "start p (round)", named
+
+
+def _add_outlines(
+    axes: Any, outlines: list[NDArray[np.float64]], facecolors: list[Any], edge: str, **look: Any
+) -> None:
+    image = sum(map(len, outlines)) > _VECTOR_CORNERS
+    look |= {"facecolors": facecolors, "edgecolors": edge, "rasterized": image}
+    axes.add_collection(PolyCollection(outlines, **look), autolim=False)
 
 
 def _range(values: NDArray[np.int64]) -> str:
     """Return the least and the greatest value, one number where they are one."""
     low, high = int(values.min()), int(values.max())
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def _add_areas(
-    axes: Any,
-    stack: _Stack,
-    colours: list[Any],
-    width: float,
-    edge: str,
-    *,
-    hatched: bool = True,
-) -> None:
-    corners = [_corners(stack, area) for area in stack.areas]
-    image = sum(len(each) for each in corners) > _VECTOR_CORNERS
-    for cancelled in (False, True):
-        chosen = [k for k, area in enumerate(stack.areas) if area.holding.cancelled == cancelled]
-        if not chosen:
-            continue
-        axes.add_collection(
-            PolyCollection(
-                [corners[k] for k in chosen],
-                facecolors=[colours[k] for k in chosen],
-                edgecolors=_ON_AREA if cancelled and hatched else edge,
-                linewidths=min(width, 0.4) if cancelled else width,
-                hatch=_HATCH if cancelled and hatched else None,
-                # Without edges, smoothing would let the ground shine through between two areas.
-                antialiaseds=width > 0,
-                rasterized=image,
-            ),
-            autolim=False,
-        )
 
 
 def _corners(stack: _Stack, area: _Area) -> NDArray[np.float64]:
@@ -578,12 +452,6 @@ def _steps(
 
 def _whole_numbers(most: int) -> MaxNLocator:
     return MaxNLocator(nbins=most, steps=[1, 2, 5, 10], integer=True, min_n_ticks=1)
-
-
-def _round_numbers(low: int, high: int) -> list[int]:
-    """Return 1, 2, 5, 10, 20, ... from low to high for a logarithmic axis, or its two ends."""
-    steps = [k * 10**e for e in range(len(str(high))) for k in (1, 2, 5)]
-    return [step for step in steps if low <= step <= high] or [low, high]
 
 
 def _with_commas(value: float, _: object) -> str:

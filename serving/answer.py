@@ -61,7 +61,8 @@ class Answer:
     The ``others`` are compared with the ``base``, each with its class in words, the class that
     knows least first.  ``bound`` is the sum of the lower bounds, None where an instance has none,
     and may be the optimum of each (``optimal``); ``covers_kept`` says that it holds for schedules
-    that keep tokens over evictions, too.
+    that keep tokens over evictions, too.  ``few`` is the note on the bound of few at a time
+    (:func:`serving.waiting.few_at_a_time`), or empty.
     """
 
     base: MethodTotal
@@ -72,6 +73,7 @@ class Answer:
     instances: int
     unit: TimeUnit
     optimal: bool = False
+    few: str = ""
 
     def __str__(self) -> str:
         return "".join(text for text, _ in self.pieces())
@@ -97,6 +99,8 @@ class Answer:
             yield self._no_schedule(self.bound), False
         if self.base.binding:
             yield f"; {self.base.binding}", False
+        if self.few:
+            yield f"; {self.few}", False
         yield f" ({counted(self.instances, 'instance')}).", False
 
     @property
@@ -213,6 +217,7 @@ def answer(
     unit: TimeUnit,
     optimal: bool = False,
     best: tuple[str, MethodTotal] | None = None,
+    few: str = "",
 ) -> Answer | None:
     """Return the answer; None without a policy to compare with, or with nothing else.
 
@@ -240,11 +245,16 @@ def answer(
         named.append(best)
     if bound is None and not named:
         return None
-    return Answer(base, named, bound, covers_kept, requests, instances, unit, optimal)
+    return Answer(base, named, bound, covers_kept, requests, instances, unit, optimal, few)
 
 
 def answer_on(
-    instance: Instance, outcomes: Iterable[MethodTotal], bound: int | None, *, covers_kept: bool
+    instance: Instance,
+    outcomes: Iterable[MethodTotal],
+    bound: int | None,
+    *,
+    covers_kept: bool,
+    few: str = "",
 ) -> Answer | None:
     """Return the answer on one instance; see :func:`answer`."""
     return answer(
@@ -254,6 +264,7 @@ def answer_on(
         requests=len(instance),
         instances=1,
         unit=instance.unit,
+        few=few,
     )
 
 

@@ -42,17 +42,7 @@ _PAGE = "docs/bounds_in_seconds.md"
 
 @dataclass(frozen=True)
 class KnownBound:
-    """A bound on the TEL, and where it comes from.
-
-    Attributes
-    ----------
-    value
-        Rounds, or nanoseconds of an instance in seconds.
-    source
-        What it rests on, as ``rates``.
-    origin
-        Who found it, in how long, and where it is kept.
-    """
+    """A bound on the TEL (rounds or nanoseconds), what it rests on, and who found it where."""
 
     value: int
     source: str

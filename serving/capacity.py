@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -103,33 +103,28 @@ def capacity(
     """Look for the largest sustained rate at which a share of the requests keeps an objective.
 
     A run has three parts of the same requests and gaps, warm-up and two halves, as many passes of
-    the instance each as it takes until a half is long enough to tell.
+    the instance each as it takes until a half is long enough to tell.  The next rate may be above
+    the one that is told by the ``precision``; ``listen`` receives every rate.
 
-    Parameters
-    ----------
-    share, precision
-        Of the requests, and by how much the next rate may be above the one that is told.
-    listen
-        Hears of every rate.
-
-    Returns
-    -------
-    (pandas.DataFrame, pandas.DataFrame)
-        One row a method: ``method``, ``capacity`` (0 where the lowest rate is not kept),
-        ``not_kept`` (infinite where the highest is), ``burst`` (whether that one would be kept if
-        it were sustained), and of the run at the capacity ``share``, ``throughput``, ``goodput``
-        and metrics.  And one row a rate, for a picture of throughput and latency.
-
-    Errors are those of :func:`kvopt.compare`, and KeyboardInterrupt if a run was interrupted.
+    Returns a row a method: ``method``, ``capacity`` (0 where the lowest rate is not kept),
+    ``not_kept`` (infinite where the highest is), ``burst`` (whether that one would be kept if it
+    were sustained), and of the run at the capacity ``share``, ``throughput``, ``goodput`` and
+    metrics; and a row a rate, for a picture of throughput and latency.  Errors are those of
+    :func:`kvopt.compare`, and KeyboardInterrupt if a run was interrupted.
     """
-    most = _ceiling(instance, wishes.batch_time or read_batch_time(DEFAULT))
+    model, n = wishes.batch_time or read_batch_time(DEFAULT), len(instance)
+    covered = not not_covered(instance, model)
+    most = stability_rate(instance, model).rate if covered else math.inf
 
     def keeps(method: Method, found: dict[float, Probe], rate: float) -> bool:
-        def run(passes: int) -> Probe:
-            drawn = repeated_at_rate(instance, rate, passes, arrival_seed)
-            return _probe(rate, drawn, method, wishes, slo, jobs, store)
-
-        probe = _long_enough(run, len(instance), share)
+        passes = -(-_FEWEST // n)
+        while True:
+            drawn = repeated_at_rate(instance, rate, 3 * passes, arrival_seed)
+            probe = _probe(rate, drawn, method, wishes, slo, jobs, store)
+            passes *= 2
+            judged = not probe.share >= share or probe.sustained or probe.lengths >= _LONG
+            if judged or 3 * passes * n > _MOST:
+                break
         # What no scheduler sustains may still be within the tolerance.
         counts, enough = probe.sustained and rate <= most, probe.share >= share
         found[rate] = replace(probe, burst=enough and not counts)
@@ -141,34 +136,17 @@ def capacity(
         found: dict[float, Probe] = {}
         low, high = largest_rate(partial(keeps, method, found), start, precision)
         start = low or start
-        lines.append(_line(method, low, high, found))
-        runs += [_at(method, rate, found[rate]) for rate in sorted(found)]
+        name: dict[str, Any] = {"method": shown_method(method.text, method.own_name)}
+        burst = high in found and found[high].burst
+        line = name | {"capacity": low, "not_kept": high, "burst": burst}
+        if low in found:
+            line |= {"share": found[low].share, **found[low].metrics}
+        lines.append(line)
+        runs += [
+            name | {"rate": rate, "share": each.share} | each.metrics
+            for rate, each in sorted(found.items())
+        ]
     return pd.DataFrame(lines), pd.DataFrame(runs)
-
-
-def _long_enough(run: Callable[[int], Probe], n: int, share: float) -> Probe:
-    """Run passes of n requests, twice as many each time, until the run can be judged."""
-    passes = -(-_FEWEST // n)
-    while True:
-        probe = run(3 * passes)
-        passes *= 2
-        judged = not probe.share >= share or probe.sustained or probe.lengths >= _LONG
-        if judged or 3 * passes * n > _MOST:
-            return probe
-
-
-def _shown(method: Method) -> str:
-    return shown_method(method.text, method.own_name)
-
-
-def _line(method: Method, low: float, high: float, found: Mapping[float, Probe]) -> dict[str, Any]:
-    line: dict[str, Any] = {"method": _shown(method), "capacity": low, "not_kept": high}
-    line["burst"] = high in found and found[high].burst
-    return line | ({"share": found[low].share, **found[low].metrics} if low in found else {})
-
-
-def _at(method: Method, rate: float, probe: Probe) -> dict[str, Any]:
-    return {"method": _shown(method), "rate": rate, "share": probe.share} | probe.metrics
 
 
 def _probe(
@@ -247,12 +225,6 @@ class StabilityRate:
             f"M / (b E[g]) = {self.memory:,} / ({seconds:.4g} s * {self.held:,.0f}) = "
             f"{self.rate:.4g} a second"
         )
-
-
-def _ceiling(instance: Instance, batch_time: BatchTime) -> float:
-    """Return the rate that no scheduler sustains more than; infinite where none is proved."""
-    covered = not not_covered(instance, batch_time)
-    return stability_rate(instance, batch_time).rate if covered else math.inf
 
 
 def stability_rate(instance: Instance, batch_time: BatchTime) -> StabilityRate:

@@ -13,7 +13,7 @@ round is computed from them with five factors of others:
 
 Tensor parallelism divides all but the layers' and the round's own time; its communication, and
 memory for activations, are left out.  So the memory is a few percent more than what vLLM says when
-it begins (``GPU KV cache size``).  docs/serving.md compares the result with measured rounds.
+it begins (``GPU KV cache size``).  docs/gpus.md compares the result with measured rounds.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from serving.batch_time import DEFAULT
 from serving.bounds.loads import Room, not_covered
 from serving.bounds.rates import best_rates
 from serving.bounds.seconds import bound_in_seconds
-from serving.waiting import what_binds
+from serving.waiting import FEW, what_binds
 
 #: Share of the time kept back for the last evaluation of the prices, and share of the rest for the
 #: bound of schedules that run as few at a time as vLLM's scheduler may, where that limit binds.
@@ -87,7 +87,7 @@ def _bound(task: Task, batch_time: BatchTime, report: Report, end: float) -> Non
         assert least <= few.tel
         bound = least // len(instance) // 10**6 / 1000  # rounded down
         report.note(
-            f"no schedule that runs at most {running:,} requests at a time, vLLM's limit, is below "
+            f"{FEW} {running:,} requests at a time, vLLM's limit, is below "
             f"{bound:.3f} s a request: of vllm-v1's "
             f"{instance.unit.mean(few.tel, len(instance))} order leaves at most "
             f"{math.ceil(1000 * gap(few.tel, least)) / 10:.1f} %, the rest is left by that limit"

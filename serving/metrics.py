@@ -43,23 +43,9 @@ _MEASURED = "measured"
 class Serving:
     """The metrics of one schedule in seconds; times in milliseconds as ``vllm bench serve`` has.
 
-    Attributes
-    ----------
-    mean_*, p50_*, p90_*, p99_*
-        Of TTFT, TPOT, ITL and E2EL; None where there is nothing to be averaged, as for TPOT and
-        ITL where every output has one token.
-    mean_normalized_ms, mean_delay_ms
-        Normalized latency and scheduling delay.
-    duration_s
-        Seconds.
-    request_throughput, output_throughput, total_token_throughput
-        Requests, output tokens, and prompt and output tokens per second.
-    mean_running, mean_waiting, mean_tokens
-        Requests that run and wait, and tokens held, averaged over the time in which rounds run.
-    peak_waiting, peak_tokens
-        The most of them.
-    evictions, recomputed_tokens
-        Totals; see ``Timeline``.
+    A mean is None where there is nothing to be averaged, as for TPOT and ITL where every output has
+    one token.  Throughputs are requests, output tokens, and all tokens per second.  Requests that
+    run and wait, and tokens held, are averaged over the time in which rounds run.
     """
 
     mean_ttft_ms: float | None

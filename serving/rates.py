@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,7 +35,8 @@ from serving.choice import refuse_rounds_only
 from serving.metrics import METRICS, goodput
 from serving.slo import Slo
 from serving.steadiness import steadiness
-from serving.waiting import no_request_waits, none_waits_long, what_binds
+from serving.waiting import few_at_a_time, no_request_waits, none_waits_long, what_binds
+from support.usage import UsageError
 
 #: What bounds the latency from below at every rate.
 BOUND = "bound"
@@ -43,18 +44,12 @@ BOUND = "bound"
 _ROUNDING = 1e-9
 
 
-class RatesError(ValueError):
+class RatesError(UsageError, ValueError):
     """Rates cannot be read; the message is one line."""
 
 
 def read_rates(text: str) -> tuple[float, ...]:
-    """Read rates, as in ``5,10,20``: requests a second, ascending, at least one.
-
-    Raises
-    ------
-    RatesError
-        If one is no number above 0, or they do not ascend.
-    """
+    """Read rates above 0, ascending, as in ``5,10,20``: requests a second; or a RatesError."""
     try:
         rates = tuple(float(each) for each in text.split(","))
     except ValueError:
@@ -68,21 +63,30 @@ def read_rates(text: str) -> tuple[float, ...]:
 
 
 class RateSweep(NamedTuple):
-    """What a sweep over rates has come to.
+    """The table with a row a run (docs/serving.md), the answer of each rate that has one.
 
-    Attributes
-    ----------
-    table
-        One row a run (docs/serving.md).
-    answers
-        Of each rate what vLLM's scheduler leaves (:mod:`serving.answer`), where there is one.
-    wrong
-        One line for everything that cannot be true.
+    ``wrong`` has one line for everything that cannot be true.
     """
 
     table: pd.DataFrame
     answers: dict[float, Answer]
     wrong: list[str]
+
+
+class _Clocked(NamedTuple):
+    """What a run's schedule shows on the clock; as it is here where there is none."""
+
+    good: float = math.nan
+    sustained: bool | None = None
+    waits: str = ""
+    binds: str = ""
+
+
+class _Limit(NamedTuple):
+    """What no schedule on an instance is better than: its latency, and its goodput."""
+
+    bound: KnownBound | None
+    most: float = math.nan
 
 
 def rate_sweep(
@@ -99,21 +103,10 @@ def rate_sweep(
 ) -> RateSweep:
     """Run methods, and the bound, on an instance at every rate; what is stored is not run again.
 
-    Parameters
-    ----------
-    instance
-        Its prompts and outputs, in its order; the arrivals are drawn (``instances.arrivals``).
-    rates
-        Requests a second.
-    wishes
-        Limits, seeds and batch time of the runs.
-    arrival_seed
-        Of the arrivals, the same for all rates.
-    slo
-        What goodput counts by.
-
-    Errors are those of :func:`kvopt.compare`, and KeyboardInterrupt if runs are left; those that
-    were finished are stored.
+    Prompts and outputs are the instance's, in its order; the arrivals of all ``rates`` (requests a
+    second) are drawn of one seed (``instances.arrivals``).  Goodput counts by the ``slo``.  Errors
+    are those of :func:`kvopt.compare`, and KeyboardInterrupt if runs are left; those that were
+    finished are stored.
     """
     drawn = {rate: at_rate(instance, rate, arrival_seed) for rate in rates}
     for method in methods:
@@ -125,28 +118,49 @@ def rate_sweep(
     with carried_out(tasks, store, jobs, progress) as ran:
         if ran.left:
             raise KeyboardInterrupt
-        good, sustained, waiting = _on_the_clock(tasks, ran.store, slo)
-        bounds = _bounds(tasks, ran.store)
+        clocked = {task.key: _on_the_clock(task, ran.store, slo) for task in tasks}
+        timed = {task.instance.sha256: task for task in tasks if task.instance is not None}
+        limits = {sha: _limit(task, ran.store, slo) for sha, task in timed.items()}
     kept = {key for key, each in ran.shown.items() if each.keeps_tokens}
     apart = {key for key in kept if not bounds_hold(ran.shown[key].detail, True)}
-    most = {} if slo is None else _most_goodputs(tasks, slo)
-    table = _table(ran.rows, bounds, apart, sustained, good, most)
-    table = _with_rates(
-        table, zip(ran.rows["instance"], ran.rows["instance_sha256"], strict=True), drawn
-    )
-    answers = _answers(ran.rows, bounds, kept, apart, drawn, waiting)
-    wrong = [*alarms(list(ran.shown.values())), *_exceeded(ran.rows, bounds, kept)]
-    wrong += _too_good(ran.rows, good, most)
-    return RateSweep(table, answers, wrong)
+    rows = ran.rows.assign(keeps=ran.rows.index.isin([*kept]), apart=ran.rows.index.isin([*apart]))
+    rows = rows.join(pd.DataFrame.from_dict(clocked, orient="index", columns=_Clocked._fields))
+    rows["name"] = shown_methods(rows["method"], rows["own_name"])
+    places = {(each.name, each.sha256): rate for rate, each in drawn.items()}
+    # By both: names show six digits of a rate, and one request has one hash at all rates.
+    found = zip(rows["instance"], rows["instance_sha256"], strict=True)
+    rows["rate"] = [places[each] for each in found]
+    wrong = [*alarms(list(ran.shown.values())), *_wrong(rows, limits)]
+    return RateSweep(_table(rows, limits, slo), _answers(rows, limits, drawn), wrong)
+
+
+def _on_the_clock(task: Task, store: Store, slo: Slo | None) -> _Clocked:
+    document = store.schedule(task.key)
+    if document is not None and task.instance is not None:
+        with contextlib.suppress(ValueError):  # more rounds than there are times kept of
+            times, text = timeline(task.instance, parse_schedule(document)), task.method.text
+            waits = none_waits_long(text, times)
+            return _Clocked(
+                math.nan if slo is None else goodput(times, slo),
+                steadiness(times).sustained or bool(waits),
+                waits,
+                what_binds(text, task.batch_time, task.instance.memory, times),
+            )
+    return _Clocked()
+
+
+def _limit(task: Task, store: Store, slo: Slo | None) -> _Limit:
+    """Return the best bounds known of a task's instance, also from earlier sweeps."""
+    instance = task.instance
+    assert instance is not None
+    bound = best_bound(instance, task.batch_time, stores=(store,))
+    model = parse_batch_time(task.batch_time)
+    most = None if slo is None else goodput_bound(instance, model, slo)
+    return _Limit(bound, math.nan if most is None else most)
 
 
 def _answers(
-    rows: pd.DataFrame,
-    bounds: Mapping[str, KnownBound],
-    kept: Collection[str],
-    apart: Collection[str],
-    drawn: Mapping[float, Instance],
-    waiting: Mapping[str, tuple[str, str]],
+    rows: pd.DataFrame, limits: Mapping[str, _Limit], drawn: Mapping[float, Instance]
 ) -> dict[float, Answer]:
     """Return the answer of each rate; of a method that draws the mean of its seeds counts."""
     found = {}
@@ -154,156 +168,69 @@ def _answers(
         here = rows[rows["instance_sha256"].eq(instance.sha256)]
         outcomes = []
         for _, runs in here.groupby(["method", "own_name"], sort=False):
-            method, own_name = map(str, runs[["method", "own_name"]].iloc[0])
-            if only_bounds(method) or runs["tel"].isna().any():
+            first = runs.iloc[0]
+            if only_bounds(first["method"]) or runs["tel"].isna().any():
                 continue
-            known = knowledge(method, runs["told"].iloc[0]).on(instance)
-            label = marked(method, own_name, kept=any(key in kept for key in runs.index))
+            known = knowledge(first["method"], first["told"]).on(instance)
+            label = marked(first["method"], first["own_name"], kept=bool(runs["keeps"].any()))
             metrics = runs[["peak_waiting", "mean_waiting", "mean_running"]].astype(float)
-            once, binds = waiting.get(str(runs.index[0]), ("", ""))
-            idle = once or no_request_waits(*metrics.mean(skipna=False))
-            mean = float(runs["tel"].mean())
-            outcomes.append(MethodTotal(label, method, known, mean, idle, binds, bool(once)))
+            idle = first["waits"] or no_request_waits(*metrics.mean(skipna=False))
+            what = (label, first["method"], known, float(runs["tel"].mean()))
+            outcomes.append(MethodTotal(*what, idle, first["binds"], bool(first["waits"])))
         covers = bounds_kept_tokens(instance, str(here["batch_time"].iloc[0]))
-        covers = covers and not here.index.isin(list(apart)).any()
-        bound = bounds.get(instance.sha256)
-        known_bound = None if bound is None else bound.value
-        told = answer_on(instance, outcomes, known_bound, covers_kept=covers)
+        bound = limits[instance.sha256].bound
+        told = answer_on(
+            instance,
+            outcomes,
+            None if bound is None else bound.value,
+            covers_kept=covers and not here["apart"].any(),
+            few=few_at_a_time(here["detail"]),
+        )
         if told is not None:
             found[rate] = told
     return found
 
 
-def _with_rates(
-    table: pd.DataFrame, instances: Iterable[tuple[str, str]], drawn: Mapping[float, Instance]
-) -> pd.DataFrame:
-    """Return a table with the rate of each row before all, in the order of the rates.
-
-    By both: names show six digits of a rate, and one request has one hash at all rates.
-    """
-    rates = {(each.name, each.sha256): rate for rate, each in drawn.items()}
-    table.insert(0, "rate", [rates[each] for each in instances])
-    return table.sort_values("rate", kind="stable", ignore_index=True)
-
-
-def _on_the_clock(
-    tasks: Sequence[Task], store: Store, slo: Slo | None
-) -> tuple[dict[str, float], dict[str, bool], dict[str, tuple[str, str]]]:
-    """Return of each run with a schedule the goodput, whether it is sustained, and who waits."""
-    good, sustained, waiting = {}, {}, {}
-    for task in tasks:
-        document = store.schedule(task.key)
-        if document is not None and task.instance is not None:
-            with contextlib.suppress(ValueError):  # more rounds than there are times kept of
-                times = timeline(task.instance, parse_schedule(document))
-                about = task.method.text, task.batch_time, task.instance.memory
-                once = none_waits_long(task.method.text, times)
-                sustained[task.key] = steadiness(times).sustained or bool(once)
-                waiting[task.key] = once, what_binds(*about, times)
-                if slo is not None:
-                    good[task.key] = goodput(times, slo)
-    return good, sustained, waiting
+def _wrong(rows: pd.DataFrame, limits: Mapping[str, _Limit]) -> Iterator[str]:
+    """Yield one line for every run whose TEL or goodput a bound excludes."""
+    for run in rows.to_dict("records"):
+        who, (bound, most) = f"{run['name']} on {run['instance']}", limits[run["instance_sha256"]]
+        tel = run["tel"]
+        if bound is not None and not run["keeps"] and not pd.isna(tel) and tel < bound.value:
+            yield f"{who}: TEL {tel}, and a bound of {bound.value} ({bound})"
+        if run["good"] > most * (1 + _ROUNDING):
+            yield f"{who}: goodput {run['good']}, and a bound of {most}"
 
 
-def _most_goodputs(tasks: Iterable[Task], slo: Slo) -> dict[str, float]:
-    """Return what no goodput on an instance is above, by its hash."""
-    found = {
-        sha: goodput_bound(instance, parse_batch_time(batch_time), slo)
-        for sha, (instance, batch_time) in _timed(tasks).items()
-    }
-    return {sha: math.nan if most is None else most for sha, most in found.items()}
-
-
-def _bounds(tasks: Iterable[Task], store: Store) -> dict[str, KnownBound]:
-    """Return the best bound known of each instance, by its hash, also from earlier sweeps."""
-    found = {
-        sha: best_bound(instance, batch_time, stores=(store,))
-        for sha, (instance, batch_time) in _timed(tasks).items()
-    }
-    return {sha: known for sha, known in found.items() if known is not None}
-
-
-def _timed(tasks: Iterable[Task]) -> dict[str, tuple[Instance, str]]:
-    """Return the instances by their hashes, each with its batch time."""
-    return {
-        task.instance.sha256: (task.instance, task.batch_time)
-        for task in tasks
-        if task.instance is not None
-    }
-
-
-def _exceeded(
-    rows: pd.DataFrame, bounds: Mapping[str, KnownBound], kept: Collection[str]
-) -> list[str]:
-    """Return one line for every run whose schedule a bound from elsewhere excludes."""
-    return [
-        f"{who}: TEL {tel}, and a bound of {bounds[sha].value} ({bounds[sha]})"
-        for (key, sha, who), tel in zip(_named(rows), rows["tel"], strict=True)
-        if key not in kept and sha in bounds and not pd.isna(tel) and tel < bounds[sha].value
-    ]
-
-
-def _too_good(
-    rows: pd.DataFrame, good: Mapping[str, float], most: Mapping[str, float]
-) -> list[str]:
-    """Return one line for every run whose goodput is above what any can be."""
-    return [
-        f"{who}: goodput {good[key]}, and a bound of {most[sha]}"
-        for key, sha, who in _named(rows)
-        if key in good and good[key] > most[sha] * (1 + _ROUNDING)
-    ]
-
-
-def _named(rows: pd.DataFrame) -> Iterator[tuple[str, str, str]]:
-    """Yield key, hash of the instance, and the names of method and instance of each row."""
-    shown = shown_methods(rows["method"], rows["own_name"])
-    for key, sha, method, name in zip(
-        rows.index, rows["instance_sha256"], shown, rows["instance"], strict=True
-    ):
-        yield key, sha, f"{method} on {name}"
-
-
-def _table(
-    rows: pd.DataFrame,
-    bounds: Mapping[str, KnownBound],
-    apart: Collection[str],
-    sustained: Mapping[str, bool],
-    good: Mapping[str, float],
-    most: Mapping[str, float],
-) -> pd.DataFrame:
-    """Return the table; of the runs ``apart`` no bound tells what is left to gain."""
+def _table(rows: pd.DataFrame, limits: Mapping[str, _Limit], slo: Slo | None) -> pd.DataFrame:
+    """Return the table in the order of rates; of runs ``apart`` no bound says what is left."""
     n, tel = rows["n"].astype(float), rows["tel"].astype("Float64")
-    known = [bounds.get(sha) for sha in rows["instance_sha256"]]
+    known = [limits[sha].bound for sha in rows["instance_sha256"]]
     best = pd.Series([each and each.value for each in known], rows.index, dtype="Int64")
     shares = [
-        None if pd.isna(upper) or pd.isna(lower) else left(int(upper), int(lower))
-        for upper, lower in zip(rows["tel"], best, strict=True)
+        None if pd.isna(upper) or pd.isna(lower) or apart else left(int(upper), int(lower))
+        for upper, lower, apart in zip(rows["tel"], best, rows["apart"], strict=True)
     ]
-    table = pd.DataFrame(
-        {
-            "n": rows["n"],
-            "method": shown_methods(rows["method"], rows["own_name"]),
-            "seed": rows["seed"],
-            "status": rows["status"],
-            "batch_time": rows["batch_time"],
-            "tel_s": tel / NANOSECONDS,
-            "ael_s": tel / n / NANOSECONDS,
-            "bound_ael_s": best / n / NANOSECONDS,
-            "bound_from": [str(each or "") for each in known],
-            "left": pd.Series(shares, rows.index, dtype="Float64").mask(
-                rows.index.isin(list(apart))
-            ),
-        }
+    table = rows[["rate", "n"]].assign(
+        method=rows["name"],
+        seed=rows["seed"],
+        status=rows["status"],
+        batch_time=rows["batch_time"],
+        tel_s=tel / NANOSECONDS,
+        ael_s=tel / n / NANOSECONDS,
+        bound_ael_s=best / n / NANOSECONDS,
+        bound_from=[str(each or "") for each in known],
+        left=pd.Series(shares, rows.index, dtype="Float64"),
     )
     # Where no request waits, the backlog is what runs: no burst, whatever the halves hold.
     idle = rows["peak_waiting"].eq(0).astype("boolean")
-    told = pd.Series(sustained, dtype="boolean").reindex(table.index)
+    told = rows["sustained"].astype("boolean")
     table["sustained"] = told | idle.mask(told.isna())
-    if good:
-        table["goodput"] = pd.Series(good, dtype="float64").reindex(table.index)
-        table["bound_goodput"] = rows["instance_sha256"].map(dict(most))
+    if slo is not None:
+        most = {sha: each.most for sha, each in limits.items()}
+        table["goodput"], table["bound_goodput"] = rows["good"], rows["instance_sha256"].map(most)
     table = table.join(rows[[*METRICS, "seconds", "detail"]])
-    return table.reset_index(drop=True)
+    return table.sort_values("rate", kind="stable", ignore_index=True)
 
 
 def of_methods(table: pd.DataFrame) -> pd.DataFrame:

@@ -56,12 +56,7 @@ def request_frame(instance: Instance, timeline: Timeline, slo: Slo | None = None
 def write_requests(frame: pd.DataFrame, path: str | Path) -> None:
     """Write a frame of :func:`request_frame` as CSV or Parquet, whole or not at all.
 
-    Raises
-    ------
-    ValueError
-        If the path ends otherwise than with .csv or .parquet.
-    OSError
-        If the file cannot be written.
+    A ValueError is raised if the path ends otherwise, an OSError if the file cannot be written.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:

@@ -25,14 +25,7 @@ class SloError(ValueError):
 class Slo:
     """What a request must keep to be a good one: nanoseconds at most, None for no limit.
 
-    Attributes
-    ----------
-    ttft
-        From its arrival to its first token.
-    tpot
-        Per output token after the first.
-    e2el
-        From its arrival to its last token.
+    They are from its arrival to its first token, per output token after that, and to its last one.
     """
 
     ttft: int | None = None
@@ -52,10 +45,8 @@ def _shown(limit: int) -> str:
 def read_slo(text: str) -> Slo:
     """Read an objective; each limit has its unit, ``ms`` or ``s``.
 
-    Raises
-    ------
-    SloError
-        If a name is unknown or stands twice, or a limit has no unit or is no number above 0.
+    An :class:`SloError` is raised if a name is unknown or stands twice, or a limit is no number
+    above 0.
     """
     limits: dict[str, int] = {}
     for part in text.split(","):

@@ -24,15 +24,10 @@ LEAST = 5
 class Steadiness:
     """What the two halves behind the warm-up say of a run.
 
-    Attributes
-    ----------
-    lengths
-        What a half lasts over the mean time from a request's first round to its last.
-    throughput, output_throughput
-        Requests, and output tokens of requests, that are completed a second in both halves.
-    grows
-        Whether throughput stays behind the arrivals, or the mean backlog of the second half is
-        above that of the first, by more than 2 % of the arrivals and what chance may do.
+    ``lengths`` is what a half lasts over the mean time from a request's first round to its last.
+    Throughputs are of requests, and of output tokens of requests, that are completed in the halves.
+    It ``grows`` if throughput stays behind the arrivals, or the mean backlog of the second half is
+    above that of the first, by more than 2 % of the arrivals and what chance may do.
     """
 
     lengths: float

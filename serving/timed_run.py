@@ -1,4 +1,4 @@
-"""A run whose schedule is on a clock: latencies and serving metrics (docs/serving.md)."""
+"""A run whose schedule is on a clock: latencies and serving metrics (docs/metrics.md)."""
 
 from __future__ import annotations
 
@@ -67,10 +67,7 @@ class TimedRun(Finished):
     def goodput(self, slo: str) -> float:
         """Return the requests a second that keep an objective, as in ``ttft:500ms,tpot:50ms``.
 
-        Raises
-        ------
-        SloError
-            If the text is none; a ValueError.
+        An :class:`SloError` (a ValueError) is raised if the text is none.
         """
         return goodput(self.timeline, read_slo(slo))
 

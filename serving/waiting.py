@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -16,6 +17,8 @@ HARDLY = 0.01
 #: Share of the waiting from which on the limit on requests is named, and of M that is nearly full.
 _SOME, _NEARLY = 0.1, 0.9
 _VLLM = "vllm-v1"
+#: Begins the note on the bound of schedules that run as few at a time as vLLM's scheduler may.
+FEW = "no schedule that runs at most"
 
 
 def no_request_waits(peak: float | None, waiting: float | None, running: float | None) -> str:
@@ -29,6 +32,12 @@ def no_request_waits(peak: float | None, waiting: float | None, running: float |
         return "no request waits"
     share = waiting / (waiting + running)
     return f"requests wait {100 * share:.2f} % of the time" if share < HARDLY else ""
+
+
+def few_at_a_time(details: Iterable[str]) -> str:
+    """Return the note on the bound of few at a time that a detail of a row has; or nothing."""
+    parts = (part for detail in details for part in str(detail).split("; "))
+    return next((part for part in parts if part.startswith(FEW)), "")
 
 
 def none_waits_long(method: str, times: Timeline) -> str:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
+from click.types import FuncParamType
 
 from support.called import called
 from support.machine import MachineError, lacking
@@ -77,9 +78,6 @@ class Command(click.Command):
         try:
             with showing(sys.stderr, quiet=bool(ctx.params.get("quiet"))):
                 return int(self.callback(Options(program=program, caller=ctx.obj, **ctx.params)))
-        except KeyboardInterrupt:
-            complain(program, self.interrupted)
-            return EXIT_INTERRUPTED
         except tuple(kind for kind, _ in self.fails) as error:
             if isinstance(error, OSError) and error.filename:
                 complain(program, f"{error.filename}: {error.strerror}")
@@ -131,17 +129,13 @@ class Option(click.Option):
         return found or ([CompletionItem(incomplete, type=kind)] if kind else [])
 
 
-class _Read(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """What a function reads from a text, or refuses by a ``ValueError``."""
-
-    def __init__(self, read: Callable[[str], Any]) -> None:
-        self.name = "text"
-        self._read = read
+class _Read(FuncParamType):  # type: ignore[type-arg,unused-ignore]
+    """What a function reads from a text, or refuses by a ``ValueError``, whose words are told."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the value."""
         try:
-            return self._read(value) if isinstance(value, str) else value
+            return self.func(value) if isinstance(value, str) else value
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
@@ -219,7 +213,7 @@ def run(
             complain(error.ctx.command_path if error.ctx else program, error.format_message())
             return EXIT_BAD_USAGE
         except KeyboardInterrupt:
-            complain(program, "interrupted")
+            complain(program, getattr(command, "interrupted", "interrupted"))
             return EXIT_INTERRUPTED
         except (MachineError, OSError, RuntimeError) as error:
             if not (why := lacking(error)):

@@ -62,8 +62,6 @@ class _Clock:
 
 
 CLOCK = _Clock()
-#: The indexes of the kernels that this process has read or kept; their code lies next to them.
-KEPT: set[Path] = set()
 
 
 def kernel_folder() -> Path | None:
@@ -215,21 +213,24 @@ def _keeper() -> Callable[[Any], Any]:
             self._module = function.__module__
 
         def load_overload(self, sig: Any, context: Any) -> Any:
-            with contextlib.suppress(Exception):  # of a damaged file, whatever unpickling raises
+            try:
                 context.refresh()
                 found = self._files().load((sig, context.codegen().magic_tuple()))
                 return None if found is None else compiler.CompileResult._rebuild(context, *found)
+            except Exception:  # of a damaged file, whatever unpickling raises
+                with contextlib.suppress(OSError):
+                    self._files().flush()
+            return None
 
         def save_overload(self, sig: Any, data: Any) -> None:
-            with contextlib.suppress(Exception):  # of a full disk, or an index not to be read
+            with contextlib.suppress(Exception):  # of a full disk
                 files = self._files()
                 Path(files._cache_path).mkdir(parents=True, exist_ok=True)
                 files.save((sig, data.codegen.magic_tuple()), data._reduce())
 
         def _files(self) -> Any:
-            folder = Path(str(kernel_folder()), self._module)
-            KEPT.add(folder / f"{self._name}.nbi")
-            return caching.IndexDataCacheFile(str(folder), self._name, digest())
+            folder = str(Path(str(kernel_folder()), self._module))
+            return caching.IndexDataCacheFile(folder, self._name, digest())
 
     _join_parts()
     return Keeper

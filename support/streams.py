@@ -67,24 +67,17 @@ class SteadyStream(io.TextIOBase):
                 os.close(nowhere)
 
 
-def steady_streams() -> None:
-    """Let standard output and error be given up rather than end the command; also closed ones."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if isinstance(stream, SteadyStream):
-            continue
-        if stream is None:
-            stream = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-        setattr(sys, name, SteadyStream(stream))
-
-
 def steadily(program: str, run: Callable[[], int]) -> int:
     """Run a command with steady streams; return its exit code.
 
     Where memory or the disk below standard output is full, one line says so, and 0 becomes 2.
     """
     before = sys.stdout, sys.stderr
-    steady_streams()
+    for name in ("stdout", "stderr"):
+        if not isinstance(stream := getattr(sys, name), SteadyStream):
+            # Of a closed one nothing is there.
+            nothing = stream or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+            setattr(sys, name, SteadyStream(nothing))
     try:
         code = run()
         # What was printed is handed on only now.

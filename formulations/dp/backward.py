@@ -1,12 +1,17 @@
 """Backward dynamic programming with state-space relaxation: bounds by windows, then the optimum.
 
-Source: ours (notes/experiments.md); fixing and sublimation as tanaka2009 has them for one machine.
+    target ← the value of the prices
+    until the optimum is found:
+        widen the target, so that three times as many bases are met; up to the best TEL known as
+            soon as that seems short enough
+        sweep: from the last time back, every base with every choice of requests that complete,
+            unless the slack so far and the least to come exceed the window (``levels``)
+        no base is left: no schedule has a TEL up to the target, which is a bound
+        paths are left: multipliers on "each request once", arcs fixed; then nodes split by how many
+            of some kinds have completed, until the best path is a schedule (``paths``)
 
-A window holds the schedules with a TEL up to a target.  It is *closed* where no base is left, which
-shows that no schedule lies in it.  Members of bases are compared, whatever their keys are, and
-``network`` refuses prices and windows for which a sum could exceed 2⁶⁰.
-
-Proof: docs/proofs/backward.md (P4).
+Source: ours; fixing and sublimation as tanaka2009 has them for one machine.  ``network`` refuses
+prices and windows for which a sum could exceed 2⁶⁰.  Proof: docs/proofs/backward.md (P4).
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Bidirectional dynamic programming: a backward relaxation bounds the forward search.
 
-The forward search is that of :mod:`formulations.dp.forward`.  A state is dropped where no base
-that the backward relaxation keeps at its time (:mod:`formulations.dp.relaxation`) holds no
-more tokens than the state's running requests, at a cost at which the best schedule known is beaten.
+    sweep backwards with the best multipliers (``relaxation``), and keep the bases of every time
+    search forwards (``forward``); drop a state at u unless some base at u holds no more tokens
+        than the state's running requests, at a cost at which the best schedule known is beaten
 
+Bases of a time are a tree by the tokens held, so that few are looked at for each state.
 Source: ours, as completion bounds are used in bidirectional labelling for vehicle routes.
 Proof: docs/proofs/completion.md (P15).
 """

@@ -1,6 +1,11 @@
 """Forward dynamic programming over how many of each kind have started and which still run.
 
-Source: ours.  For instances of few kinds, as the traps of the papers are.
+    level ← {nothing started}
+    for t = 0, 1, ... until no state is left:
+        following ← every state with every number of starts of each kind that fits
+        drop states that have waited longer than the best schedule known, or that another dominates
+
+Source: ours.  For instances of few kinds, as the traps of the papers are.  The proof stands here:
 
 *States.*  Requests with equal (arrival, prompt, output) are one kind, and of a kind those that come
 first start first, which changes no TEL.  A state at round t, before anything starts, is: how many

@@ -21,7 +21,11 @@ CHUNK, LEAST_CHUNK = 4_000, 64
 #: Bytes that an arc takes while it is kept, without what completes on it; that a kind which
 #: completes takes while a level is made.
 ARC_BYTES, LISTED_BYTES = 40, 4
-_FAR, _NO_LANES = 1 << 61, np.uint64(0)
+_FAR = 1 << 61
+#: By which nothing is compared.
+_NOTHING: tuple[Any, ...] = (
+    np.zeros((0, 0), np.int64), np.zeros((0, 0), np.uint64), np.zeros(0, np.int64), np.uint64(0),
+)  # fmt: skip
 
 #: Members, their number, slack of each base.
 Level = tuple[NDArray[np.uint16], NDArray[np.int16], Ints]
@@ -130,110 +134,171 @@ def sweep(
     every time and the bases kept there.  Where a level has more bases than ``most`` allows, the
     window becomes narrower, but for levels below ``NARROW``.  ``last`` replaces :func:`last_time`.
     """
-    last = last_time(rules) if last is None else last
-    pool = ThreadPoolExecutor(limits.threads) if limits.threads > 1 else None
-    try:
-        ways = _Ways(rules, limits, pool, dominance, beam, on_level, most)
-        return _sweep(ways, last, width, keep)
-    finally:
-        if pool is not None:
-            pool.shutdown()
+    with ThreadPoolExecutor(limits.threads) as pool:
+        shared = pool if limits.threads > 1 else None
+        run = _Sweep(rules, width, limits, shared, keep, dominance, beam, on_level, most)
+        return run.to_the_first(last_time(rules) if last is None else last)
 
 
-@dataclass(frozen=True)
-class _Ways:
-    """How the levels of a sweep are made: by which rules and means."""
+class _Sweep:
+    """The levels of one sweep, made one after the other."""
 
-    rules: Rules
-    limits: Limits
-    pool: ThreadPoolExecutor | None
-    dominance: Dominance | None
-    beam: int | None
-    on_level: OnLevel | None
-    most: Most | None
+    def __init__(
+        self,
+        rules: Rules,
+        width: int,
+        limits: Limits,
+        pool: ThreadPoolExecutor | None,
+        keep: bool,
+        dominance: Dominance | None,
+        beam: int | None,
+        on_level: OnLevel | None,
+        most: Most | None,
+    ) -> None:
+        self._rules, self._width, self._limits, self._pool = rules, width, limits, pool
+        self._dominance, self._beam, self._on_level, self._most = dominance, beam, on_level, most
+        self._arcs = _Arcs() if keep else None
+        self._nodes = self._narrowed = self._held = 0
+        words = 0 if dominance is None else dominance.profiles.shape[1]
+        #: Bytes that a base takes while its level is made.
+        self._base_bytes = 2 * (2 * width + 40) + 60 + 2 * 8 * words
 
-    def base_bytes(self, width: int) -> int:
-        """Return how many bytes a base of so many members takes while its level is made."""
-        words = 0 if self.dominance is None else self.dominance.profiles.shape[1]
-        return 2 * (2 * width + 40) + 60 + 2 * 8 * words
+    def to_the_first(self, top: int) -> Swept:
+        """Sweep from a time on down to time 0."""
+        from formulations.dp.level_kernels import ENOUGH, NARROW  # loads the compiler
 
-    def limit(self, t: int) -> int:
+        t, after = top, int(self._rules.worth[top + 1 :].sum())
+        level: Level = (
+            np.zeros((1, self._width), dtype=np.uint16),
+            np.zeros(1, dtype=np.int16),
+            np.array([after], dtype=np.int64),
+        )
+        if after > self._rules.window:
+            return Swept(True, 0)
+        self._report(t, level)
+        narrow = self._on_level is None
+        while t > 0:
+            if narrow and self._free() > 2 * ENOUGH * self._base_bytes:
+                if self._limits.out_of_time():
+                    return Swept(False, self._nodes, reason="time")
+                began = t
+                t, level = self._descend(t, level)
+                narrow = t < began
+            else:
+                before = self._nodes
+                found = self._step(t, level)
+                if found == "memory" and self._arcs is not None and not self._limits.needed:
+                    # Two levels may do where all of them do not.
+                    self._arcs = None
+                    found = self._step(t, level)
+                if isinstance(found, str):
+                    return Swept(False, self._nodes, reason=found)
+                t, level = t - 1, found
+                narrow = self._nodes - before < NARROW and self._on_level is None
+                self._report(t, level)
+            if not len(level[1]):
+                return Swept(True, self._nodes, narrowed=self._narrowed)
+        # Nothing runs at time 0, so only the empty base is left.
+        paths = None
+        if self._arcs is not None:
+            limit = self._limit(0) - after
+            paths = shortened(self._arcs.network(top), self._rules.tolls, limit)
+        return Swept(False, self._nodes, paths, int(level[2][0]), narrowed=self._narrowed)
+
+    def _report(self, t: int, level: Level) -> None:
+        if self._on_level is not None:
+            self._held += self._on_level(t, level)
+
+    def _free(self) -> float:
+        """Return the bytes that are left."""
+        kept = 0 if self._arcs is None else self._arcs.nbytes
+        return self._limits.memory_bytes - self._held - kept
+
+    def _limit(self, t: int) -> int:
         """Return what no label at a time exceeds."""
-        return int(self.rules.limits[min(t, len(self.rules.limits) - 1)])
+        return int(self._rules.limits[min(t, len(self._rules.limits) - 1)])
 
-    def narrowed(self, by: int) -> _Ways:
-        """Return the same for a window that is narrower."""
-        return replace(self, rules=self.rules._replace(limits=self.rules.limits - by))
+    def _descend(self, t: int, level: Level) -> tuple[int, Level]:
+        """Sweep narrow levels from t on; return the time reached and its level."""
+        from formulations.dp.level_kernels import descend  # loads the compiler
 
+        by, rule = _NOTHING, self._dominance
+        if rule is not None:
+            by = rule.owed, rule.profiles, rule.totals, rule.high
+        t, level, found, ends, sizes, made = descend(
+            t, level, self._rules, by, self._beam or _FAR, self._arcs is not None
+        )
+        self._nodes += made
+        if self._arcs is not None and len(ends):
+            self._arcs.add(found, ends, sizes)
+        return t, level
 
-def _sweep(ways: _Ways, top: int, width: int, keep: bool) -> Swept:
-    from formulations.dp.level_kernels import ENOUGH, NARROW  # loads the compiler
+    def _step(self, t: int, level: Level) -> Level | str:
+        """Return the bases at t − 1, or what is too little, time or memory; add their arcs."""
+        from formulations.dp import base_kernels as kernels  # loads the compiler
 
-    rules, limits = ways.rules, ways.limits
-    t = top
-    after = int(rules.worth[top + 1 :].sum())
-    level: Level = (
-        np.zeros((1, width), dtype=np.uint16),
-        np.zeros(1, dtype=np.int16),
-        np.array([after], dtype=np.int64),
-    )
-    base_bytes = ways.base_bytes(width)
-    arcs = _Arcs() if keep else None
-    nodes, narrowed = 0, 0
-    if after > rules.window:
-        return Swept(True, 0)
-    narrow = ways.on_level is None
-    held = 0 if ways.on_level is None else ways.on_level(t, level)
-    while t > 0:
-        free = limits.memory_bytes - held - (0 if arcs is None else arcs.nbytes)
-        if narrow and free > 2 * ENOUGH * base_bytes:
-            if limits.out_of_time():
-                return Swept(False, nodes, reason="time")
-            began = t
-            t, level, made = _descend(t, level, ways, arcs)
-            nodes += made
-            narrow = t < began
-        else:
-            found = _step(t, level, ways, free, arcs)
-            if found == "memory" and arcs is not None and not limits.needed:
-                # Two levels may do where all of them do not.
-                arcs = None
-                found = _step(t, level, ways, limits.memory_bytes - held, arcs)
-            if isinstance(found, str):
-                return Swept(False, nodes, reason=found)
-            level, made, by = found
-            nodes, narrowed = nodes + made, narrowed + by
-            if by:
-                ways = ways.narrowed(by)
-            narrow = made < NARROW and ways.on_level is None
-            t -= 1
-            if ways.on_level is not None:
-                held += ways.on_level(t, level)
-        if not len(level[1]):
-            return Swept(True, nodes, narrowed=narrowed)
-    # Nothing runs at time 0, so only the empty base is left.
-    paths = None
-    if arcs is not None:
-        paths = shortened(arcs.network(top), rules.tolls, ways.limit(0) - after)
-    return Swept(False, nodes, paths, int(level[2][0]), narrowed=narrowed)
+        pool, bases = self._pool, len(level[1])
+        parts = self._limits.threads if pool is not None and bases >= 2 * LEAST_CHUNK else 1
+        cuts = _cuts(bases, parts)
+        sizes = (self._base_bytes, LISTED_BYTES)
+        shares = _Shares(self._free(), parts)
 
+        def expanded(low: int, high: int) -> Any:
+            if self._limits.out_of_time():
+                return None
+            share = shares.reserve()
+            found = kernels.expand(t, level, low, high, self._rules, sizes, share)
+            shares.settle(share, sizes[0] * len(found[2]) + sizes[1] * len(found[3]))
+            return found
 
-def _descend(t: int, level: Level, ways: _Ways, arcs: _Arcs | None) -> tuple[int, Level, int]:
-    """Sweep narrow levels from t on; return the time reached, its level and the bases made."""
-    from formulations.dp.level_kernels import descend  # loads the compiler
+        run = map if pool is None or parts == 1 else pool.map
+        chunks = list(run(expanded, cuts[:-1], cuts[1:]))
+        if any(each is not None and each[-1] for each in chunks):
+            return "memory"
+        if None in chunks:
+            return "time"
+        members, key, number, slack, origin, end, entered = _joined(chunks)
+        del chunks
+        places = np.empty(len(number), dtype=np.int32)
+        self._nodes += len(places)
 
-    rule = ways.dominance
-    by = (
-        (np.zeros((0, 0), np.int64), np.zeros((0, 0), np.uint64), np.zeros(0, np.int64), _NO_LANES)
-        if rule is None
-        else (rule.owed, rule.profiles, rule.totals, rule.high)
-    )
-    t, level, found, ends, sizes, made = descend(
-        t, level, ways.rules, by, ways.beam or _FAR, arcs is not None
-    )
-    if arcs is not None and len(ends):
-        arcs.add(found, ends, sizes)
-    return t, level, made
+        def merged(part: int) -> Any:
+            return kernels.merge((members, number, slack, key), part, parts, places)
+
+        found = list(run(merged, range(parts)))
+        chosen = np.concatenate([each[0] for each in found])
+        if parts > 1:
+            offsets = np.cumsum([0, *(len(each[0]) for each in found[:-1])]).astype(np.int32)
+            places += offsets[((key >> np.uint64(48)) % np.uint64(parts)).astype(np.int64)]
+        following = (members[chosen], number[chosen], np.concatenate([each[1] for each in found]))
+        if self._dominance is not None:
+            kept = self._followed(t - 1, following, self._dominance)
+            place = np.full(len(following[1]), -1, dtype=np.int32)
+            place[kept] = np.arange(len(kept), dtype=np.int32)
+            following = (following[0][kept], following[1][kept], following[2][kept])
+            places = place[places]
+        if self._arcs is not None:
+            cost = slack - level[2][origin]
+            _add_arcs(self._arcs, origin, places, cost, end, entered, len(following[1]))
+        return following
+
+    def _followed(self, t: int, level: Level, rule: Dominance) -> Ints:
+        """Return the bases at t that no other one dominates, of a beam the least ones.
+
+        The window becomes narrower where it would hold more than there may be.
+        """
+        chosen = undominated(t, level, rule, self._pool)
+        labels = level[2][chosen]
+        if self._beam is not None and len(chosen) > self._beam:
+            return np.sort(chosen[np.argpartition(labels, self._beam)[: self._beam]])
+        most = len(chosen) if self._most is None else self._most(t, len(chosen))
+        if len(chosen) <= most:
+            return chosen
+        limit = int(np.partition(labels, most)[most]) - 1
+        by = self._limit(t) - limit
+        self._narrowed += by
+        self._rules = self._rules._replace(limits=self._rules.limits - by)
+        return chosen[labels <= limit]
 
 
 def last_time(rules: Rules) -> int:
@@ -271,62 +336,6 @@ class _Shares:
             self._left -= taken
 
 
-def _step(
-    t: int, level: Level, ways: _Ways, free: float, arcs: _Arcs | None
-) -> tuple[Level, int, int] | str:
-    """Return the bases at t − 1, how many were made, and by how much the window became narrower.
-
-    Or what is too little, of the time or of so many bytes.  Their arcs are added.
-    """
-    from formulations.dp import base_kernels as kernels  # loads the compiler
-
-    rules, pool, threads = ways.rules, ways.pool, ways.limits.threads
-    bases = len(level[1])
-    parts = threads if pool is not None and bases >= 2 * LEAST_CHUNK else 1
-    cuts = _cuts(bases, parts)
-    sizes = (ways.base_bytes(level[0].shape[1]), LISTED_BYTES)
-    shares = _Shares(free, parts)
-
-    def expanded(low: int, high: int) -> Any:
-        if ways.limits.out_of_time():
-            return None
-        share = shares.reserve()
-        found = kernels.expand(t, level, low, high, rules, sizes, share)
-        shares.settle(share, sizes[0] * len(found[2]) + sizes[1] * len(found[3]))
-        return found
-
-    run = map if pool is None or parts == 1 else pool.map
-    chunks = list(run(expanded, cuts[:-1], cuts[1:]))
-    if any(each is not None and each[-1] for each in chunks):
-        return "memory"
-    if None in chunks:
-        return "time"
-    members, key, number, slack, origin, end, entered = _joined(chunks)
-    del chunks
-    places = np.empty(len(number), dtype=np.int32)
-
-    def merged(part: int) -> Any:
-        return kernels.merge((members, number, slack, key), part, parts, places)
-
-    found = list(run(merged, range(parts)))
-    chosen = np.concatenate([each[0] for each in found])
-    if parts > 1:
-        offsets = np.cumsum([0, *(len(each[0]) for each in found[:-1])]).astype(np.int32)
-        places += offsets[((key >> np.uint64(48)) % np.uint64(parts)).astype(np.int64)]
-    following = (members[chosen], number[chosen], np.concatenate([each[1] for each in found]))
-    made, narrowed = len(places), 0
-    if ways.dominance is not None:
-        kept, narrowed = _followed(t - 1, following, ways)
-        place = np.full(len(following[1]), -1, dtype=np.int32)
-        place[kept] = np.arange(len(kept), dtype=np.int32)
-        following = (following[0][kept], following[1][kept], following[2][kept])
-        places = place[places]
-    if arcs is not None:
-        cost = slack - level[2][origin]
-        _add_arcs(arcs, origin, places, cost, end, entered, len(following[1]))
-    return following, made, narrowed
-
-
 def _add_arcs(
     arcs: _Arcs,
     origin: NDArray[np.int32],
@@ -349,23 +358,6 @@ def _cuts(bases: int, parts: int) -> list[int]:
     """Return where chunks begin and end: more than threads, since some bases leave many more."""
     chunk = min(max(-(-bases // (4 * parts)), LEAST_CHUNK), CHUNK)
     return [*range(0, bases, chunk), bases]
-
-
-def _followed(t: int, level: Level, ways: _Ways) -> tuple[Ints, int]:
-    """Return the bases at t that no other one dominates, of a beam the least ones.
-
-    And by how much the window becomes narrower, so that it holds no more than there may be.
-    """
-    assert ways.dominance is not None
-    chosen = undominated(t, level, ways.dominance, ways.pool)
-    labels = level[2][chosen]
-    if ways.beam is not None and len(chosen) > ways.beam:
-        return np.sort(chosen[np.argpartition(labels, ways.beam)[: ways.beam]]), 0
-    most = len(chosen) if ways.most is None else ways.most(t, len(chosen))
-    if len(chosen) <= most:
-        return chosen, 0
-    limit = int(np.partition(labels, most)[most]) - 1
-    return chosen[labels <= limit], ways.limit(t) - limit
 
 
 def _joined(chunks: Sequence[Any]) -> list[Any]:

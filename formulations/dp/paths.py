@@ -107,11 +107,10 @@ def shortened(paths: Paths, tolls: Ints, limit: int) -> Paths:
 
 def entries(paths: Paths, path: Ints, kinds: int) -> Ints:
     """Return how many requests of each kind the arcs of a path let complete, shape (kinds,)."""
-    counts = np.zeros(kinds, dtype=np.int64)
-    for x in path.tolist():
-        first = paths.begin[x]
-        np.add.at(counts, paths.entered[first : first + paths.number[x]], 1)
-    return counts
+    number = paths.number[path].astype(np.int64)
+    shift = paths.begin[path] - (np.cumsum(number) - number)
+    entered = paths.entered[np.repeat(shift, number) + np.arange(number.sum())]
+    return np.bincount(entered, minlength=kinds)
 
 
 def starts_of(kinds: Kinds, paths: Paths, path: Ints) -> list[int]:

@@ -1,12 +1,12 @@
 """State-space relaxation: backward dynamic programming with dominance, under multipliers.
 
-Source: ours; proof: docs/proofs/dominance.md (P5).
+    a completion of kind g costs v_g more; a kind may run more often than the instance has it
+    from the last time back: every base with every choice of completions, as in ``backward``
+    of a level keep the bases that no other one dominates
+    least path − Σ_g count_g·v_g ≤ the slack of every schedule: a bound for any v ∈ Zᵏ
 
-It is the oracle of the Lagrangian of "each request once".  Bases are those of
-:mod:`formulations.dp.backward`, but of a level only those are kept that no other one dominates,
-and a kind may run more often at once than the instance has it.  A completion of kind g costs v_g
-more.  So the length of the least path, less Σ_g count_g·v_g, is at most the
-slack of every schedule, and multipliers v ∈ Zᵏ of either sign make it larger.
+It is the oracle of the Lagrangian of "each request once".  Source: ours; proof:
+docs/proofs/dominance.md (P5).
 
 *Window.*  To prove that no TEL is up to V, labels beyond w(V) + Σ_g count_g·v_g less the least that
 is still to be paid are dropped: what completes at t or before costs its start slack and v_g, of

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections import deque
 from fractions import Fraction
 
-from heuristics.believed import BelievedEnds
+from heuristics.believed import LookAheadRules
 from heuristics.guarantee import (
     AT_ZERO,
     NO_PROMPTS,
@@ -36,28 +36,26 @@ from heuristics.guarantee import (
     Guarantee,
     uncertainty,
 )
-from heuristics.policy import Known, RoundPolicy, Rules, State
+from heuristics.policy import Known, RoundPolicy, State
 from instances import Instance
 
 
-class PromoteRules:
-    """A_ℓ with given lower and upper ends (tokens), each of shape (n,)."""
+class PromoteRules(LookAheadRules):
+    """The rules of A_ℓ."""
 
-    def __init__(self, lower: list[int], upper: list[int]) -> None:
-        self._beliefs = lower
-        self._upper = upper
+    def __init__(self, known: Known) -> None:
+        super().__init__()
+        self._beliefs: list[int] = known.lower.tolist()
+        self._upper: list[int] = known.upper.tolist()
         self._queue: deque[int] = deque()
-        self._ends = BelievedEnds()
-        # The round in which each request on trial will be cancelled, in order of start.
+        #: Round in which each request on trial is cancelled, in order of start.
         self._trials: dict[int, int] = {}
-        self._quiet = False
 
     def arrive(self, request: int) -> None:
         self._queue.append(request)
 
     def finish(self, request: int, output: int) -> None:
-        del output
-        self._ends.remove(request)
+        super().finish(request, output)
         self._trials.pop(request, None)
 
     def next_eviction(self, state: State) -> int | None:
@@ -73,34 +71,16 @@ class PromoteRules:
             self._queue.append(request)
         return evicted
 
-    def admit(self, state: State) -> list[int]:
-        admitted: list[int] = []
-        tokens_next = state.tokens_next
-        self._quiet = False
-        while self._queue:
-            request = self._queue[0]
-            prompt, belief = state.prompts[request], self._beliefs[request]
-            if not self._ends.allows(state, tokens_next, prompt, belief):
-                # As in a_min: tokens held only grow until something ends.
-                self._quiet = tokens_next + prompt + 1 > state.memory
-                break
-            self._ends.add(request, prompt, belief, state.now)
-            if belief < self._upper[request]:
-                self._trials[request] = state.now + belief
-            tokens_next += prompt + 1
-            admitted.append(self._queue.popleft())
-        return admitted
+    def head(self) -> int | None:
+        return self._queue[0] if self._queue else None
 
-    def quiet(self) -> bool:
-        return self._quiet
+    def belief(self, request: int) -> int:
+        return self._beliefs[request]
 
-    def fingerprint(self) -> object:
-        return None  # it always ends: a request is cancelled at most once
-
-
-def rules(known: Known) -> Rules:
-    """Return the rules of one run."""
-    return PromoteRules(known.lower.tolist(), known.upper.tolist())
+    def take(self, request: int, now: int) -> None:
+        self._queue.popleft()
+        if self._beliefs[request] < self._upper[request]:
+            self._trials[request] = now + self._beliefs[request]
 
 
 def ratio(instance: Instance) -> Fraction:
@@ -123,5 +103,5 @@ POLICY = RoundPolicy(
             ratio=ratio,
         ),
     ),
-    rules=rules,
+    rules=PromoteRules,
 )

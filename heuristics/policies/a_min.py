@@ -23,30 +23,37 @@ Reference: ``heuristics/reference/a_min.py``.
 
 from __future__ import annotations
 
-from heuristics.believed import BelievedEnds
-from heuristics.policy import Choice, Known, RoundPolicy, Rules, State
+from collections.abc import Callable
+
+from heuristics.believed import LookAheadRules
+from heuristics.policy import Choice, Known, RoundPolicy, State
 from heuristics.smallest import FixedTies, FreshTies, Smallest
 
 TIES = Choice("ties", ("fresh", "permutation"), "of equal bounds: drawn anew, or one random order")
 
 
-class LowerBoundRules:
-    """A_min with given lower bounds (tokens, shape (n,)) and two empty sets for its requests."""
+class LowerBoundRules(LookAheadRules):
+    """The rules of A_min; ``pick`` chooses one of several with equal bounds."""
 
-    def __init__(self, bounds: list[int], waiting: Smallest, active: Smallest) -> None:
-        self._bounds = bounds
-        self._waiting = waiting
-        self._active = active
-        self._ends = BelievedEnds()
-        self._quiet = False
+    def __init__(self, known: Known, pick: Callable[[list[int]], int] | None = None) -> None:
+        super().__init__()
+        self._bounds: list[int] = known.lower.tolist()
+        self.redraws = pick is not None or known.values["ties"] == "fresh"
+        self._waiting: Smallest
+        self._active: Smallest
+        if self.redraws:
+            pick = pick or (lambda equals: equals[int(known.rng.random() * len(equals))])
+            self._waiting, self._active = FreshTies(pick), FreshTies(pick)
+        else:
+            numbers = known.rng.random(len(known)).tolist()
+            self._waiting, self._active = FixedTies(numbers), FixedTies(numbers)
 
     def arrive(self, request: int) -> None:
         self._waiting.add(request, self._bounds[request])
 
     def finish(self, request: int, output: int) -> None:
-        del output
+        super().finish(request, output)
         self._active.remove(request)
-        self._ends.remove(request)
 
     def evict(self, state: State) -> list[int]:
         evicted = []
@@ -63,45 +70,16 @@ class LowerBoundRules:
             self._waiting.add(request, self._bounds[request])
         return evicted
 
-    def admit(self, state: State) -> list[int]:
-        admitted: list[int] = []
-        tokens_next = state.tokens_next
-        self._quiet = False
-        while self._waiting:
-            request = self._waiting.draw()
-            prompt, bound = state.prompts[request], self._bounds[request]
-            if not self._ends.allows(state, tokens_next, prompt, bound):
-                # The tokens of the active requests only grow until one ends, so what does not fit
-                # at the next time will not fit later; what fails at a later time may fit soon.
-                # Where ties are drawn anew, the next draw may be of any prompt, even an empty one.
-                drawn = prompt if isinstance(self._waiting, FixedTies) else 0
-                self._quiet = tokens_next + drawn + 1 > state.memory
-                break
-            self._waiting.remove(request)
-            self._active.add(request, bound)
-            self._ends.add(request, prompt, bound, state.now)
-            tokens_next += prompt + 1
-            admitted.append(request)
-        return admitted
+    def head(self) -> int | None:
+        return self._waiting.draw() if self._waiting else None
 
-    def quiet(self) -> bool:
-        return self._quiet
+    def belief(self, request: int) -> int:
+        return self._bounds[request]
 
-    def fingerprint(self) -> object:
-        return None  # it always ends
-
-
-def rules(known: Known) -> Rules:
-    """Return the rules of one run."""
-    bounds = known.lower.tolist()
-    if known.values["ties"] == "permutation":
-        numbers = known.rng.random(len(known)).tolist()
-        return LowerBoundRules(bounds, FixedTies(numbers), FixedTies(numbers))
-
-    def pick(equals: list[int]) -> int:
-        return equals[int(known.rng.random() * len(equals))]
-
-    return LowerBoundRules(bounds, FreshTies(pick), FreshTies(pick))
+    def take(self, request: int, now: int) -> None:
+        del now
+        self._waiting.remove(request)
+        self._active.add(request, self._bounds[request])
 
 
 POLICY = RoundPolicy(
@@ -109,5 +87,5 @@ POLICY = RoundPolicy(
     clairvoyant=False,
     randomised=True,
     parameters=(TIES,),
-    rules=rules,
+    rules=LowerBoundRules,
 )

@@ -27,7 +27,8 @@ from heuristics.guarantee import (
     Guarantee,
     interval,
 )
-from heuristics.policies import a_ell, a_min
+from heuristics.policies.a_ell import PromoteRules, ratio
+from heuristics.policies.a_min import TIES, LowerBoundRules
 from heuristics.policy import Known, RoundPolicy, Rules, State
 
 
@@ -39,14 +40,12 @@ def far_apart(lower: int, upper: int) -> bool:
 FAR_APART = Assumption("α < (3 − √5)/2", lambda instance: far_apart(*interval(instance)))
 
 
-class SwitchRules:
+class SwitchRules(Rules):
     """The rules of A_ℓ or of A_min, chosen before the first admission."""
 
-    def __init__(self, known: Known, promote: Rules, refine: Rules) -> None:
-        self._intervals = list(zip(known.lower.tolist(), known.upper.tolist(), strict=True))
-        self._promote = promote
-        self._refine = refine
-        self._chosen: Rules | None = None
+    def __init__(self, known: Known) -> None:
+        self._known = known
+        self._chosen: PromoteRules | LowerBoundRules | None = None
         self._arrived: list[int] = []
 
     def arrive(self, request: int) -> None:
@@ -59,9 +58,8 @@ class SwitchRules:
         self._rules().finish(request, output)
 
     def next_eviction(self, state: State) -> int | None:
-        if isinstance(self._chosen, a_ell.PromoteRules):
-            return self._chosen.next_eviction(state)
-        return None
+        chosen = self._chosen
+        return chosen.next_eviction(state) if isinstance(chosen, PromoteRules) else None
 
     def evict(self, state: State) -> list[int]:
         return self._rules().evict(state)
@@ -72,28 +70,21 @@ class SwitchRules:
     def quiet(self) -> bool:
         return self._rules().quiet()
 
-    def fingerprint(self) -> object:
-        return None  # either of them always ends
-
-    def _rules(self) -> Rules:
+    def _rules(self) -> PromoteRules | LowerBoundRules:
         if self._chosen is None:
-            apart = any(far_apart(*self._intervals[request]) for request in self._arrived)
-            self._chosen = self._promote if apart else self._refine
+            first = self._known.take(self._arrived)
+            apart = any(map(far_apart, first.lower.tolist(), first.upper.tolist()))
+            self._chosen = PromoteRules(self._known) if apart else LowerBoundRules(self._known)
             for request in self._arrived:
                 self._chosen.arrive(request)
         return self._chosen
-
-
-def rules(known: Known) -> Rules:
-    """Return the rules of one run."""
-    return SwitchRules(known, a_ell.rules(known), a_min.rules(known))
 
 
 POLICY = RoundPolicy(
     "a-switch",
     clairvoyant=False,
     randomised=True,
-    parameters=(a_min.TIES,),
+    parameters=(TIES,),
     guarantees=(
         Guarantee(
             "1 + α/(2(1 − α)) + O(1/M)",
@@ -102,8 +93,8 @@ POLICY = RoundPolicy(
             "C Theorem 7, sec. 5.1",
             symbols="α = ℓ/u",
             limit="as n → ∞ in random order",
-            ratio=a_ell.ratio,
+            ratio=ratio,
         ),
     ),
-    rules=rules,
+    rules=SwitchRules,
 )

@@ -26,8 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from heuristics.policies.alpha_greedy import ALPHA, ProtectionRules
 from heuristics.policy import Choice, Known, Parameter, RoundPolicy, Rules, State
 
@@ -35,9 +33,10 @@ from heuristics.policy import Choice, Known, Parameter, RoundPolicy, Rules, Stat
 class ClearingRules(ProtectionRules):
     """Clears each active request with probability ``beta``."""
 
-    def __init__(self, known: Known, alpha: float, beta: float, rng: np.random.Generator) -> None:
-        super().__init__(known, alpha)
-        self._beta, self._rng = beta, rng
+    def __init__(self, known: Known) -> None:
+        super().__init__(known)
+        self._beta: float = known.values["beta"]
+        self._rng = known.rng
 
     def choose(self, active: Sequence[int]) -> list[int]:
         draws = self._rng.random(len(active)).tolist()
@@ -61,8 +60,7 @@ class StallingRules(ClearingRules):
 
 def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    kind = StallingRules if known.values["stall"] == "yes" else ClearingRules
-    return kind(known, known.values["alpha"], known.values["beta"], known.rng)
+    return (StallingRules if known.values["stall"] == "yes" else ClearingRules)(known)
 
 
 POLICY = RoundPolicy(

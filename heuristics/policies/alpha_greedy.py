@@ -27,11 +27,11 @@ from heuristics.queues import ArrivalQueue, exact
 ALPHA = "share of M that admission leaves free"
 
 
-class ProtectionRules:
+class ProtectionRules(Rules):
     """Greedy admission below a threshold; what is cleared on overflow is left to ``choose``."""
 
-    def __init__(self, known: Known, alpha: float) -> None:
-        self._limit = int((1 - exact(alpha)) * known.memory)
+    def __init__(self, known: Known) -> None:
+        self._limit = int((1 - exact(known.values["alpha"])) * known.memory)
         self._queue = ArrivalQueue()
 
     def choose(self, active: Sequence[int]) -> list[int]:
@@ -43,9 +43,6 @@ class ProtectionRules:
 
     def arrive(self, request: int) -> None:
         self._queue.arrive(request)
-
-    def finish(self, request: int, output: int) -> None:
-        del request, output
 
     def evict(self, state: State) -> list[int]:
         cleared: list[int] = []
@@ -78,15 +75,10 @@ class ProtectionRules:
         return ()
 
 
-def rules(known: Known) -> Rules:
-    """Return the rules of one run."""
-    return ProtectionRules(known, known.values["alpha"])
-
-
 POLICY = RoundPolicy(
     "alpha-greedy",
     clairvoyant=False,
     blind=True,
     parameters=(Parameter("alpha", 0.25, 0.0, 0.999, ALPHA),),
-    rules=rules,
+    rules=ProtectionRules,
 )

@@ -22,12 +22,6 @@ Reference: ``heuristics/reference/h_sf.py``.
 """
 
 from heuristics.policies import mc_sf
-from heuristics.policy import Keys, Known, ListPolicy
+from heuristics.policy import ListPolicy
 
-
-def rank(known: Known) -> Keys:
-    """Smaller o first."""
-    return (known.outputs,)
-
-
-POLICY = ListPolicy("h-sf", guarantees=mc_sf.GUARANTEES, rank=rank)
+POLICY = ListPolicy("h-sf", guarantees=mc_sf.GUARANTEES, rank=mc_sf.rank)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from heuristics.machine_time import machine_time
-from heuristics.policy import Known, RoundPolicy, Rules
+from heuristics.policy import Known, RoundPolicy
 from heuristics.preemption import FACTOR, PreemptiveRules
 
 
@@ -41,16 +41,11 @@ class AttainedWork:
         return 1
 
 
-def rules(known: Known) -> Rules:
-    """Return the rules of one run."""
-    return PreemptiveRules(known, AttainedWork(known))
-
-
 POLICY = RoundPolicy(
     "las",
     clairvoyant=False,
     blind=True,
     keeps_tokens=True,
     parameters=(replace(FACTOR, default=50.0),),
-    rules=rules,
+    rules=lambda known: PreemptiveRules(known, AttainedWork(known)),
 )

@@ -6,12 +6,7 @@ schedule as ``fcfs`` and stands here under the name of its experiments.  No guar
 Reference: ``heuristics/reference/mc_benchmark.py``.
 """
 
-from heuristics.policy import Keys, Known, ListPolicy
-
-
-def rank(known: Known) -> Keys:
-    """Earlier arrivals first."""
-    return (known.arrivals,)
-
+from heuristics.policies.fcfs import rank
+from heuristics.policy import ListPolicy
 
 POLICY = ListPolicy("mc-benchmark", rank=rank)

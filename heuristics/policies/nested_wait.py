@@ -27,14 +27,14 @@ from __future__ import annotations
 from heapq import heappop, heappush
 
 from heuristics.policies.wait import SCALE, ThresholdRules
-from heuristics.policy import Known, Parameter, RoundPolicy, Rules, State
+from heuristics.policy import Known, Parameter, RoundPolicy, State
 
 
 class _Segments(ThresholdRules):
-    def __init__(self, known: Known, scale: float, segment: int) -> None:
-        super().__init__(known, scale)
+    def __init__(self, known: Known) -> None:
+        super().__init__(known)
         self._memory = known.memory
-        self._first = segment
+        self._first: int = known.values["segment"]
         self._segment_ends: list[tuple[int, int, int, int]] = []
 
     def segment(self, made: int) -> int:
@@ -71,11 +71,6 @@ class _Segments(ThresholdRules):
         return evicted
 
 
-def rules(known: Known) -> Rules:
-    """Return the rules of one run."""
-    return _Segments(known, known.values["scale"], known.values["segment"])
-
-
 POLICY = RoundPolicy(
     "nested-wait",
     clairvoyant=False,
@@ -85,5 +80,5 @@ POLICY = RoundPolicy(
         Parameter("segment", 64, 1, 1e9, "output tokens of the first segment", True),
         SCALE,
     ),
-    rules=rules,
+    rules=_Segments,
 )

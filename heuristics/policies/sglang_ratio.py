@@ -24,7 +24,6 @@ Reference: ``heuristics/reference/sglang_ratio.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from math import floor
 
@@ -76,19 +75,12 @@ class ReservationRatio:
         self._rounds = 0
 
 
-class _ReservingRules:
-    def __init__(
-        self,
-        known: Known,
-        order: str,
-        conservativeness: float,
-        chunk: int,
-        draw: Callable[[], float],
-    ) -> None:
+class _ReservingRules(Rules):
+    def __init__(self, known: Known, chunk: int) -> None:
         self._max_new: list[int] = known.upper.tolist()
         self._prompts: list[int] = known.prompts.tolist()
-        self._ratio = ReservationRatio(exact(conservativeness))
-        self._order, self._draw = order, draw
+        self._ratio = ReservationRatio(exact(known.values["conservativeness"]))
+        self._order, self._draw = known.values["order"], known.rng.random
         self._queue = KeyedQueue(self._key)
         self._full = False
         self._retracted = False
@@ -151,9 +143,6 @@ class _ReservingRules:
 
     def quiet(self) -> bool:
         return self._full
-
-    def fingerprint(self) -> object:
-        return None
 
     def _key(self, request: int, kept: int) -> float:
         if self._order == "lof":
@@ -225,12 +214,11 @@ class _CuttingRules(_ReservingRules):
 
 def rules(known: Known) -> Rules:
     """Return the rules of one run."""
-    values = dict(known.values)
-    if values["chunk"] < 0:
+    chunk = known.values["chunk"]
+    if chunk < 0:
         # In rounds a tick is a round.
-        values["chunk"] = ENGINE_CHUNK if known.ticks > 1 else 0
-    kind = _CuttingRules if values["chunk"] else _ReservingRules
-    return kind(known, **values, draw=known.rng.random)
+        chunk = ENGINE_CHUNK if known.ticks > 1 else 0
+    return (_CuttingRules if chunk else _ReservingRules)(known, chunk)
 
 
 POLICY = RoundPolicy(

@@ -28,13 +28,11 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Callable, Iterator
 
-import numpy as np
-
 from heuristics.batching import Pool
 from heuristics.batching.swap import batches_by_swaps
 from heuristics.batching.table import order_by_peaks, order_exactly
-from heuristics.believed import BelievedEnds
-from heuristics.policy import Choice, Ints, Known, RoundPolicy, Rules, State
+from heuristics.planned import PlannedRules
+from heuristics.policy import Choice, Ints, Known, RoundPolicy, State
 
 #: Each yields the order piece by piece.
 PHASE_1: dict[str, Callable[[Pool], Iterator[Ints]]] = {
@@ -44,106 +42,57 @@ PHASE_1: dict[str, Callable[[Pool], Iterator[Ints]]] = {
 }
 
 
-class _AdaptiveRules:
-    def __init__(self, known: Known, phase1: str) -> None:
-        self._known = known
-        self._order = PHASE_1[phase1]
-        self._estimates: list[int] = known.lower.tolist()
-        self._lower = known.lower.copy()  # the same as an array
+class _AdaptiveRules(PlannedRules):
+    def __init__(self, known: Known) -> None:
+        order = PHASE_1[known.values["phase1"]]
+        lower = known.lower.copy()  # the estimates as an array
+
+        def plan(waiting: Ints) -> Iterator[Ints]:
+            return order(Pool.of(known.take(waiting), lower[waiting]))
+
+        super().__init__(known.lower.tolist(), plan)
+        self._lower = lower
         #: Number of the plan and place in it: what an earlier plan had admitted comes first.
         self._places = [(0, 0)] * len(known)
         self._plans = self._placed = 0
-        self._waits = np.zeros(len(known), dtype=np.bool_)
-        #: What comes first in the order, and where the rest comes from when it is needed.
-        self._queue: list[int] = []
-        self._rest: Iterator[Ints] = iter(())
-        self._stale = False
         self._evicted_in: int | None = None
-        self._ends = BelievedEnds()
-        self._quiet = False
-
-    def arrive(self, request: int) -> None:
-        self._waits[request] = True
-        self._stale = True
-
-    def finish(self, request: int, output: int) -> None:
-        del output
-        self._ends.remove(request)
 
     def evict(self, state: State) -> list[int]:
-        first = min(
-            state.starts,
-            key=lambda request: (
-                max(self._estimates[request], state.made(request)),
-                tuple(-number for number in self._places[request]),
-            ),
-        )
-        self._estimates[first] = max(self._estimates[first], state.made(first))
-        self._lower[first] = self._estimates[first]
+        def place(request: int) -> tuple[int, int]:
+            plan, number = self._places[request]
+            return -plan, -number
+
+        def key(request: int) -> tuple[int, tuple[int, int]]:
+            return max(self._beliefs[request], state.made(request)), place(request)
+
+        first = min(state.starts, key=key)
+        self._beliefs[first] = self._lower[first] = key(first)[0]
         self._ends.remove(first)
         self._evicted_in = state.now
         if self._stale:
-            self._plan()
+            self.plan()
         self._waits[first] = True
-        insort(self._queue, first, key=self._places.__getitem__)
+        insort(self._line, first, key=place)
         return [first]
 
     def admit(self, state: State) -> list[int]:
         self._quiet = False
-        if self._evicted_in == state.now:
-            return []
-        if self._stale:
-            self._plan()
-        tokens_next = state.tokens_next
-        count = 0
-        while count < len(self._queue) or self._take_more():
-            request = self._queue[count]
-            prompt, estimate = state.prompts[request], self._estimates[request]
-            if not self._ends.allows(state, tokens_next, prompt, estimate):
-                # The tokens of the active requests only grow until something ends.
-                self._quiet = tokens_next + prompt + 1 > state.memory
-                break
-            self._ends.add(request, prompt, estimate, state.now)
-            self._waits[request] = False
-            tokens_next += prompt + 1
-            count += 1
-        admitted, self._queue = self._queue[:count], self._queue[count:]
-        return admitted
+        return [] if self._evicted_in == state.now else super().admit(state)
 
-    def quiet(self) -> bool:
-        return self._quiet
+    def plan(self) -> None:
+        super().plan()
+        self._plans, self._placed = self._plans + 1, 0
 
-    def fingerprint(self) -> object:
-        return None  # it always finishes
-
-    def _plan(self) -> None:
-        waiting = np.flatnonzero(self._waits)
-        pool = Pool.of(self._known.take(waiting), self._lower[waiting])
-        self._rest = (waiting[piece] for piece in self._order(pool))
-        self._queue = []
-        self._plans += 1
-        self._placed = 0
-        self._stale = False
-
-    def _take_more(self) -> bool:
-        """Add the next piece of the order to the queue; return whether there was one."""
-        for piece in self._rest:
-            for request in piece.tolist():
-                self._places[request] = (self._plans, self._placed)
-                self._placed += 1
-                self._queue.append(request)
-            return True
-        return False
-
-
-def rules(known: Known) -> Rules:
-    """Return the rules for one run."""
-    return _AdaptiveRules(known, known.values["phase1"])
+    def enter(self, piece: list[int]) -> None:
+        super().enter(piece)
+        for place, request in enumerate(piece, self._placed):
+            self._places[request] = (self._plans, place)
+        self._placed += len(piece)
 
 
 POLICY = RoundPolicy(
     "sorted-f-amin",
     clairvoyant=False,
     parameters=(Choice("phase1", tuple(PHASE_1), "how Phase 1 chooses batches"),),
-    rules=rules,
+    rules=_AdaptiveRules,
 )

@@ -9,14 +9,13 @@ costs nothing; here it costs a prefill and the tokens of a memory that grows.
 Reference: ``heuristics/reference/srpt.py``.
 """
 
-from heuristics.policy import Known, RoundPolicy, Rules
+from heuristics.policy import RoundPolicy
 from heuristics.preemption import FACTOR, PreemptiveRules
 from heuristics.remaining_work import RemainingWork
 
-
-def rules(known: Known) -> Rules:
-    """Return the rules of one run."""
-    return PreemptiveRules(known, RemainingWork(known, known.outputs, falls=True))
-
-
-POLICY = RoundPolicy("srpt", keeps_tokens=True, parameters=(FACTOR,), rules=rules)
+POLICY = RoundPolicy(
+    "srpt",
+    keeps_tokens=True,
+    parameters=(FACTOR,),
+    rules=lambda known: PreemptiveRules(known, RemainingWork(known, known.outputs, falls=True)),
+)

@@ -47,7 +47,7 @@ _ALL = 1 << 60
 _RUNNING = f"most requests that run at a time (0: the engine's there; on an A100 {_A100.running})"
 
 
-class EngineRules:
+class EngineRules(Rules):
     """The plan of each step.
 
     A request that decodes begins one block of B tokens in every B rounds.  So the blocks in use
@@ -161,9 +161,6 @@ class EngineRules:
     def quiet(self) -> bool:
         # Blocks in use only grow until something ends; the budget is new in every round.
         return self._quiet
-
-    def fingerprint(self) -> object:
-        return None
 
     def _settle(self, state: State) -> None:
         """Count the blocks begun since the last plan, and note what has ended."""

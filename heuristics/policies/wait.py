@@ -37,18 +37,12 @@ from heuristics.queues import exact
 SCALE = Parameter("scale", 1.0, 0.001, 1e6, "factor on the thresholds of the fluid balance")
 
 
-class ThresholdRules:
-    """Classes that wait until enough has gathered, then start where the look-ahead allows it.
+class ThresholdRules(Rules):
+    """Classes that wait until enough has gathered, then start where the look-ahead allows it."""
 
-    Parameters
-    ----------
-    scale
-        Factor on the thresholds.
-    """
-
-    def __init__(self, known: Known, scale: float) -> None:
+    def __init__(self, known: Known) -> None:
         self.prompts: list[int] = known.prompts.tolist()
-        self._flow = exact(scale) * known.memory
+        self._flow = exact(known.values["scale"]) * known.memory
         self._arrived: list[int] = []
         self._places: dict[int, int] = {}
         self._waiting: dict[int, list[int]] = {}
@@ -121,9 +115,6 @@ class ThresholdRules:
     def quiet(self) -> bool:
         return self._quiet
 
-    def fingerprint(self) -> object:
-        return None
-
     def started(self, request: int, end: int, state: State) -> None:
         """Take note that a request starts now and will have left the worker at ``end``."""
 
@@ -148,8 +139,8 @@ class ThresholdRules:
 
 
 class _OutputClasses(ThresholdRules):
-    def __init__(self, known: Known, scale: float) -> None:
-        super().__init__(known, scale)
+    def __init__(self, known: Known) -> None:
+        super().__init__(known)
         self._outputs: list[int] = known.outputs.tolist()
 
     def length(self, request: int, kept: int) -> int:
@@ -159,14 +150,5 @@ class _OutputClasses(ThresholdRules):
         self.place(request)
         self.enter(request, 0, (self._outputs[request] - 1).bit_length())
 
-    def evict(self, state: State) -> list[int]:
-        del state
-        raise AssertionError("look-ahead admission never exceeds the memory")
 
-
-def rules(known: Known) -> Rules:
-    """Return the rules of one run."""
-    return _OutputClasses(known, known.values["scale"])
-
-
-POLICY = RoundPolicy("wait", parameters=(SCALE,), rules=rules)
+POLICY = RoundPolicy("wait", parameters=(SCALE,), rules=_OutputClasses)

@@ -25,9 +25,10 @@ def vllm_v1(
     return replace(worker.serve("vllm-v1"), engine_accounting=engine)
 
 
-def vllm_v1_priority(
+def vllm_priority(
     instance: Instance,
     upper: list[int],
+    arrived: list[float],
     block: int,
     budget: int,
     running: int,
@@ -37,8 +38,8 @@ def vllm_v1_priority(
     """Serve by (upper end, arrival, position as a text), and preempt the largest of these."""
     engine = accounting == "engine"
     worker = _ByPriority(instance, block, budget, running, watermark, engine)
-    worker.upper = upper
-    return replace(worker.serve("vllm-v1-priority"), engine_accounting=engine)
+    worker.places = list(zip(upper, arrived, map(str, range(len(upper))), strict=True))
+    return replace(worker.serve("vllm-priority"), engine_accounting=engine)
 
 
 class _Blocks(Worker):
@@ -114,7 +115,8 @@ class _Blocks(Worker):
 
 
 class _ByPriority(_Blocks):
-    upper: list[int]
+    #: Upper end, arrival and position of each request.
+    places: list[tuple[int, float, str]]
 
     def __init__(self, *limits: Any) -> None:
         super().__init__(*limits)
@@ -140,7 +142,7 @@ class _ByPriority(_Blocks):
             if job not in self.seats:
                 continue
             while self.blocks_with([*served, job]) > self.blocks:
-                worst = max(self.seats, key=lambda each: (self.upper[each.position], each.arrival))
+                worst = max(self.seats, key=lambda each: self.places[each.position][:2])
                 if self.seats == [worst]:
                     raise UnservableError
                 self.seats.remove(worst)
@@ -157,7 +159,7 @@ class _ByPriority(_Blocks):
         return sum(self.blocks_of(self.tokens_next(x) - (x not in served)) for x in self.seats)
 
     def admit(self) -> None:
-        self.queue.sort(key=lambda x: (self.upper[x.position], x.arrival, str(x.position)))
+        self.queue.sort(key=lambda each: self.places[each.position])
         before = list(self.running)
         super().admit()
         self.seats += [job for job in self.running if job not in before]

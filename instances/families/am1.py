@@ -21,13 +21,10 @@ def generate(
     n: Count | None = None,
     memory: Annotated[int, Range(2, MAX_TOKENS)] | None = None,
 ) -> Instance:
-    """Draw an instance of arrival model 1.
+    """Draw an instance of arrival model 1, with ``n`` requests and ``memory`` M (tokens) if given.
 
-    What is given is drawn all the same and then replaced, so the first requests of
-    ``generate(seed, n=8)`` are those of ``generate(seed)``.
-
-    ``n``: number of requests; by default drawn from 40..60.  ``memory``: M, tokens, 2 or more; by
-    default drawn from 30..50.
+    These are drawn all the same and then replaced, so the first requests of ``generate(seed, n=8)``
+    are those of ``generate(seed)``.
     """
     draws = Draws(seed)
     drawn_memory, drawn_n = draws.integer(30, 50), draws.integer(40, 60)

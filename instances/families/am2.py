@@ -26,16 +26,10 @@ def generate(
     rounds: Annotated[int, Range(1, MAX_TOKENS)] | None = None,
     rate: Annotated[float, Range(0, MAX_REQUESTS, above=True)] | None = None,
 ) -> Instance:
-    """Draw an instance of arrival model 2.
+    """Draw an instance of arrival model 2, with M, T (``rounds``) and λ (``rate``) if given.
 
-    ``n``: number of requests.  By default it follows from the arrivals; if given, the arrivals are
-    independent and uniform on 1..T, which is the Poisson process given its count.  ``memory``: M,
-    tokens, 2 or more; by default drawn from 30..50.  ``rounds``: T, the last round with arrivals;
-    by default drawn from 40..60.  ``rate``: λ, mean arrivals per round; by default drawn from [0.5,
-    1.5].  Without effect if ``n`` is given.
-
-    Raises ValueError if a parameter is out of range, about no request can be expected (λ·T below
-    0.01), or more than an instance is drawn with.
+    With ``n`` arrivals are independent and uniform on 1..T, the Poisson process given its count.
+    Raises ValueError if λ·T is below 0.01, or more requests are expected than are drawn.
     """
     draws = Draws(seed)
     defaults = draws.integer(30, 50), draws.integer(40, 60), draws.between(0.5, 1.5)

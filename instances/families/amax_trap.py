@@ -21,11 +21,7 @@ from instances.model import Instance
 def generate(
     seed: Seed = 0, lower: Length = 2, upper: Length = 8, short_batches: Count = 10
 ) -> Instance:
-    """Build the trap; only the order of the requests is drawn.
-
-    ``lower``, ``upper``: ℓ and u, tokens; M = ℓu.  ``short_batches``: a: the short requests fill
-    the memory a times.
-    """
+    """Build the trap with ℓ, u and a = ``short_batches``; only the order is drawn."""
     at_least(lower, upper=upper)
     long_batches = isqrt(short_batches**2 * upper // lower)
     not_too_many(short_batches * upper + long_batches * lower)

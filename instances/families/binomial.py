@@ -28,12 +28,7 @@ def generate(
     cv: Variation = 1.0,
     seconds: bool = False,
 ) -> Instance:
-    """Draw an instance with lengths 1 + Binomial(longest - 1, p), by default all at round 0.
-
-    Others are as in ``uniform``.  ``probability``: p, of each of the longest - 1 trials.
-
-    Raises ValueError also if more trials would be drawn than in half a minute.
-    """
+    """Draw lengths 1 + Binomial(longest - 1, p); all arrive at 0 by default (``uniform``)."""
     if n * longest > _MOST_TRIALS:
         raise ValueError(f"expected at most {_MOST_TRIALS} for n * longest, found {n * longest}")
 

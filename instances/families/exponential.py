@@ -24,11 +24,7 @@ def generate(
     cv: Variation = 1.0,
     seconds: bool = False,
 ) -> Instance:
-    """Draw an instance with exponential lengths, by default all at round 0.
-
-    ``mean``: of prompts and of outputs before rounding and clipping (tokens), above 0.  Others are
-    as in ``uniform``.
-    """
+    """Draw exponential lengths of a ``mean`` before rounding and clipping; else as ``uniform``."""
 
     def length(draws: Draws) -> int:
         return rounded_and_clipped(draws.exponential(mean), 1, longest)

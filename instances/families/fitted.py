@@ -84,11 +84,7 @@ def mixed_rows(draws: Draws, n: int, chat: Lengths) -> list[Row]:
 def service(
     family: str, source: str, rows: Callable[[Draws, int], list[Row]], longest: int
 ) -> Callable[..., Instance]:
-    """Return the generator of a family of requests to a service.
-
-    ``rows``: draws n requests at round 0.  ``longest``: longest prompt and longest output together
-    (tokens).
-    """
+    """Return a family's generator: ``rows`` draws n requests, of ``longest`` tokens at most."""
 
     @ranged
     def generate(
@@ -99,11 +95,7 @@ def service(
         cv: Variation = 1.0,
         seconds: bool = False,
     ) -> Instance:
-        """Draw an instance of the family, by default all at round 0.
-
-        Others are as in ``uniform``.
-        ``memory``: M, tokens, at least the longest prompt and the longest output together.
-        """
+        """Draw an instance of the family, by default all at round 0; else as ``uniform``."""
         at_least(longest, memory=memory)
         draws = Draws(seed)
         instance = drawn(family, source, seed, memory, rows(draws, n))

@@ -43,10 +43,8 @@ def decaying(
     ) -> Instance:
         """Draw an instance of the family, by default all at round 0.
 
-        Others are as in ``uniform``.
-        ``memory``: M, tokens, at least prompt + upper.  ``p``: parameter of the distribution, above
-        0 and at most 1.  ``upper``: u, the longest output and the upper end of the prediction
-        (tokens).  ``prompt``: s, tokens, the same for all.
+        ``p`` is the parameter of the law, u = ``upper`` the longest output and the end of the
+        prediction, ``prompt`` the same for all; others are as in ``uniform``.
         """
         at_least(prompt + upper, memory=memory)
         draws, lengths = Draws(seed), Weighted(weights(p, upper))

@@ -39,12 +39,9 @@ def generate(
 ) -> Instance:
     """Return the answer to a policy that starts the long request at round 0.
 
-    ``seed``: seed of the release in ``theorem-6.4``, 0 or more; without effect in the others.
-    ``memory``: M, tokens, 4 or more.  ``variant``: the construction.  ``prompt``: tokens of every
-    prompt, and the number of short requests, in ``theorem-6.2`` and ``theorem-6.4`` (εM, at most
-    M/2); by default M/8, at least 1.  ``patience``: c in ``theorem-6.4``: the burst comes (1 - 2ε)M
-    to (c + 1 - 2ε)M rounds after the long request.  A ValueError names a parameter that is out of
-    range or not of the variant.
+    ``prompt``, in ``theorem-6.2`` and ``theorem-6.4``, is every prompt (tokens) and the number of
+    short requests (εM, at most M/2; by default M/8).  ``patience`` is c in ``theorem-6.4``: the
+    burst comes (1 - 2ε)M to (c + 1 - 2ε)M rounds after the long request, as the ``seed`` draws.
     """
     if variant != "theorem-6.4":
         return respond(lambda _: 0, memory, variant, prompt)
@@ -63,12 +60,8 @@ def respond(
     """Ask a policy when it starts the long request alone, and return the instance against it.
 
     A deterministic online policy cannot tell the two instances apart before the burst arrives, so
-    it starts the long request of the returned instance at the same round (if it starts it before
-    the burst arrives).
-
-    ``start_of``: maps the instance with only the long request (arrival 0) to the round at which the
-    policy starts it.  ``memory``, ``variant``, ``prompt``: as in :func:`generate`; a ValueError
-    names what is wrong, a negative start too.
+    it starts the long request of the returned one at the same round.  ``start_of`` maps the
+    instance with only that request (arrival 0) to this round.
     """
     prompt = _checked_prompt(memory, variant, prompt)
     long = (0, prompt, memory - prompt)

@@ -16,10 +16,7 @@ from instances.model import MAX_TOKENS, Instance
 
 @ranged
 def generate(seed: Seed = 0, memory: Annotated[int, Range(4, MAX_TOKENS)] = 256) -> Instance:
-    """Build the trap for one memory; nothing is drawn.
-
-    ``memory``: M, tokens, 4 or more.  There are M + M^1.25 requests: 48 for 16, 1,280 for 256.
-    """
+    """Build the trap of M + M^1.25 requests (48 for 16, 1,280 for 256); nothing is drawn."""
     del seed
     root = isqrt(memory)
     not_too_many(memory * (1 + isqrt(root)))

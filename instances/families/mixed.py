@@ -29,12 +29,7 @@ def generate(
     cv: Variation = 1.0,
     seconds: bool = False,
 ) -> Instance:
-    """Draw an instance of the mixed workload, by default all at round 0.
-
-    Others are as in ``uniform``.
-    ``memory``: M, tokens, at least 100: prompts and outputs reach 50 each.  ``long_share``:
-    probability of a prompt from the lognormal part.
-    """
+    """Draw the mixed workload; ``long_share`` of the prompts is lognormal; else as ``uniform``."""
     longest_fits(_LONGEST, memory)
     draws = Draws(seed)
 

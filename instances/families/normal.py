@@ -25,11 +25,7 @@ def generate(
     cv: Variation = 1.0,
     seconds: bool = False,
 ) -> Instance:
-    """Draw an instance with normal lengths, by default all at round 0.
-
-    ``mean``, ``deviation``: of prompts and of outputs before rounding and clipping (tokens), above
-    0.  Others are as in ``uniform``.
-    """
+    """Draw normal lengths, moments before rounding and clipping; else as ``uniform``."""
 
     def length(draws: Draws) -> int:
         return rounded_and_clipped(draws.normal(mean, deviation), 1, longest)

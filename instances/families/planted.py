@@ -50,14 +50,12 @@ def generate(
     longest: Length | None = None,
     online: bool = False,
 ) -> Instance:
-    """Draw an instance of width × waves requests with a planted optimal schedule.
+    """Draw an instance of m ``waves`` of k = ``width`` requests with a planted optimal schedule.
 
-    ``waves``: m, the number of waves (n = width × waves).  ``width``: k, the requests of a wave.
-    ``memory``: M, tokens; at least k(k+1), so that an output of one token exists.  ``longest``:
-    longest output (tokens), at most M // k - M // (k+1).  By default half of that, rounded up: the
-    longer the outputs, the less the prompts of a wave can differ.  ``online``: whether requests
-    arrive at random rounds up to their planted start, instead of all at 0.  A ValueError names a
-    parameter that is out of range.
+    M is at least k(k+1), so that an output of one token exists; ``longest`` outputs have at most M
+    // k - M // (k+1) tokens, by default half of that, rounded up: the longer they are, the less the
+    prompts of a wave can differ.  ``online`` requests arrive at random rounds up to their planted
+    start.
     """
     rows = _drawn(seed, waves, width, memory, longest, online)
     form = "_online" if online else ""

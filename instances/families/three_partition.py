@@ -40,11 +40,9 @@ def generate(
 ) -> Instance:
     """Draw a yes- or a no-instance in random order; its optimum is known either way.
 
-    ``m``: number of triples (n = 3m); a no-instance needs 2 or more.  ``solvable``: whether a
-    partition exists.  ``target``: T, the sum of each triple (tokens), 12 or more; M = T + 3.
-
-    Raises ValueError if a parameter is out of range, or a no-instance does not exist in this form:
-    T is too small for m, or m is odd and both m and T are multiples of three.
+    It has m triples, each of the sum T = ``target`` (tokens), and M = T + 3.  Raises ValueError if
+    a no-instance does not exist in this form: T is too small for m, or m is odd and both m and T
+    are multiples of three.
     """
     step, residue, _ = _sums(m, solvable, target)
     rows = _drawn(seed, m, solvable, target)
@@ -75,10 +73,7 @@ def planted_starts(
 
 
 def _drawn(seed: int, m: int, solvable: bool, target: int) -> list[tuple[int, int]]:
-    """Return each number with the planted start of its request, in the order of the instance.
-
-    Triple k starts at round k; where the last sums to more than T, its last number one later.
-    """
+    """Return the numbers with planted starts; the last may start a round after its triple."""
     step, residue, sums = _sums(m, solvable, target)
     draws = Draws(seed)
     low, high = target // 4 + 1, (target - 1) // 2

@@ -25,11 +25,7 @@ def generate(
     memory: Annotated[int, Range(4, MAX_TOKENS)] = 256,
     growth: Annotated[float, Range(1, 1.5)] = 1.5,
 ) -> Instance:
-    """Build the trap for one memory; nothing is drawn.
-
-    ``memory``: M, tokens, 4 or more.  There are M + M^1.5 requests: 80 for 16, 4,352 for 256.
-    ``growth``: exponent of the number of requests with one output token, from 1 to 1.5.
-    """
+    """Build the trap of M + M^growth requests (80 for 16, 4,352 for 256); nothing is drawn."""
     del seed
     root = isqrt(memory)
     flat = memory * root if growth == 1.5 else round(memory**growth)

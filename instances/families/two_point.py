@@ -35,12 +35,7 @@ def generate(
     cv: Variation = 1.0,
     seconds: bool = False,
 ) -> Instance:
-    """Draw an instance with two output lengths, by default all at round 0.
-
-    ``seed``, ``n``, ``memory``, ``prompt``, ``rate``, ``cv``, ``seconds``: as in ``geometric``,
-    with the same errors.  ``lower``, ``upper``: ℓ and u, tokens.  ``long_share``: probability of u,
-    independent for each request.
-    """
+    """Draw outputs ℓ = ``lower`` or u = ``upper``, u with probability ``long_share``."""
     at_least(lower, upper=upper)
     at_least(prompt + upper, memory=memory)
     draws = Draws(seed)

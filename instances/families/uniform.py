@@ -24,11 +24,9 @@ def generate(
     cv: Variation = 1.0,
     seconds: bool = False,
 ) -> Instance:
-    """Draw an instance with uniform lengths, by default all at round 0.
+    """Draw an instance with uniform lengths up to ``longest`` (tokens), by default all at round 0.
 
-    ``memory``: M, tokens, at least twice ``longest``.  ``longest``: longest prompt and longest
-    output (tokens).  ``rate``, ``cv``, ``seconds``: when they arrive; see
-    :func:`instances.arrivals.arriving`.
+    M is at least twice ``longest``; :func:`instances.arrivals.arriving` explains the other three.
     """
 
     def length(draws: Draws) -> int:

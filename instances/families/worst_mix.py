@@ -37,11 +37,9 @@ def generate(
     cv: Variation = 1.0,
     seconds: bool = False,
 ) -> Instance:
-    """Count off the mix, by default all at round 0; only the order is drawn.
+    """Count off the mix up to u = ``upper`` tokens; only the order is drawn.
 
-    ``n``: number of requests; of few the long outputs of the mix are missing.  ``memory``: M,
-    tokens, at least ``upper``; the ratio is that of large M and n.  ``upper``: u, the longest
-    output and the upper end of the prediction (tokens).  Others are as in ``uniform``.
+    Of few requests the long outputs are missing; the ratio is that of large M and n.
     """
     at_least(upper, memory=memory)
     draws = Draws(seed)
@@ -61,11 +59,9 @@ def generate(
 
 
 def worst_mix(upper: int) -> tuple[NDArray[np.float64], float]:
-    """Return the shares of the outputs 1..u that are worst, and the ratio that they tend to.
+    """Return the worst shares of the outputs 1..u, shape (u,), and the ratio that they tend to.
 
-    Returns shares, shape (u,), and the largest eigenvalue of B⁻¹A.
-
-    Raises ArithmeticError if the eigenvector has a negative entry, and is no mix.
+    It is the largest eigenvalue of B⁻¹A; raises ArithmeticError if its vector is no mix.
     """
     from scipy.linalg import eigh  # only where a mix is asked for
 
@@ -86,8 +82,7 @@ def forms(upper: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def apportioned(shares: NDArray[np.float64], n: int) -> list[int]:
     """Return n divided by shares: rounded down, the rest to the largest remainders.
 
-    Equal remainders go to the shorter output; a billionth of a request counts for nothing, so that
-    the last bits of the shares do not.
+    Equal remainders go to the shorter output; the last bits of the shares count for nothing.
     """
     wanted = np.round(shares * n, 9)
     counts = np.floor(wanted)

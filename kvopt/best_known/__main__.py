@@ -69,27 +69,23 @@ def main(options: Options) -> int:
     """Merge stored runs into the best-known values, or verify these."""
     if options.store is None and not options.check:
         raise UsageError("expected --store STORE, --check, or both")
+    known, proved = WithLadder(library_by_hash()), dict[str, Known]()
+    lines: Sequence[str] = []
+    code = EXIT_OK
     try:
-        lines, code = _merge_and_verify(options)
+        if options.store is not None:
+            if not options.check:
+                if options.folder == FOLDER:
+                    require_checkout("--check writes nothing, --folder names another folder")
+                check_folder("--folder", options.folder, OWNED, store_files(options.store))
+            lines, code = _merge(options, known, proved)
+        if not code:
+            lines, code = _verify(known, options.folder, proved, strict=options.check)
     except ContradictionError as error:
         lines, code = str(error).splitlines(), EXIT_CONTRADICTION
     for line in lines:
         complain(options.program, line)
     return code
-
-
-def _merge_and_verify(options: Options) -> _Verdict:
-    known = WithLadder(library_by_hash())
-    proved: dict[str, Known] = {}
-    if options.store is not None:
-        if not options.check:
-            if options.folder == FOLDER:
-                require_checkout("--check writes nothing, --folder names another folder")
-            check_folder("--folder", options.folder, OWNED, store_files(options.store))
-        lines, code = _merge(options, known, proved)
-        if code:
-            return lines, code
-    return _verify(known, options.folder, proved, strict=options.check)
 
 
 def _merge(
@@ -167,11 +163,7 @@ def _changes(known: Known | None, entry: Entry) -> Iterator[str]:
 
 
 def _verify(
-    known: Mapping[str, LibraryInstance],
-    folder: Path,
-    proved: Mapping[str, Known],
-    *,
-    strict: bool,
+    known: Mapping[str, LibraryInstance], folder: Path, proved: Mapping[str, Known], *, strict: bool
 ) -> _Verdict:
     registry = read_registry(folder)
     if registry is None:
@@ -185,9 +177,8 @@ def _verify(
     print(_summary(registry))
     told = [
         *(
-            f"{each.instance}: NOT CERTIFIED: bound {each.lower.value} is "
-            + _rests_on(each)
-            + f"; {each.certified.value} is certified; {each.reason}"
+            f"{each.instance}: NOT CERTIFIED: bound {each.lower.value} is {each.rests_on}; "
+            f"{each.certified.value} is certified; {each.reason}"
             for each in registry.instances
             if each.reported_only
         ),
@@ -198,11 +189,6 @@ def _verify(
         ),
     ]
     return told, EXIT_REPORTED if told and strict else EXIT_OK
-
-
-def _rests_on(entry: Entry) -> str:
-    solver = isinstance(entry.lower, SolverReported)
-    return f"solver-reported by {entry.lower.method}" if solver else "by construction"
 
 
 def _summary(registry: Registry) -> str:

@@ -214,6 +214,12 @@ class Entry:
         return self.opt and not isinstance(self.lower, Certified)
 
     @property
+    def rests_on(self) -> str:
+        """What a bound rests on that is not certified."""
+        solver = isinstance(self.lower, SolverReported)
+        return f"solver-reported by {self.lower.method}" if solver else "by construction"
+
+    @property
     def on_ladder(self) -> bool:
         """Whether the instance is drawn by its row of the ladder, and has no file."""
         return self.file == LADDER_FILE

@@ -22,18 +22,10 @@ from serving.slo import Slo
 
 @dataclass(frozen=True)
 class Against:
-    """What TELs are compared with.
+    """What TELs are compared with: the optimum or a bound (rounds or nanoseconds), 0 without one.
 
-    Attributes
-    ----------
-    value
-        The optimum or a bound (rounds or nanoseconds), 0 without one.
-    optimum
-        Whether it is the optimum.
-    covers_kept
-        Whether it holds for schedules that keep tokens, too.
-    slo
-        The objective that goodput counts by.
+    ``covers_kept`` says that it holds for schedules that keep tokens, too; goodput counts by the
+    ``slo``.
     """
 
     value: int = 0

@@ -10,7 +10,7 @@ from formulations.valid.volumes import volume_bound
 from heuristics.policy import AdvisedPolicy, ListPolicy, PlanPolicy
 from heuristics.registry import policies
 from instances import Instance
-from kvopt.commands.beside import BoundBeside, Limits
+from kvopt.commands.beside import Beside, Limits, bound_beside
 from kvopt.commands.policies_columns import Against, Line, table_text
 from kvopt.methods.grammar import ANSWER, every_policy, read_prediction
 from kvopt.methods.knowledge import MARK, OF_CLASSES, policy_name
@@ -67,7 +67,7 @@ def policies_table(
     """
     runnable, refused = _tasks(instance, batch_time, prediction, seed, limits)
     progress = Display(sys.stderr, len(runnable), quiet)
-    with BoundBeside(instance, batch_time, seed, limits) as bound:
+    with bound_beside(instance, batch_time, seed, limits) as bound:
         if limits.jobs == 1:
             bound.begin().result()
         # In seconds the bound is computed beside them.
@@ -75,7 +75,7 @@ def policies_table(
         series = Series(runnable, limits.deadline, progress.take, side_by_side=beside)
         lines, why = _carried_out(instance, series, progress, bound)
         here = [each for line in lines for each in of_run(instance, line.record)]
-        here += bound.found(at_once=bool(why))
+        here += bound.bounds(instance, at_once=bool(why))
     compared, against, wrong, misstated = _compared(instance, batch_time, lines, here, slo)
     below = [
         f"predictions: {read_prediction(prediction)[2]}" if prediction else "",
@@ -124,7 +124,7 @@ def _slowness(name: str) -> tuple[int, int, str]:
 
 
 def _carried_out(
-    instance: Instance, series: Series, progress: Display, bound: BoundBeside
+    instance: Instance, series: Series, progress: Display, bound: Beside
 ) -> tuple[list[Line], str]:
     """Run a series and return its lines, and why policies are left if the user wanted it so.
 
@@ -203,10 +203,7 @@ def _answered(
 def _optimum(instance: Instance, *, believed: bool) -> tuple[str, int] | None:
     """Return what is said of the optimum (rounds) and the optimum, None where it is not known.
 
-    Parameters
-    ----------
-    believed
-        Whether what the instance's file states counts.
+    What the instance's file states counts if it is ``believed``.
     """
     known = registered(instance)
     if known is not None and known.upper == known.lower:

@@ -185,7 +185,7 @@ def _solve(
         from kvopt.commands.beside import run_with_bound  # what no other method needs
 
         finished, more["beside"] = run_with_bound(task, listen, quiet=options.quiet)
-    elif batch_time:
+    elif batch_time and method.kind == "auto":
         from kvopt.commands.beside import run_with_answer  # what no other method needs
 
         finished, more["others"], more["unrun"] = run_with_answer(task, listen)

@@ -73,18 +73,12 @@ _SWEEPS = ("search:sweep", "search:sweep(multipliers=yes)")
 
 
 def solve(job: Job, report: Report) -> None:
-    """Solve an instance with what suits its size; all stop when bound and schedule meet.
+    """Solve an instance with what suits its size until bound and schedule meet.
 
     The search over counts solves a tiny one here and now, and the bidirectional search one of up to
-    24 requests, with no process beside it.  Otherwise local search on priority lists runs beside,
-    by the size of the largest part between idle gaps: sweeps backwards under prices of patterns
-    wherever these are few, else the relaxation with window groups (medium) or the bound from prices
-    on a time grid (large).  Up to 24 requests the bidirectional search does so alone, or the search
-    forwards where patterns are many; up to 63 it follows the prices of patterns.  A sweep that is
-    too large leaves its place to the prices alone.
-    The order of a relaxation restarts the local search where it is better.
-    Where the bound has ended, a second local search with another seed takes its core.  Each is a
-    process of its own.
+    24 requests.  Otherwise a bound and local search are a process each.  The order of a relaxation
+    restarts the local search where it is better; where the bound has ended, a second local search
+    with another seed takes its core.
 
     Where another engine is asked for without a formulation (``Method.joined``), it begins a little
     later, on the one that the size decides, with the best schedule so far and so with narrower
@@ -112,7 +106,7 @@ class _Team:
         # Its methods split it, too, so the largest part decides.
         largest = max(parts_of(instance), key=lambda part: len(part.positions)).instance
         windows = start_windows(largest, job.upper_bound)
-        self._first = chosen_method(largest, windows, job.memory_limit)
+        self._first = _read(chosen_method(largest, windows, job.memory_limit))
         #: Whether nothing is left of it, since it has been tried alone.
         self._given_up = False
         self._improve = _read("improve")
@@ -286,16 +280,12 @@ def _kernels_of(instance: Instance) -> set[str]:
     return {"layers"} if len(instance) <= BIDIRECTIONAL_UP_TO else {"look-ahead"}
 
 
-def chosen_method(instance: Instance, windows: Windows, memory_limit: float | None) -> Method:
-    """Return the method that bounds an instance of this size."""
-    return _read(_chosen(instance, windows, memory_limit))
-
-
 def _read(text: str) -> Method:
     return read_method(text, planned=True)
 
 
-def _chosen(instance: Instance, windows: Windows, memory_limit: float | None) -> str:
+def chosen_method(instance: Instance, windows: Windows, memory_limit: float | None) -> str:
+    """Return the method that bounds an instance of this size."""
     small = len(instance) <= BIDIRECTIONAL_UP_TO
     states = _few_states(instance)
     if states is not None and small:

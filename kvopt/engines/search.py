@@ -218,7 +218,7 @@ def _meet(run: SearchRun, passes: _Passes, table: Table | None) -> bool:
     ascent = run.ascent(under, table, run.job.options["options"])
     if ascent is None:
         return False
-    backward.compile_kernels()
+    backward.load_relaxation()
     _take_turns(run, passes, ascent)
     return True
 

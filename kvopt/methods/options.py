@@ -131,13 +131,7 @@ def switched(formulation: Formulation, given: OptionValues) -> list[str]:
 def describe(declared: Declared) -> str:
     """Return one line: name, default, what is allowed, and meaning."""
     words = _words(declared)
-    if isinstance(declared, Keyword):
-        allowed = "any text" if isinstance(declared.default, str) else "any number"
-    elif words is not None:
-        allowed = " | ".join(words)
-    else:
-        low, high, _ = _range(declared)
-        allowed = f"{_shown(low)}..{_shown(high)}"
+    allowed = " | ".join(words) if words else "..".join(map(_shown, _range(declared)[:2]))
     return f"{declared.name}={_shown(declared.default)}  ({allowed}) {declared.meaning}"
 
 
@@ -160,47 +154,34 @@ def _words(declared: Declared) -> dict[str, str | bool] | None:
     return None
 
 
-def _keyword(name: str, declared: Keyword, text: str) -> float | str:
-    if isinstance(declared.default, str):
-        if not text or not text.isprintable():
-            raise MethodError(f"{name}: expected {declared.name} as a text, found {text!r}")
-        return text
-    value = float(text) if _NUMBER.fullmatch(text) else math.nan
-    if not abs(value) <= LARGEST_KEYWORD:
-        raise MethodError(
-            f"{name}: expected {declared.name} as a number, at most 2^53 on either side, "
-            f"found {text!r}"
-        )
-    whole = isinstance(declared.default, int) and value == math.floor(value)
-    return int(value) if whole else value + 0.0
-
-
-def _range(declared: Parameter | Choice | Option) -> tuple[float, float, bool]:
+def _range(declared: Declared) -> tuple[float, float, bool]:
     """Return both ends of what is allowed, and whether only integers are."""
     if isinstance(declared, Parameter):
         return declared.low, declared.high, declared.integer
+    if isinstance(declared, Keyword):
+        return -LARGEST_KEYWORD, LARGEST_KEYWORD, False
     return 0, _LARGEST, isinstance(declared.default, int)
 
 
 def _read(name: str, declared: Declared, text: str) -> Any:
-    if isinstance(declared, Keyword):
-        return _keyword(name, declared, text)
+    asked = f"{name}: expected {declared.name} as"
     words = _words(declared)
     if words is not None:
         word = find_name(text, words)
         if word is None:
-            raise MethodError(
-                f"{name}: expected {declared.name} as {' or '.join(words)}, "
-                f"found {text!r}{did_you_mean(text, words)}"
-            )
+            near = did_you_mean(text, words)
+            raise MethodError(f"{asked} {' or '.join(words)}, found {text!r}{near}")
         return words[word]
+    if isinstance(declared.default, str):
+        if not text or not text.isprintable():
+            raise MethodError(f"{asked} a text, found {text!r}")
+        return text
     low, high, integer = _range(declared)
     value = float(text) if _NUMBER.fullmatch(text) else math.nan
-    if not (low <= value <= high and (not integer or value == math.floor(value))):
+    if not low <= value <= high or (integer and not value.is_integer()):
+        ends = f"from {_shown(low)} to {_shown(high)}"
         kind = "an integer" if integer else "a number"
-        raise MethodError(
-            f"{name}: expected {declared.name} as {kind} from {_shown(low)} to {_shown(high)}, "
-            f"found {text!r}"
-        )
-    # A negative zero is another text for zero.
-    return int(value) if integer else value + 0.0
+        raise MethodError(f"{asked} {kind} {ends}, found {text!r}")
+    # A whole number for a whole default of a custom function; a negative zero is a text for zero.
+    as_default = isinstance(declared, Keyword) and isinstance(declared.default, int)
+    return int(value) if integer or (as_default and value.is_integer()) else value + 0.0

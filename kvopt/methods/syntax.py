@@ -1,4 +1,4 @@
-"""The text of methods: split, parsed and written by one parser that knows brackets and quotes::
+"""The text of methods: split, parsed and written by one grammar of brackets and quotes::
 
     METHODS   = METHOD {"," METHOD}
     METHOD    = (NAME [":" NAME] | "file" ":" TEXT) [ARGUMENTS] ["with" CALL]
@@ -13,15 +13,14 @@ do not count.  What cannot be parsed raises a :class:`MethodError`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+import string
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeVar
 
 from support.text import cut_middle
 
 #: Names and values, in their order; a value that is given by its position has an empty name.
 Arguments = tuple[tuple[str, str], ...]
-_T = TypeVar("_T")
 
 FILE = "file:"
 #: Characters of a text that a message repeats.
@@ -33,18 +32,24 @@ FORM = (
 )
 
 
-def _part(pattern: str) -> re.Pattern[str]:
-    return re.compile(rf"\s*({pattern}", re.IGNORECASE | re.ASCII)
-
-
-# With the signs of a path, whose reader asks for what is missing before it.
-_NAME = _part(r"[a-z0-9_.+/~-]+)")
-_FILE = _part(r"file)\s*:")
-_KEY = _part(r'[^\s",()=][^",()=]*?)\s*=')
-_WITH = _part(r"with)\s")
-_QUOTED = _part(r'"(?:[^"]|"")*")')
-_VALUE = _part(r'[^",()]*)')
-_PATH = _part(r'(?:(?!\swith\s)[^",()])*)')
+_NAME = r"[a-z0-9_.+/~-]+"
+_QUOTED = r'"(?:[^"]|"")*+"'
+_VALUE = rf'(?:{_QUOTED}|[^",()]*+)'
+_KEY = r'[^\s",()=][^",()=]*?'
+# Atomic and possessive, so that a text is never tried in exponentially many ways.
+_ARGUMENT = rf"(?>\s*(?:{_KEY}\s*=)?+\s*{_VALUE}\s*)"
+_ARGUMENTS = rf"\({_ARGUMENT}(?:,{_ARGUMENT})*+\)"
+_PATH = rf'(?:{_QUOTED}|(?>(?:(?!\swith\s)[^",()])+))'
+_FLAGS = re.IGNORECASE | re.ASCII
+_CALL = re.compile(rf"\s*(?P<name>{_NAME})\s*(?P<arguments>{_ARGUMENTS})?\s*", _FLAGS)
+_METHOD = re.compile(
+    rf"\s*(?:file\s*:\s*(?P<path>{_PATH})|(?P<name>{_NAME})\s*(?::\s*(?P<formulation>{_NAME}))?)"
+    rf"\s*(?P<arguments>{_ARGUMENTS})?\s*(?:with\s+(?P<call>{_NAME}\s*(?:{_ARGUMENTS})?))?\s*",
+    _FLAGS,
+)
+_EACH_ARGUMENT = re.compile(rf"[(,]\s*(?:({_KEY})\s*=)?+\s*({_VALUE})", _FLAGS)
+#: What stands between methods.
+_GAP = f",{string.whitespace}"
 #: A text that is written without quotes.
 _PLAIN = re.compile(r'(?!\s)(?:(?!\swith\s)[^",()=])+(?<!\s)', re.IGNORECASE)
 
@@ -83,25 +88,33 @@ class MethodText:
 
 def split_methods(text: str) -> list[str]:
     """Split ``a,b(x=1,y=2),file:"c,d.py"`` at the commas between methods."""
-    parser, pieces = _Parser(text), list[str]()
-    while parser.left():
-        if not parser.sign(","):
-            start = parser.at
-            parser.method()
-            pieces.append(text[start : parser.at].strip())
-            if parser.left() and not parser.sign(","):
-                raise parser.error("a comma")
+    pieces, at = list[str](), len(text) - len(text.lstrip(_GAP))
+    while text[at:].strip():
+        found = _METHOD.match(text, at)
+        end = found.end() if found else at
+        rest = text[end:].lstrip(_GAP)
+        if found is None or (rest.strip() and text[end] != ","):
+            raise _error(text, end, "a comma" if found else "a name")
+        pieces.append(text[at:end].strip())
+        at = len(text) - len(rest)
     return pieces
 
 
 def parse_method(text: str) -> MethodText:
     """Return the parts of one method's text."""
-    return _whole(text, _Parser.method)
+    found = _whole(_METHOD, text)
+    path = _word(found["path"] or "")
+    if found["path"] and not path:
+        raise _error(text, found.start("path"), "a path")
+    prediction = None if found["call"] is None else parse_call(found["call"])
+    arguments = _arguments(found["arguments"])
+    return MethodText(found["name"] or "", path, found["formulation"], arguments, prediction)
 
 
 def parse_call(text: str) -> Call:
     """Return the parts of a formulation's or a prediction's text."""
-    return _whole(text, _Parser.call)
+    found = _whole(_CALL, text)
+    return Call(found["name"], _arguments(found["arguments"]))
 
 
 def call_text(name: str, arguments: Iterable[tuple[str, str]]) -> str:
@@ -119,78 +132,25 @@ def _written(text: str) -> str:
     return text if _PLAIN.fullmatch(text) else '"{}"'.format(text.replace('"', '""'))
 
 
-def _whole(text: str, part: Callable[[_Parser], _T]) -> _T:
-    parser = _Parser(text)
-    found = part(parser)
-    if parser.left():
-        raise parser.error("the end")
+def _word(text: str) -> str:
+    return text[1:-1].replace('""', '"') if text.startswith('"') else text.strip()
+
+
+def _arguments(text: str | None) -> Arguments | None:
+    if text is None or not text[1:-1].strip():
+        return None if text is None else ()
+    return tuple((key or "", _word(value)) for key, value in _EACH_ARGUMENT.findall(text))
+
+
+def _whole(part: re.Pattern[str], text: str) -> re.Match[str]:
+    found = part.match(text)
+    if found is None or text[found.end() :].strip():
+        raise _error(text, found.end() if found else 0, "the end" if found else "a name")
     return found
 
 
-class _Parser:
-    """Takes the parts of a text, one after the other; blanks before each are skipped."""
-
-    def __init__(self, text: str) -> None:
-        self._text, self.at = text, 0
-
-    def left(self) -> str:
-        """Return what has not been taken."""
-        return self._text[self.at :].strip()
-
-    def error(self, what: str) -> MethodError:
-        """Return the complaint that something else was expected here."""
-        found = repr(self.left()[:40]) if self.left() else "nothing"
-        text = cut_middle(self._text, _LONGEST)
-        return MethodError(f"{text!r}: expected {what}, found {found}; a method is {FORM}")
-
-    def sign(self, sign: str) -> bool:
-        """Take a sign, if it comes next."""
-        return self._take(_part(rf"\{sign})")) is not None
-
-    def method(self) -> MethodText:
-        """Take a method."""
-        if self._take(_FILE) is None:
-            name, path = self._name(), ""
-            formulation = self._name() if self.sign(":") else None
-        else:
-            name, path, formulation = "", self._word(_PATH, "a path"), None
-        arguments = self._arguments()
-        prediction = None if self._take(_WITH) is None else self.call()
-        return MethodText(name, path, formulation, arguments, prediction)
-
-    def call(self) -> Call:
-        """Take a formulation or a prediction."""
-        return Call(self._name(), self._arguments())
-
-    def _arguments(self) -> Arguments | None:
-        if not self.sign("("):
-            return None
-        found: list[tuple[str, str]] = []
-        while not self.sign(")"):
-            if found and not self.sign(","):
-                raise self.error("a comma or )")
-            found.append((self._take(_KEY) or "", self._word(_VALUE)))
-        return tuple(found)
-
-    def _name(self) -> str:
-        name = self._take(_NAME)
-        if name is None:
-            raise self.error("a name")
-        return name
-
-    def _word(self, bare: re.Pattern[str], needed: str = "") -> str:
-        quoted = self._take(_QUOTED)
-        if quoted is None:
-            word = (self._take(bare) or "").strip()
-        else:
-            word = quoted[1:-1].replace('""', '"')
-        if needed and not word:
-            raise self.error(needed)
-        return word
-
-    def _take(self, part: re.Pattern[str]) -> str | None:
-        match = part.match(self._text, self.at)
-        if match is None:
-            return None
-        self.at = match.end()
-        return match[1]
+def _error(text: str, at: int, what: str) -> MethodError:
+    left = text[at:].strip()
+    found = repr(left[:40]) if left else "nothing"
+    shown = cut_middle(text, _LONGEST)
+    return MethodError(f"{shown!r}: expected {what}, found {found}; a method is {FORM}")

@@ -1,8 +1,8 @@
 """Kernels by unit: compiled once on a machine, before the clock of the run that needs them.
 
-A mark in the folder of the kernels (``support.compiling``) names the files of a unit.  Units
-without a mark are compiled side by side; of several runs one compiles, and the others wait.  Where
-a file is missing or torn, or the folder takes none, a temporary folder is taken.
+A mark in the folder of the kernels (``support.compiling``) says that a unit is compiled.  The
+others are compiled side by side; of several runs one compiles, and the others wait.  Where the
+folder takes nothing a temporary one is taken.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
-import json
 import os
 import subprocess
 import sys
@@ -20,8 +19,7 @@ from pathlib import Path
 from kvopt.places import python_path
 from kvopt.runs.in_seconds import ENGINE
 from kvopt.runs.provenance import usable_cores
-from support.compiling import CLOCK, KEPT, is_writable, kernel_folder, take_temporary_folder
-from support.jsonfile import write_text
+from support.compiling import CLOCK, is_writable, kernel_folder, take_temporary_folder
 
 #: The module of each unit, whose ``compile_kernels`` runs all that it compiles.
 UNITS = {
@@ -60,14 +58,11 @@ def missing_units(units: Iterable[str]) -> list[str]:
     """Return those of some units, and of those that they need, that are to be compiled."""
     wanted = set(units)
     wanted = wanted.union(*(_NEEDS.get(unit, ()) for unit in wanted))
-    states = {unit: _is_kept(unit) for unit in UNITS if unit in wanted}
-    return [unit for unit, kept in states.items() if not kept]
+    return [unit for unit in UNITS if unit in wanted and not _is_compiled(unit)]
 
 
 def compile_first(units: Collection[str], tell: Tell = lambda *_: None) -> None:
     """Compile the units that this machine lacks, and tell how many are there, of how many."""
-    if units and any(_is_kept(unit) is False for unit in UNITS):
-        take_temporary_folder()
     missing = missing_units(units)
     if missing and not is_writable(kernel_folder()):
         take_temporary_folder()
@@ -106,16 +101,9 @@ def _mark(unit: str) -> Path | None:
     return None if folder is None else folder / f"{unit}.compiled"
 
 
-def _is_kept(unit: str) -> bool | None:
-    """Tell whether the files of a unit are as they were made; None for a unit without a mark."""
+def _is_compiled(unit: str) -> bool:
     mark = _mark(unit)
-    try:
-        assert mark is not None
-        files = json.loads(mark.read_bytes())
-        # The index of a kernel grows with the types that other units call it with.
-        return all((mark.parent / file).stat().st_size >= size for file, size in files.items())
-    except (OSError, ValueError, AttributeError, TypeError, AssertionError):
-        return False if mark is not None and mark.exists() else None
+    return mark is not None and mark.exists()
 
 
 def _compile_chain(units: Sequence[str]) -> None:
@@ -126,16 +114,10 @@ def _compile_chain(units: Sequence[str]) -> None:
         mark = _mark(unit)
         assert mark is not None
         with contextlib.suppress(Timeout), FileLock(mark.with_suffix(".lock"), _WAIT_SECONDS):
-            if not _is_kept(unit):
+            if not mark.exists():
                 importlib.import_module(UNITS[unit]).compile_kernels()
-                write_text(mark, json.dumps(_sizes(mark.parent)))
+                mark.touch()
         print(unit, flush=True)
-
-
-def _sizes(folder: Path) -> dict[str, int]:
-    """Return the sizes of the files of all kernels that this process has read or kept."""
-    files = {file for index in KEPT for file in (index, *index.parent.glob(f"{index.stem}.*.nbc"))}
-    return {os.path.relpath(file, folder): file.stat().st_size for file in files}
 
 
 def _main(units: Collection[str]) -> None:

@@ -368,23 +368,17 @@ def _reap() -> dict[int, int]:
 
 def _kill_descendants() -> None:
     """Kill every process below this one, again and again until none is left."""
+    import psutil  # the server has it already
+
     deadline = time.monotonic() + _KILL_SECONDS
-    while _has_children() and time.monotonic() < deadline:
-        import psutil  # the server has it already
-
-        for each in psutil.Process().children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                each.kill()
-        time.sleep(0.005)
-
-
-def _has_children() -> bool:
-    """Whether any is left; of a subreaper orphans become children."""
-    _reap()
-    try:
-        return os.waitpid(-1, os.WNOHANG) is not None
-    except ChildProcessError:
-        return False
+    with contextlib.suppress(ChildProcessError):  # none is left: orphans are a subreaper's children
+        while time.monotonic() < deadline:
+            _reap()
+            os.waitpid(-1, os.WNOHANG)
+            for each in psutil.Process().children(recursive=True):
+                with contextlib.suppress(psutil.Error):
+                    each.kill()
+            time.sleep(0.005)
 
 
 def _run(channel: socket.socket, printed: int, keeper: int) -> NoReturn:

@@ -18,8 +18,8 @@ from support.called import own_command
 from support.checkout import CHECKOUT, ROOT
 
 
-def provenance(**of_run: Any) -> dict[str, Any]:
-    """Return the provenance of a run as JSON values; keyword arguments are added as they are."""
+def provenance() -> dict[str, Any]:
+    """Return the provenance of a run as JSON values."""
     return {
         "kvopt": _version("kvopt"),
         "git_commit": _git_commit(),
@@ -30,7 +30,7 @@ def provenance(**of_run: Any) -> dict[str, Any]:
         "ram_gb": round(psutil.virtual_memory().total / 1e9, 1),
         "command": own_command(),
         "finished_utc": datetime.now(UTC).isoformat(timespec="seconds"),
-    } | of_run
+    }
 
 
 def usable_cores() -> int:

@@ -11,7 +11,6 @@ from functools import cache
 from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from schedules.gap import gap
 from schedules.model import Status
 
 T = TypeVar("T")
@@ -162,13 +161,6 @@ class Record:
     engine_formulation: Annotated[Found[str], APART] = ""
     engine_tel: Annotated[Found[int | None], APART] = None
     engine_bound: Annotated[Found[int | None], APART] = None
-
-    @property
-    def gap(self) -> float | None:
-        """(UB − LB) / UB, None where either is missing."""
-        if self.tel is None or self.lower_bound is None:
-            return None
-        return gap(self.tel, self.lower_bound)
 
 
 @cache

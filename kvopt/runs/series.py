@@ -11,9 +11,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from queue import SimpleQueue
 
 from kvopt.runs.execute import InterruptedRunError, execute
 from kvopt.runs.limits import LEAST_SHARE, share
@@ -55,32 +55,26 @@ class Series:
         return [*self._first, *self._beside]
 
     def run(self) -> Iterator[Finished]:
-        """Yield the result of every method as it comes, as long as there is time."""
-        ended: SimpleQueue[Finished | None] = SimpleQueue()
+        """Yield the result of every method, as long as there is time; those beside come last."""
         stop = threading.Event()
+        ended: list[Finished] = []
 
         def run_beside() -> None:
-            try:
-                for found in self._results(self._beside, stop):
-                    ended.put(found)
-            except InterruptedRunError:
-                pass
-            finally:
-                ended.put(None)
+            with suppress(InterruptedRunError):
+                ended.extend(self._results(self._beside, stop))
 
         with ThreadPoolExecutor(1) as pool:
             try:
-                pool.submit(run_beside)
+                beside = pool.submit(run_beside)
                 yield from self._results(self._first)
                 if self.interrupted:
                     stop.set()
-                yield from iter(ended.get, None)
+                beside.result()
             except KeyboardInterrupt:
                 self.interrupted = True
             finally:
                 stop.set()
-        while not ended.empty() and (found := ended.get()) is not None:
-            yield found
+        yield from ended
 
     def _results(
         self, tasks: deque[Task], stop: threading.Event | None = None

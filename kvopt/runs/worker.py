@@ -6,6 +6,7 @@ schedules (``kvopt.runs.beside``).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -14,7 +15,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -74,7 +74,8 @@ def _begin_team(task: Task, channel: socket.socket) -> None:
 def report_on(channel: socket.socket) -> Report:
     """Return what sends events to the parent, and set this process up for running a method."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _be_the_first_to_go()
+    with contextlib.suppress(OSError):  # Linux ends this one first when memory is over
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     one_at_a_time = threading.Lock()
 
     def send(event: Event) -> None:
@@ -84,7 +85,7 @@ def report_on(channel: socket.socket) -> Report:
     return Report(send)
 
 
-@contextmanager
+@contextlib.contextmanager
 def telling_failures(report: Report) -> Iterator[None]:
     """Send whatever a method raises as its failure, and go on."""
     try:
@@ -113,11 +114,3 @@ def leave(report: Report) -> NoReturn:
     # Neither threads that a method has left behind nor the interpreter's own end are waited for.
     sys.stderr.flush()
     os._exit(0)
-
-
-def _be_the_first_to_go() -> None:
-    """Have Linux choose this process, not the sweep's, when the machine runs out of memory."""
-    try:
-        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
-    except OSError:
-        return

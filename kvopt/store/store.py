@@ -165,42 +165,38 @@ class Store:
 
     def schedules(self, keys: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield key and schedule document of those runs that have one."""
+        what = "the schedule of run"
         for each in _portions(keys, _SCHEDULES):
-            found = self._documents(
-                PROOFS.c.schedule, PROOFS.c.key.in_(each), "the schedule of run"
-            )
-            for key, document in found:
+            for key, document in self._documents(PROOFS.c.schedule, each, what):
                 try:
                     parse_schedule(document)
                 except ScheduleFileError as error:
-                    raise self._damaged(f"the schedule of run {key[:12]}", error) from None
+                    raise self._damaged(f"{what} {key[:12]}", error) from None
                 yield key, document
 
     def certificate(self, key: str) -> dict[str, Any] | None:
         """Return the certificate of a run's lower bound, None without one."""
-        what, of_run = "the certificate of run", PROOFS.c.key == key
-        return dict(self._documents(PROOFS.c.certificate, of_run, what, LARGEST_CERTIFICATE)).get(
-            key
-        )
+        what = "the certificate of run"
+        found = self._documents(PROOFS.c.certificate, [key], what, LARGEST_CERTIFICATE)
+        return dict(found).get(key)
 
     def instance(self, sha256: str) -> dict[str, Any] | None:
         """Return the document of an instance that was run, None if there was no such run."""
-        of_hash = INSTANCES.c.sha256 == sha256
-        return dict(self._documents(INSTANCES.c.document, of_hash, "the instance")).get(sha256)
+        return dict(self._documents(INSTANCES.c.document, [sha256], "the instance")).get(sha256)
 
     def _documents(
-        self, column: sa.Column[Any], wanted: Any, what: str, largest: int = LARGEST_FILE
+        self, column: sa.Column[Any], keys: list[str], what: str, largest: int = LARGEST_FILE
     ) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield key and document of the rows that have one."""
+        """Yield key and document of those rows that have one."""
         (key,) = column.table.primary_key.columns
+        query = sa.select(key, column).where(key.in_(keys), column.is_not(None))
         with self._telling("read"), self._engine.connect() as connection:
-            for name, packed in connection.execute(sa.select(key, column).where(wanted)):
-                if packed is not None:
-                    try:
-                        document = _unpack(packed, largest)
-                    except _DAMAGED as error:
-                        raise self._damaged(f"{what} {name[:12]}", error) from None
-                    yield name, document
+            for name, packed in connection.execute(query):
+                try:
+                    document = _unpack(packed, largest)
+                except _DAMAGED as error:
+                    raise self._damaged(f"{what} {name[:12]}", error) from None
+                yield name, document
 
     def _damaged(self, what: str, error: Exception) -> StoreError:
         return StoreError(f"{self.name}: {what} is damaged: {one_line(error, 200)}")
@@ -232,19 +228,13 @@ def _put(
 ) -> None:
     """Insert rows; one of the same key is replaced or kept, also if another is just writing it."""
     if rows:
-        connection.execute(_insertion(connection.dialect.name, table, replace), rows)
-
-
-@cache
-def _insertion(dialect: str, table: sa.Table, replace: bool) -> sa.Insert:
-    insert = import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
-    if replace:
+        insert = import_module(f"sqlalchemy.dialects.{connection.dialect.name}").insert(table)
         others = {c.name: insert.excluded[c.name] for c in table.c if not c.primary_key}
-        insert = insert.on_conflict_do_update(index_elements=table.primary_key, set_=others)
-    else:
-        insert = insert.on_conflict_do_nothing()
-    statement: sa.Insert = insert
-    return statement
+        if replace:
+            insert = insert.on_conflict_do_update(index_elements=table.primary_key, set_=others)
+        else:
+            insert = insert.on_conflict_do_nothing()
+        connection.execute(insert, rows)
 
 
 def _instance(finished: Finished) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def comparison(
     these runs and the registry), ``ratio_low`` and ``ratio_high`` (between them lies the ratio to
     the optimum), ``seconds`` and ``detail`` (what went wrong).  A run that failed, and a file that
     cannot be read, is a row too.  In seconds ``batch_time`` and the serving metrics
-    (docs/serving.md) are further columns.
+    (docs/metrics.md) are further columns.
 
     Examples
     --------

@@ -40,9 +40,7 @@ class Wishes:
 
 
 def read_inputs(
-    names: Sequence[str],
-    wishes: Wishes,
-    trace: TraceOptions | None = None,
+    names: Sequence[str], wishes: Wishes, trace: TraceOptions | None = None
 ) -> list[Section]:
     """Return the sections of suites, and one of all inputs that are named by themselves."""
     sections: list[Section] = []

@@ -143,13 +143,7 @@ def mean_ratio(
 
 
 def stated_ratio(shares: NDArray[np.float64]) -> float:
-    """Return x'Ax / x'Bx (Corollary 1), which is Lemma 2 for s = 0 and ℓ = 1.
-
-    Parameters
-    ----------
-    shares
-        Of the outputs 1, 2, .., shape (u,).
-    """
+    """Return x'Ax / x'Bx (Corollary 1) of the shares of 1, 2, ..; Lemma 2 for s = 0, ℓ = 1."""
     above, below = forms(len(shares))
     return float((shares @ above @ shares) / (shares @ below @ shares))
 

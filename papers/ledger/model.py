@@ -11,13 +11,7 @@ from typing import Any, Literal, Self, get_args
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Verdict = Literal[
-    "confirmed",
-    "refuted",
-    "not reproduced",
-    "not comparable",
-    "not run",
-    "open",
-    "nothing to test",
+    "confirmed", "refuted", "not reproduced", "not comparable", "not run", "open", "nothing to test"
 ]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 FOLDER = Path(__file__).parent
@@ -30,26 +24,11 @@ class _Row(BaseModel):
 
 
 class Statement(_Row):
-    """What a paper states, and what is known of it.
+    """What a paper states and assumes, in our words, and what is known of it.
 
-    Attributes
-    ----------
-    id
-        As the paper numbers it.
-    states, assumes
-        In our words; the assumptions where they are not in ``states``.
-    counterexample
-        A smallest instance, or numbers; a refuted statement has one.
-    evidence
-        How the verdict is known.
-    check
-        The function of ``papers.ledger.checks`` that computes it again within seconds.
-    page
-        The page of the experiment, for what took a campaign.
-    tests
-        Where no check computes it.
-    errata
-        Numbers of the items that are about it.
+    A refuted statement has a ``counterexample``: a smallest instance, or numbers. ``check`` is the
+    function of ``papers.ledger.checks`` that computes it again within seconds, ``page`` that of the
+    experiment, for what took a campaign; ``tests`` are named where no check computes it.
     """
 
     id: str = Field(min_length=1)
@@ -119,13 +98,7 @@ class Errata(_Row):
 
 @cache
 def papers() -> dict[str, Paper]:
-    """Return the papers by letter.
-
-    Raises
-    ------
-    ValueError
-        If a file is no table of statements (pydantic's, which names the field).
-    """
+    """Return the papers by letter; pydantic's ValueError names the field of a damaged file."""
     return {name: Paper.model_validate(_table(f"{name.lower()}.toml")) for name in LETTERS}
 
 

@@ -31,17 +31,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a check shows.
-
-    Attributes
-    ----------
-    holds
-        Whether the statement holds in all that was computed.
-    lines
-        What was computed, with the figures.
-    drawn
-        Schedules, of which two are drawn on the same axes.
-    """
+    """What a check shows: whether the statement holds, the figures, and schedules."""
 
     holds: bool
     lines: tuple[str, ...]
@@ -49,13 +39,7 @@ class Shown:
 
 
 def run_check(letter: str, name: str) -> Shown:
-    """Compute a check of a paper's statement.
-
-    Raises
-    ------
-    AttributeError
-        If the paper has no check of that name.
-    """
+    """Compute a check of a paper's statement; AttributeError if it has none of that name."""
     found: Shown = getattr(
         importlib.import_module(f"papers.ledger.checks.{letter.lower()}"), name
     )()
@@ -83,13 +67,7 @@ def by_starts(instance: Instance, starts: Sequence[int], method: str) -> Drawn:
 
 
 def refused(instance: Instance, starts: Sequence[int], method: str) -> Drawn:
-    """Return a schedule that exceeds the memory, as the checker says.
-
-    Raises
-    ------
-    ValueError
-        If the checker accepts it.
-    """
+    """Return a schedule that exceeds the memory; ValueError if the checker accepts it."""
     schedule = make_schedule(instance, starts, method)
     verdict = check_schedule(instance, schedule)
     if verdict.tokens is None:
@@ -98,13 +76,7 @@ def refused(instance: Instance, starts: Sequence[int], method: str) -> Drawn:
 
 
 def accepted(instance: Instance, schedule: Schedule) -> Drawn:
-    """Return a schedule that the checker accepts.
-
-    Raises
-    ------
-    ValueError
-        If it does not.
-    """
+    """Return a schedule that the checker accepts; ValueError if it does not."""
     verdict = check_schedule(instance, schedule)
     if not verdict.valid:
         raise ValueError(f"{schedule.method}: {verdict}")

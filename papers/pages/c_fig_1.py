@@ -156,9 +156,9 @@ def figure(rows: pd.DataFrame) -> str:
         axes.set_xscale("log")
         axes.set_xticks(_TICKS, [str(tick) for tick in _TICKS])
         axes.minorticks_off()
-        axes.set_xlabel("u, the longest output (tokens)")
-        axes.set_ylabel("TEL over that of H-SF")
-        axes.set_ylim(bottom=0)
+        axes.set(
+            xlabel="u, the longest output (tokens)", ylabel="TEL over that of H-SF", ylim=(0, None)
+        )
         axes.legend()
     return made.svg
 

@@ -110,9 +110,7 @@ def figure(rows: pd.DataFrame) -> str:
             found = ratios(rows[rows["section"] == "two-point"], method, "h-sf")
             draw_points(axes, _alphas(rows, found), found, look["color"], f"our {label}")
         axes.axvline(CROSSING, linewidth=0.8, color="grey")
-        axes.set_xlabel("α = ℓ/u")
-        axes.set_ylabel("TEL over that of H-SF")
-        axes.set_ylim(bottom=0.8)
+        axes.set(xlabel="α = ℓ/u", ylabel="TEL over that of H-SF", ylim=(0.8, None))
         axes.legend()
     return made.svg
 

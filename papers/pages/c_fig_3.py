@@ -123,8 +123,7 @@ def figure(rows: pd.DataFrame) -> str:
             found = ratios(own, "a-min", "h-sf")
             measured = 1 - of_instances(own, "p", found)
             draw_points(axes, measured, found, looks[1]["color"], "our A_min")
-            axes.set_title(title, loc="left")
-            axes.set_xlabel("q = 1 − p")
+            axes.set(title=title, xlabel="q = 1 − p")
         grid[0].set_ylabel("TEL over that of H-SF")
         grid[0].legend()
     return made.svg

@@ -165,7 +165,7 @@ def figure(rows: pd.DataFrame) -> str:
             of = [name for name in every if any(name.endswith(each) for each in names)]
             shown = {name: every[name] for name in (_H, *of)}
             draw_curves(axes, rows, shown)
-            axes.set_title(title, loc="left")
+            axes.set(title=title)
         grid[0].set_ylabel("mean latency (s)")
     return made.svg
 

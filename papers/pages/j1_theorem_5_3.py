@@ -102,14 +102,9 @@ def figure(rows: pd.DataFrame) -> str:
         looks = list(styles(["low", "high"]).values())
         for axes, (name, rate) in zip(panels, shown, strict=True):
             means = found[found["rate"] == rate].groupby("T")[["low", "high"]].mean()
-            for key, label, look in (
-                ("low", "at least", looks[0]),
-                ("high", "at most", looks[1]),
-            ):
+            for key, label, look in (("low", "at least", looks[0]), ("high", "at most", looks[1])):
                 axes.plot(means.index, means[key], "o-", ms=3, label=label, color=look["color"])
-            axes.set_title(f"{name}, λ = {rate}", loc="left")
-            axes.set_xlabel("T (rounds)")
-            axes.set_ylim(bottom=0)
+            axes.set(title=f"{name}, λ = {rate}", xlabel="T (rounds)", ylim=(0, None))
             axes.legend()
         panels[0].set_ylabel("mean regret (rounds)")
     return made.svg

@@ -170,8 +170,7 @@ def figure(rows: pd.DataFrame) -> str:
             for value, name in zip(PAPER[model][:2], ("mean", "worst"), strict=True):
                 axes.axhline(value, color=INK, linewidth=0.9, dashes=(3, 2))
                 axes.annotate(f"paper's {name}", (0, value), fontsize=8, va="bottom", color=INK)
-            axes.set_title(title, loc="left")
-            axes.set_xlabel("draw, by ratio")
+            axes.set(title=title, xlabel="draw, by ratio")
         panels[0].set_ylabel("MC-SF / OPT")
     return made.svg
 
@@ -220,13 +219,7 @@ def page(
         parts=(
             Part("Both arrival models", kind, about, sections, (_ORDER,), (table,)),
             *(
-                Part(
-                    title,
-                    kind,
-                    "",
-                    sections,
-                    (_mean(model), _worst(model), _optimal(model)),
-                )
+                Part(title, kind, "", sections, (_mean(model), _worst(model), _optimal(model)))
                 for model, title in TITLES.items()
             ),
         ),

@@ -13,15 +13,7 @@ from papers.curves import latency_table
 from papers.latency import Figure, named
 from papers.page import Finding, Kind, Page, Part, either
 from papers.pages.j2_table_1 import KINDS, LABELS, RATES, SETTINGS
-from papers.span import (
-    Span,
-    at_least,
-    at_most,
-    exactly,
-    near,
-    quotient,
-    slope_of,
-)
+from papers.span import Span, at_least, at_most, exactly, near, quotient, slope_of
 from reports.figures.style import drawing, styles
 from reports.table import Table
 
@@ -231,9 +223,11 @@ def figure(rows: pd.DataFrame) -> str:
                     markersize=3,
                     label=LABELS[method],
                 )
-            axes.set_title(f"{RATES[demand]} a second, {how.replace('-', ' ')}", loc="left")
-            axes.set_xlabel("requests")
-            axes.set_ylim(bottom=0)
+            axes.set(
+                title=f"{RATES[demand]} a second, {how.replace('-', ' ')}",
+                xlabel="requests",
+                ylim=(0, None),
+            )
         panels[0].set_ylabel("mean latency (s)")
         handles, labels = panels[0].get_legend_handles_labels()
         made.figure.legend(handles, labels, loc="outside right upper")

@@ -230,9 +230,11 @@ def figure(rows: pd.DataFrame) -> str:
                     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
                     axes.yaxis.set_minor_formatter(NullFormatter())
             demand, _, how = section.partition("-")
-            left.set_title(f"{RATES[demand]} a second, {how.replace('-', ' ')}", loc="left")
-            left.set_ylabel("mean latency (s)")
-            left.set_xlabel("α")
+            left.set(
+                title=f"{RATES[demand]} a second, {how.replace('-', ' ')}",
+                ylabel="mean latency (s)",
+                xlabel="α",
+            )
             right.set_xlabel("β")
             left.legend()
             right.legend()

@@ -142,13 +142,7 @@ def _ratio(method: str) -> Finding:
 def order_of_policies(
     paper: Mapping[str, tuple[float, ...]], *reasons: Mapping[Verdict, str]
 ) -> tuple[Finding, ...]:
-    """Return who is best, second and best of the six, by printed figures as those of ``PAPER``.
-
-    Parameters
-    ----------
-    reasons
-        Of each of the three findings.
-    """
+    """Return who is best, second and best of the six, by printed figures as those of ``PAPER``."""
     first, second, *six = paper
     others, two = [second, *six], [name for name in six if "alpha=0.2," in name]
     rest = [name for name in six if name not in two]
@@ -246,9 +240,7 @@ def figure(rows: pd.DataFrame) -> str:
                 )
                 axes.plot(paper[2:], [place + 0.28] * 2, color=looks[1]["color"], linewidth=2)
                 axes.plot(paper[0], place + 0.28, "|", color=looks[1]["color"], ms=9, mew=2)
-            axes.set_title(title, loc="left")
-            axes.set_xlabel("mean latency (s)")
-            axes.set_xlim(left=0)
+            axes.set(title=title, xlabel="mean latency (s)", xlim=(0, None))
             axes.axvline(PAPER[_SF][0], color=INK, alpha=0.2, linewidth=0.8)
         panels[0].set_yticks(range(len(PAPER)), list(LABELS.values()))
         panels[0].invert_yaxis()

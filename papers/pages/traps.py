@@ -114,10 +114,12 @@ def figure(rows: pd.DataFrame) -> str:
         for (name, look), marker in zip(styles(list(_CURVES)).items(), "osD", strict=True):
             found = ratios(rows, name)
             axes.plot(found.index, found, marker=marker, ms=4, label=name, **look)
-        axes.set_xscale("log")
-        axes.set_xlabel("M (tokens)")
-        axes.set_ylabel("TEL over smallest volume first")
-        axes.set_ylim(bottom=0)
+        axes.set(
+            xscale="log",
+            xlabel="M (tokens)",
+            ylabel="TEL over smallest volume first",
+            ylim=(0, None),
+        )
         axes.legend()
     return made.svg
 

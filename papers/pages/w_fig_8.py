@@ -23,12 +23,7 @@ LABELS = {
     _SWAP: "Sorted-F (swap)",
     "svf": "smallest volume first",
 }
-ADVISED = {
-    _SF: "MC-SF",
-    _SWAP: "Sorted-F (swap)",
-    "sorted-lp": "Sorted-LP",
-    "lp-swap": "LP-Swap",
-}
+ADVISED = {_SF: "MC-SF", _SWAP: "Sorted-F (swap)", "sorted-lp": "Sorted-LP", "lp-swap": "LP-Swap"}
 _NO_NUMBER = "curves only"
 _TICKS = (20, 50, 100, 200, 500, 1_000)
 #: What "nearly identical" and "significant" are taken for.
@@ -119,15 +114,12 @@ def figure(rows: pd.DataFrame) -> str:
     with drawing(9.5, 5) as made:
         left, *right = made.figure.subplots(1, 2 if len(advised) else 1, squeeze=False)[0]
         draw_curves(left, rows[rows["section"] == "seconds"], LABELS)
-        left.set_title("figure 8", loc="left")
-        left.set_ylabel("mean latency (s)")
-        left.set_ylim(15, None)
-        left.set_yscale("log")
+        left.set(yscale="log", title="figure 8", ylabel="mean latency (s)", ylim=(15, None))
         left.set_yticks(_TICKS, [f"{tick:,}" for tick in _TICKS])
         left.minorticks_off()
         for axes in right:
             draw_curves(axes, advised, ADVISED)
-            axes.set_title("figure 10, as far as the relaxation goes", loc="left")
+            axes.set(title="figure 10, as far as the relaxation goes")
     return made.svg
 
 

@@ -81,10 +81,7 @@ def figure(rows: pd.DataFrame) -> str:
         for name, label in _LABELS.items():
             curve = _seconds(rows, name)
             axes.plot(curve.index, curve, marker="o", ms=4, label=label, **looks[label])
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xlabel("requests")
-        axes.set_ylabel("seconds of a run")
+        axes.set(xscale="log", yscale="log", xlabel="requests", ylabel="seconds of a run")
         axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
     return made.svg
 

@@ -63,10 +63,7 @@ def test_batches_leave_a_gap() -> None:
 
 @pytest.mark.parametrize(
     ("batches", "memory", "found", "one_by_one"),
-    [
-        ([[(1, 1)], [(1, 1)]], 2, 4, 3),
-        ([[(5, 1)] * 7, [(5, 1)], [(1, 5)]], 43, 17, 16),
-    ],
+    [([[(1, 1)], [(1, 1)]], 2, 4, 3), ([[(5, 1)] * 7, [(5, 1)], [(1, 5)]], 43, 17, 16)],
 )
 def test_theorem_4_4_fails_to_the_letter(
     batches: list[list[tuple[int, int]]], memory: int, found: int, one_by_one: int
@@ -129,11 +126,7 @@ def _batches(*outputs: Sequence[int]) -> list[list[Item]]:
     ],
 )
 def test_groups_of_batches(
-    outputs: list[list[int]],
-    ends: list[bool],
-    separate: int,
-    groups: int,
-    aligned: Fraction,
+    outputs: list[list[int]], ends: list[bool], separate: int, groups: int, aligned: Fraction
 ) -> None:
     """Σ o, and for each later request the longest outputs before it, of groups, or their means."""
     found = _batches(*outputs)

@@ -108,8 +108,10 @@ def heat_map(rows: Sequence[Worst]) -> str:
                 told = f"{float(each.ratio):.2f}"
                 axes.text(each.memory, each.n, told, ha="center", va="center", fontsize=7)
             axes.set_title(row.policy, loc="left", fontsize=9)
-            axes.set_xlim(memories[0] - 0.5, memories[-1] + 0.5)
-            axes.set_ylim(numbers[0] - 0.5, numbers[-1] + 0.5)
+            axes.set(
+                xlim=(memories[0] - 0.5, memories[-1] + 0.5),
+                ylim=(numbers[0] - 0.5, numbers[-1] + 0.5),
+            )
             axes.set_xticks(memories)
             axes.set_yticks(numbers)
             axes.grid(visible=False)

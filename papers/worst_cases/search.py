@@ -72,10 +72,10 @@ def optimum(requests: Sequence[Triple], memory: int) -> int:
     """Return the least TEL (rounds), by dynamic programming.
 
     The state is the round, what waits, and the tokens that those that run will hold at each later
-    time.  At a round a request that has arrived starts, which costs its output, or the round
-    passes, which costs one for each that has arrived and waits.  Requests that start at one round
-    do so in the order of the list.  Where all have arrived the round does not matter; where none
-    runs then, one of those that wait may start now: to wait would shift all that follows.
+    time. At a round a request that has arrived starts, which costs its output, or the round passes,
+    which costs one for each that waits. Requests that start at one round do so in the order of the
+    list. Where none runs and all have arrived, one may start now: to wait would shift all that
+    follows.
     """
     last = max(arrival for arrival, _, _ in requests)
 

@@ -302,8 +302,7 @@ def _strip(rows: pd.DataFrame, column: str, label: str, *, log: bool = False) ->
         if log:
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter("{x:g}")
-        axes.set_xlabel(label)
-        axes.set_ylabel("")
+        axes.set(xlabel=label, ylabel="")
         if grouped:
             axes.legend(title="", loc="upper left", bbox_to_anchor=(1, 1))
     return made.svg

@@ -67,8 +67,7 @@ def heat_figure(averaged: pd.DataFrame) -> Drawing | None:
         )
         _draw_open(axes, low.to_numpy(), high.to_numpy())
         axes.grid(visible=False)
-        axes.set_xlabel("")
-        axes.set_ylabel("")
+        axes.set(xlabel="", ylabel="")
         axes.tick_params(length=0, colors=INK)
         # A reader of the first lines sees what the columns are.
         axes.xaxis.tick_top()

@@ -39,13 +39,11 @@ def over_time_figure(given: Timed) -> style.Drawing | None:
         for axes, (title, curves) in zip(all_axes, panels.items(), strict=True):
             drawn = {name: (times, curve) for name, curve in curves.items()}
             style.draw_curves(axes, drawn, shown, steps=True)
-            axes.set_xscale("log")
-            axes.set_xlim(times[0], end)
+            axes.set(xscale="log", xlim=(times[0], end))
             axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
             axes.set_ylim(bottom=0)
             style.percent_axis(axes.yaxis)
-            axes.set_title(title, loc="left")
-            axes.set_xlabel("seconds")
+            axes.set(title=title, xlabel="seconds")
         all_axes[0].set_ylabel("mean gap")
         style.add_legend(made.figure, all_axes[1:], len(order) - len(shown))
     return made

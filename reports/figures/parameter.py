@@ -47,8 +47,10 @@ def _panel(axes: Any, parameter: str, alone: str, lines: dict[str, Curve]) -> No
     )
     axes.set_ylim(0, 1.08 * axes.get_ylim()[1])
     style.percent_axis(axes.yaxis)
-    axes.set_xlabel(parameter)
-    axes.set_ylabel("mean gap")
-    axes.set_title(cut_middle(style.one_row(alone or "by method"), 80), loc="left")
+    axes.set(
+        xlabel=parameter,
+        ylabel="mean gap",
+        title=cut_middle(style.one_row(alone or "by method"), 80),
+    )
     more = f"{len(lines) - len(shown)} more, grey" if len(lines) > len(shown) else None
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=2.6, title=more)

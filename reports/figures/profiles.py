@@ -32,8 +32,7 @@ def profile_figure(common: Common, quantity: str, least_range: float = 1.5) -> s
         axes = made.figure.subplots()
         curves = {name: (taus, values[name].to_numpy()) for name in order}
         style.draw_curves(axes, curves, shown, steps=True)
-        axes.set_xscale("log")
-        axes.set_xlim(1.0, end)
+        axes.set(xscale="log", xlim=(1.0, end))
         ticks: list[float] = []
         for tick in (each for each in _TICKS if each <= end):
             if not ticks or np.log(tick / ticks[-1]) > _LEAST_APART * np.log(end):
@@ -41,7 +40,9 @@ def profile_figure(common: Common, quantity: str, least_range: float = 1.5) -> s
         axes.set_xticks(ticks if len(ticks) > 2 else np.linspace(1, end, 5).round(3))
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         told = f"τ: {quantity} at most τ times the best"
-        style.share_axes(axes, "", told, "share of instances")
+        axes.set(ylim=(-0.02, 1.02), xlabel=told, ylabel="share of instances")
+        axes.minorticks_off()
+        style.percent_axis(axes.yaxis)
         style.add_legend(made.figure, [axes], len(order) - len(shown))
     return made
 

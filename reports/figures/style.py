@@ -76,6 +76,7 @@ _STYLE: dict[str, Any] = {
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.titlesize": 11,
+    "axes.titlelocation": "left",
     "axes.labelsize": 10,
     "xtick.labelsize": 9,
     "ytick.labelsize": 9,
@@ -212,16 +213,6 @@ def draw_curves(
 def with_base(names: Sequence[str]) -> list[str]:
     """Return the names that get curves of their own, in order after what all are compared with."""
     return sorted(names, key=lambda name: name != BASE)[:MOST_CURVES]
-
-
-def share_axes(axes: Any, title: str, across: str, up: str) -> None:
-    """Name axes over which a share runs from 0 to 100 %."""
-    axes.minorticks_off()
-    axes.set_ylim(-0.02, 1.02)
-    percent_axis(axes.yaxis)
-    axes.set_title(title, loc="left")
-    axes.set_xlabel(across)
-    axes.set_ylabel(up)
 
 
 def add_legend(figure: Any, panels: Sequence[Any], others: int) -> None:

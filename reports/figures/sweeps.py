@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from reports.figures import style
@@ -35,65 +34,40 @@ def rates_figure(table: pd.DataFrame, slo: Slo | None, title: str) -> style.Draw
     with style.drawing(10.2, 4.2) as made:
         left, right = panels = made.figure.subplots(1, 2)
         style.add_title(made.figure, title)
-        _bound(left, means)
+        bound = means.groupby("rate")["bound_ael_s"].max().dropna()
+        if len(bound):
+            _shade(left, bound, 1e-9)
+            most = max(float(means["ael_s"].astype(float).max()), float(bound.max()))
+            left.set_ylim(0.6 * float(bound.min()), 1.5 * most)
         told, column = "mean TTFT (s)", "mean_ttft_s"
         if "goodput" in means:
             told, column = f"goodput (requests/s), {slo}", "goodput"
-            _offered(right, means)
-            _most(right, means)
+            rates = sorted(means["rate"].unique())
+            look = {"color": style.INK, "alpha": 0.45, "dashes": (1, 1), "linewidth": 1.2}
+            right.plot(rates, rates, **look, label="offered")
+            bound = means.groupby("rate")["bound_goodput"].max().dropna()
+            if len(bound):
+                # The rates may be far above.
+                top = 1.3 * float(bound.max()) or max(rates)
+                _shade(right, bound, top)
+                right.set_ylim(top=top)
         for axes, shown in ((left, "ael_s"), (right, column)):
             curves = {str(name): (each["rate"], each[shown]) for name, each in of_method.items()}
             style.draw_curves(axes, curves, shown_names, spread_of(shown))
-            axes.set_xlabel("rate (requests/s)")
-            axes.set_xlim(left=0)
+            axes.set(xlabel="rate (requests/s)", xlim=(0, None))
         style.log_axis(left)
-        left.set_title("mean end-to-end latency (s)", loc="left")
-        right.set_title(told, loc="left")
-        right.set_ylim(0, 1.04 * right.get_ylim()[1])
+        left.set(title="mean end-to-end latency (s)")
+        right.set(title=told, ylim=(0, 1.04 * right.get_ylim()[1]))
         style.add_legend(made.figure, panels, len(order) - len(shown_names))
     return made
 
 
-def _offered(axes: Any, means: pd.DataFrame) -> None:
-    rates = sorted(means["rate"].unique())
-    axes.plot(
-        rates, rates, color=style.INK, alpha=0.45, dashes=(1, 1), linewidth=1.2, label="offered"
-    )
-
-
-def _bound(axes: Any, means: pd.DataFrame) -> None:
-    """Draw what no schedule's mean latency is below, and shade what is."""
-    bound = means.groupby("rate")["bound_ael_s"].max().dropna()
-    if bound.empty:
-        return
-    _excluded(axes, bound, 1e-9)
-    most = float(means["ael_s"].astype(float).max(skipna=True))
-    axes.set_ylim(0.6 * float(bound.min()), 1.5 * max(most, float(bound.max())))
-
-
-def _most(axes: Any, means: pd.DataFrame) -> None:
-    """Draw what no schedule's goodput is above, and shade what is; the rates may be far above."""
-    bound = means.groupby("rate")["bound_goodput"].max().dropna()
-    if bound.empty:
-        return
-    top = 1.3 * float(bound.max()) or float(means["rate"].max())
-    _excluded(axes, bound, top)
-    axes.set_ylim(top=top)
-
-
-def _excluded(axes: Any, bound: pd.Series, end: float) -> None:
-    """Draw a bound over the rates, and shade what lies between it and an end."""
-    x, y = bound.index.to_numpy(dtype=float), bound.to_numpy(dtype=float)
-    axes.plot(
-        x,
-        y,
-        color=style.INK,
-        marker="s",
-        markersize=3,
-        linewidth=1.4,
-        label="no schedule is beyond",
-    )
-    axes.fill_between(x, np.full(len(y), end), y, color=style.INK, alpha=0.1, linewidth=0)
+def _shade(axes: Any, bound: pd.Series, end: float) -> None:
+    """Draw a bound over the rates, and shade what no schedule reaches between it and an end."""
+    y = bound.to_numpy(dtype=float)
+    look = {"color": style.INK, "marker": "s", "markersize": 3, "linewidth": 1.4}
+    axes.plot(bound.index, y, **look, label="no schedule is beyond")
+    axes.fill_between(bound.index, y, end, color=style.INK, alpha=0.1, linewidth=0)
 
 
 def pareto_figure(runs: pd.DataFrame, title: str) -> style.Drawing:
@@ -116,8 +90,6 @@ def pareto_figure(runs: pd.DataFrame, title: str) -> style.Drawing:
             }
             style.draw_curves(axes, curves, shown)
             style.log_axis(axes)
-            axes.set_title(told, loc="left")
-            axes.set_xlabel("output tokens a second")
-            axes.set_xlim(left=0)
+            axes.set(title=told, xlabel="output tokens a second", xlim=(0, None))
         style.add_legend(made.figure, panels[:1], len(names) - len(shown))
     return made

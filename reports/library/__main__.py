@@ -20,9 +20,8 @@ from reports.folder import check_place, write_files
 from reports.freshness import to_be_stated
 from reports.library import MOST_PICTURES
 from reports.library.sentence import proofs, runs, stale_of, state
-from reports.markdown import cell_code, column_table, sentence_text
+from reports.markdown import sentence_text
 from reports.page import Part
-from reports.table import Cell
 from reports.tables.library import family_table, library_table
 from support.command import CHECK_OPTION, QUIET_OPTION, Command, Options, count_option, option
 from support.committed import regenerate
@@ -52,27 +51,16 @@ _END = (
 def page_text(registry: Registry, stale: int) -> str:
     """Return the page as Markdown, which calls so many of the registry's proofs stale."""
     table = library_table(registry)
-    still = replace(table, frame=table.frame[table.frame["gap"] > 0])
-    lines = [
-        [_linked(cell, column.key, line) for cell, column in zip(row, table.columns, strict=True)]
-        for row, (_, line) in zip(still.rows(len(still.frame)), still.frame.iterrows(), strict=True)
-    ]
+    frame = table.frame[table.frame["gap"] > 0]
+    addresses = {
+        key: [f"{folder}/{name}" if isinstance(name, str) else "" for name in frame[column]]
+        for key, (folder, column) in _LINKS.items()
+    }
+    note = f"{table.note} {_LINKED}"
+    still = replace(table, title="Open instances", frame=frame, note=note).linked(addresses)
     told = map(sentence_text, (runs(registry), stale_of(registry, stale), state(table)))
-    parts: list[Part] = [
-        *(f"{each}\n" for each in told),
-        "## Open instances\n",
-        column_table(table.columns, lines),
-        f"{table.note} {_LINKED}\n",
-        family_table(table),
-        f"{_END}\n",
-    ]
+    parts: list[Part] = [*(f"{each}\n" for each in told), still, family_table(table), f"{_END}\n"]
     return markdown.page_text("The library", parts)
-
-
-def _linked(cell: Cell, key: str, line: pd.Series) -> str:
-    folder, column = _LINKS.get(key, ("", ""))
-    path = line[column] if column else None
-    return f"[{cell_code(cell)}]({folder}/{path})" if isinstance(path, str) else cell_code(cell)
 
 
 @click.command(

@@ -84,8 +84,6 @@ def library_pages(
     shown = [_linked(page, files) for page in made]
     site = tuple((word, f"../{address}") for word, address in above)
     beside = site or (("The library", "../index.html"),)
-    links = {sha: f"instances/{slug}.html" for sha, slug in slug_of.items()}
-    table = replace(table, frame=table.frame.assign(page=table.frame["sha"].map(links)))
     words = Words((state(table), stale_of(registry, len(stale_proofs(registry)))), note="")
     index = Page(TITLE, (table, words), origin=runs(registry), contradictions=wrong, above=above)
     texts = {"index.html": html.index_page(index)} | files
@@ -133,30 +131,32 @@ def _with_files(
     table: Table, slug_of: Mapping[str, str], library: Mapping[str, LibraryInstance]
 ) -> tuple[Table, dict[str, str]]:
     """Return the table with links to pages and files, and what these files hold."""
-    frame = table.frame.copy()
-    files: dict[str, str] = {}
+    frame, files = table.frame, {}
+    addresses: dict[str, list[str]] = {}
     for column, _, ending in FILES:
-        addresses = []
+        addresses[column] = []
         for sha, name in zip(frame["sha"], frame[column], strict=True):
-            if not isinstance(name, str):
-                addresses.append("")
-                continue
-            addresses.append(f"files/{slug_of[sha]}{ending}")
-            files[addresses[-1]] = (
-                format_instance(library[sha].instance)
-                if column == "file"
-                else proof_file(INSTANCES, name).read_text(encoding="utf-8")
-            )
-        frame[f"{column}_address"] = addresses
-    frame["json"] = "JSON"
-    linked = {"instance": "page", "upper": "schedule_address", "certified": "certificate_address"}
-    columns = [replace(each, address=linked.get(each.key, "")) for each in table.columns]
-    columns.append(Column("json", "instance file", address="file_address"))
+            known = isinstance(name, str)
+            addresses[column].append(f"files/{slug_of[sha]}{ending}" if known else "")
+            if known and column == "file":
+                files[addresses[column][-1]] = format_instance(library[sha].instance)
+            elif known:
+                held = proof_file(INSTANCES, name).read_text(encoding="utf-8")
+                files[addresses[column][-1]] = held
     note = (
         f"{table.note} The instance leads to its page, UB to the schedule, the certified LB to its "
         "certificate."
     )
-    return replace(table, frame=frame, columns=tuple(columns), note=note), files
+    shown = (*table.columns, Column("json", "instance file"))
+    linked = replace(table, note=note, columns=shown, frame=frame.assign(json="JSON")).linked(
+        {
+            "instance": [f"instances/{slug_of[sha]}.html" for sha in frame["sha"]],
+            "upper": addresses["schedule"],
+            "certified": addresses["certificate"],
+            "json": addresses["file"],
+        }
+    )
+    return linked, files
 
 
 def _linked(page: InstancePage, files: Mapping[str, str]) -> InstancePage:

@@ -95,7 +95,7 @@ def comparison_text(comparison: Comparison) -> str:
     parts = [
         f"{counted(comparison.compared, 'run')} compared with the committed rows: "
         f"{len(comparison.failures):,} failures, {len(comparison.better):,} better, "
-        f"{len(comparison.changed):,} changed, {len(comparison.slower):,} slower.\n",
+        f"{len(comparison.changed):,} changed, {len(comparison.slower):,} slower.\n"
     ]
     for title, entries in (
         ("Failures", comparison.failures),

@@ -77,10 +77,7 @@ def no_picture(reason: str) -> Picture:
 
 
 def draw_pictures(
-    store: Documents,
-    line: Mapping[str, Any],
-    policies: Sequence[Losing],
-    known: str | Path | None,
+    store: Documents, line: Mapping[str, Any], policies: Sequence[Losing], known: str | Path | None
 ) -> list[Picture]:
     """Return the best stored schedule, the best known one, and the best above each policy's.
 

@@ -14,7 +14,7 @@ _NOTE = (
     "latency. Left to gain: (TEL − LB) / TEL with the best bound of that instance and batch time, "
     "so no schedule saves more; nothing where the bound does not hold for kept tokens "
     "(docs/bounds_in_seconds.md). TTFT: time to the first token, TPOT: per output token after it, "
-    "ITL: between two tokens, E2EL: end to end (docs/serving.md). " + MARK_NOTE
+    "ITL: between two tokens, E2EL: end to end (docs/metrics.md). " + MARK_NOTE
 )
 _MILLISECONDS = {
     "mean_ttft_ms": "TTFT",

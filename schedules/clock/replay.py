@@ -5,8 +5,10 @@ All in Python integers, from the schedule alone; nothing is shared with what mak
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 from instances import Instance
@@ -26,17 +28,10 @@ class ReplayError(ValueError):
 
 
 class Stretch(NamedTuple):
-    """Rounds between which nothing changes but the tokens read.
+    """Rounds between which nothing changes but the tokens read, ``decoding`` more in each.
 
-    Attributes
-    ----------
-    first, rounds
-        Number of the first round, and how many there are; one where something is prefilled.
-    begin, end
-        Nanoseconds; the rounds follow each other without a gap.
-    prefilled, squares, decoding, read
-        Of the first round, as in ``instances.batch_time.Batch``; each further one reads
-        ``decoding`` tokens more.
+    There is one where something is prefilled.  They follow each other without a gap from ``begin``
+    to ``end`` (ns); the sums are those of the first, as in ``instances.batch_time.Batch``.
     """
 
     first: int
@@ -52,18 +47,9 @@ class Stretch(NamedTuple):
 class RequestTimes(NamedTuple):
     """What became of a request (nanoseconds, tokens).
 
-    Attributes
-    ----------
-    arrival, completion
-        Its latency is their difference.
-    begin
-        When the round began in which it was first worked on.
-    first_token
-        End of the round that made the first of the tokens it is left with in the end.
-    evictions
-        Attempts that were cancelled.
-    recomputed
-        Tokens prefilled or made beyond its prompt and its output.
+    It was first worked on in the round that began at ``begin``.  The round that ended at
+    ``first_token`` made the first of the tokens that it is left with.  ``evictions`` are attempts
+    that were cancelled, ``recomputed`` tokens prefilled or made beyond its prompt and its output.
     """
 
     arrival: int
@@ -81,6 +67,7 @@ class Replay:
     batch_time: BatchTime
     stretches: list[Stretch]
     requests: list[RequestTimes]
+    runs: list[list[Run]]
 
     @property
     def tel(self) -> int:
@@ -88,26 +75,12 @@ class Replay:
         return sum(each.completion - each.arrival for each in self.requests)
 
 
-@dataclass
-class _Changes:
-    """What changes at the beginning of a round, and the chunks that are prefilled in it."""
-
-    decoding: int = 0
-    constant: int = 0
-    prefills: list[tuple[int, int]] = field(default_factory=list)
-
-
 def replay(instance: Instance, schedule: Schedule) -> Replay:
     """Play a schedule of an instance in seconds, in O(n log n) for n runs and chunks.
 
     The fields of the schedule must have the right lengths; whether it keeps within the memory is
-    not looked at.
-
-    Raises
-    ------
-    ReplayError
-        If the batch time is unknown, a round has no batch or begins before the one before ends, or
-        a run begins before its request has arrived.
+    not looked at.  A :class:`ReplayError` is raised if the batch time is unknown, a round has no
+    batch or begins before the one before ends, or a run begins before its request has arrived.
     """
     clock = schedule.clock
     assert clock is not None
@@ -135,7 +108,7 @@ def replay(instance: Instance, schedule: Schedule) -> Replay:
                     )
                 )
         times.append(_times(request.prompt + request.output, arrival, of_request, begins, ends))
-    return Replay(batch_time, stretches, times)
+    return Replay(batch_time, stretches, times, runs)
 
 
 def _nanoseconds(seconds: float) -> int:
@@ -163,29 +136,45 @@ def _times(
 def _stretches(
     batch_time: BatchTime, runs: list[list[Run]], late: Iterable[tuple[int, int]]
 ) -> list[Stretch]:
-    """Return all rounds from 0 on, cut wherever a batch changes or a round begins late."""
-    changes = _changes(run for of_request in runs for run in of_request)
+    """Return all rounds from 0 on, cut wherever a batch changes or a round begins late.
+
+    A request that prefilled its last chunk in round b decodes in rounds b + 1, b + 2, ... and
+    reads in round r what it holds at the beginning, s + k + r - b.
+    """
     gaps = dict(late)
-    for number in gaps:
-        changes.setdefault(number, _Changes())
-    numbers = sorted(changes)
+    prefilled: dict[int, int] = defaultdict(int)
+    squares: dict[int, int] = defaultdict(int)
+    # What changes at the beginning of a round: how many decode, and what they read besides it.
+    more: dict[int, int] = defaultdict(int)
+    shift: dict[int, int] = defaultdict(int)
+    for run in chain.from_iterable(runs):
+        for number, before, tokens in run.prefills():
+            prefilled[number] += tokens
+            squares[number] += tokens * (2 * before + tokens)
+        if run.made > 1:
+            constant = run.prompt + run.kept - run.last_chunk
+            more[run.last_chunk + 1] += 1
+            shift[run.last_chunk + 1] += constant
+            more[run.end] -= 1
+            shift[run.end] -= constant
+    # A round that prefills is a stretch of its own.
+    numbers = sorted({*gaps, *prefilled, *more, *(number + 1 for number in prefilled)})
     if numbers[0] != 0:
         raise ReplayError(malformed("round 0 has no batch"))
     stretches: list[Stretch] = []
     decoding = constant = time = 0
     for number, following in zip(numbers, [*numbers[1:], numbers[-1] + 1], strict=True):
-        change = changes[number]
-        decoding += change.decoding
-        constant += change.constant
-        if not decoding and not change.prefills:
+        decoding += more.get(number, 0)
+        constant += shift.get(number, 0)
+        if not decoding and number not in prefilled:
             if number == numbers[-1] and number not in gaps:
                 break  # all has ended
             raise ReplayError(malformed(f"round {shown(number)} has no batch"))
         time = _begin(number, time, gaps)
-        prefilled = sum(tokens for _, tokens in change.prefills)
-        squares = sum((before + tokens) ** 2 - before**2 for before, tokens in change.prefills)
-        read = constant + decoding * number
-        sums = (prefilled, squares, decoding, read)
+        sums = (
+            *(prefilled.get(number, 0), squares.get(number, 0)),
+            *(decoding, constant + decoding * number),
+        )
         end = time + _duration(batch_time, sums, following - number)
         stretches.append(Stretch(number, following - number, time, end, *sums))
         time = end
@@ -206,30 +195,6 @@ def _begin(number: int, ended: int, gaps: dict[int, int]) -> int:
             )
         )
     return begin
-
-
-def _changes(runs: Iterable[Run]) -> dict[int, _Changes]:
-    """Return by round what begins and ends to decode there, and what is prefilled.
-
-    A request that prefilled its last chunk in round b decodes in rounds b + 1, b + 2, ... and
-    reads in round r what it holds at the beginning, s + k + r − b.
-    """
-    changes: dict[int, _Changes] = {}
-
-    def at(number: int) -> _Changes:
-        return changes.setdefault(number, _Changes())
-
-    for run in runs:
-        for number, before, tokens in run.prefills():
-            at(number).prefills.append((before, tokens))
-            # A round that prefills is a stretch of its own.
-            at(number + 1)
-        if run.made > 1:
-            constant = run.prompt + run.kept - run.last_chunk
-            for number, sign in ((run.last_chunk + 1, 1), (run.end, -1)):
-                at(number).decoding += sign
-                at(number).constant += sign * constant
-    return changes
 
 
 def _duration(batch_time: BatchTime, sums: tuple[int, int, int, int], rounds: int) -> int:

@@ -1,28 +1,26 @@
 """What happened when: the rounds of a schedule in seconds, and the times of its requests.
 
-All times are integers in nanoseconds, all sums exact.  A timeline describes any schedule of the
-right shape; whether that schedule is possible, and its TEL true, the checker says, which puts it on
-the clock by code of its own (``schedules.clock.replay``).
+All times are integers in nanoseconds, all sums exact: the checker's replay
+(``schedules.clock.replay``), round by round.  Memory and TEL are the checker's to judge.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.batch_time import BatchTime, parse_batch_time
+from instances.batch_time import BatchTime
 from instances.model import Instance
-from schedules.clock.runs import runs_of
+from schedules.clock.replay import Replay, replay
+from schedules.clock.runs import Run
 from schedules.model import Schedule
 
 Ints = NDArray[np.int64]
 #: Beyond this, sums of picoseconds are taken in Python's integers.
 _SAFE = 2**62
-#: Nanoseconds up to which a float tells that 64 bits hold them.
-_LATEST = 2**63 - 2**50
 #: Rounds beyond which there is no timeline, since a hundred bytes a round are needed.
 MOST_ROUNDS = 20_000_000
 
@@ -95,166 +93,81 @@ class Timeline:
         return int(self.completions.max()) - int(self.arrivals.min())
 
 
-@dataclass(frozen=True)
-class _Runs:
-    """All runs, attempts included: whose it is, its virtual start, tokens kept, its last token."""
-
-    owner: Ints
-    start: Ints
-    kept: Ints
-    last: Ints
-
-    @property
-    def begin(self) -> Ints:
-        """The round of its last chunk, at the end of which it makes a token."""
-        found: Ints = self.start + self.kept
-        return found
-
-    @property
-    def made(self) -> Ints:
-        """Tokens that it makes."""
-        found: Ints = np.maximum(self.last - self.kept, 0)
-        return found
-
-
-@dataclass(frozen=True)
-class _Chunks:
-    """All pieces of prefills: whose run it is, its round, tokens before it and in it."""
-
-    run: Ints
-    round: Ints
-    before: Ints
-    tokens: Ints
-
-
 def timeline(instance: Instance, schedule: Schedule) -> Timeline:
     """Return when everything in a schedule in seconds happened.
 
-    Raises
-    ------
-    ValueError
-        If the instance is in rounds, the schedule has no clock, it has rounds in which nothing
-        runs, more than :data:`MOST_ROUNDS`, or they take too long; a BatchTimeError without one.
+    A ValueError is raised if the instance is in rounds, the schedule has no clock or cannot be
+    replayed, there are more than :data:`MOST_ROUNDS`, or they take more than 64 bits hold.
     """
     if schedule.clock is None:
         raise ValueError(f"{schedule.method}: expected a schedule with a clock, found none")
     arrivals = instance.arrival_times
-    runs, chunks = _runs(instance, schedule)
-    count = int((runs.begin + np.maximum(runs.made, 1)).max())
-    _check_count(schedule.method, count, int(runs.made.sum()) + len(chunks.run) + len(runs.owner))
-    decoding = _covered(runs.begin + 1, runs.start + runs.last, count)
-    read = _held(instance.prompts, runs, runs.begin + 1, count)
-    prefilled = _sums(chunks.round, chunks.tokens, count)
-    squares = _sums(chunks.round, chunks.tokens * (2 * chunks.before + chunks.tokens), count)
-    sums = (prefilled, squares, decoding, read)
-    durations = _durations(parse_batch_time(schedule.clock.batch_time), *sums)
-    begins = _begins(durations, schedule.clock.begins)
-    ends = begins + durations
-    n, outputs = len(instance), instance.outputs
-    last = runs.start[:n] + outputs - 1
-    running = decoding + _sums(chunks.round, np.ones_like(chunks.round), count)
+    played = replay(instance, schedule)
+    last = played.stretches[-1]
+    if (count := last.first + last.rounds) > MOST_ROUNDS:
+        raise ValueError(
+            f"{schedule.method}: expected at most {MOST_ROUNDS:,} rounds, found {count:,}"
+        )
+    begins, durations, sums = _rounds(played, count)
+    runs = [run for of_request in played.runs for run in of_request]
+    chunks = np.array([number for run in runs for number, _, _ in run.prefills()])
+    running = sums[2] + np.bincount(chunks, minlength=count)
     arrived = np.searchsorted(np.sort(arrivals), begins, side="right")
-    held = np.array([schedule.held_prompt(each.prompt) for each in instance.requests])
-    complete = np.cumsum(_sums(last + 1, np.ones_like(last), count + 1))[:count]
-    rounds = Rounds(
-        begins=begins,
-        durations=durations,
-        running=running,
-        waiting=arrived - complete - running,
-        tokens=_held(held, runs, runs.begin, count, after=1)
-        + _sums(*_unfinished(runs, chunks), count),
-        prefilled=prefilled,
-        squares=squares,
-        decoding=decoding,
-        read=read,
-    )
-    first, gaps, counts = _tokens(runs, n, ends)
+    ends_of_requests = np.array([of_request[-1].end for of_request in played.runs])
+    complete = np.cumsum(np.bincount(ends_of_requests, minlength=count + 1))[:count]
+    waiting, held = arrived - complete - running, _held(schedule, runs, count)
+    rounds = Rounds(begins, durations, running, waiting, held, *sums)
+    gaps, counts = _gaps(played.runs, rounds.ends)
+    _, first_begins, first_tokens, completions, evictions, recomputed = np.array(
+        played.requests, dtype=np.int64
+    ).T
     return Timeline(
         arrivals=arrivals,
-        begins=begins[_first_rounds(runs, chunks, n)],
-        first_tokens=first,
-        completions=ends[last],
-        evictions=_sums(runs.owner, np.ones_like(runs.owner), n) - 1,
-        recomputed=_sums(runs.owner[chunks.run], chunks.tokens, n)
-        - instance.prompts
-        + _sums(runs.owner, runs.made, n)
-        - outputs,
+        begins=first_begins,
+        first_tokens=first_tokens,
+        completions=completions,
+        evictions=evictions,
+        recomputed=recomputed,
         prompts=instance.prompts,
-        outputs=outputs,
+        outputs=instance.outputs,
         gaps=gaps,
         gap_counts=counts,
         rounds=rounds,
     )
 
 
-def _check_count(method: str, count: int, batches: int) -> None:
-    """Refuse more rounds than there can be batches, or than memory holds."""
-    if count > batches:
-        raise ValueError(f"{method}: expected rounds with a batch, found empty ones")
-    if count > MOST_ROUNDS:
-        raise ValueError(f"{method}: expected at most {MOST_ROUNDS:,} rounds, found {count:,}")
+def _rounds(played: Replay, count: int) -> tuple[Ints, Ints, tuple[Ints, Ints, Ints, Ints]]:
+    """Return begins and durations of all rounds, and the four sums that a batch time is of."""
+    stretches = played.stretches
+    if stretches[-1].end >= 2**63:
+        raise ValueError("rounds take more nanoseconds than 64 bits hold")
+    firsts, lengths, starts, _, *sums = np.array(stretches, dtype=np.int64).T
+    where = np.repeat(np.arange(len(stretches)), lengths)
+    prefilled, squares, decoding, read = (each[where] for each in sums)
+    read += decoding * (np.arange(count) - firsts[where])
+    found = (prefilled, squares, decoding, read)
+    durations = _durations(played.batch_time, *found)
+    elapsed = np.cumsum(durations) - durations
+    return starts[where] + elapsed - elapsed[firsts][where], durations, found
 
 
-def _runs(instance: Instance, schedule: Schedule) -> tuple[_Runs, _Chunks]:
-    """Return the runs that count, in the instance's order, and after them the attempts."""
-    of_requests = list(runs_of(instance, schedule))
-    runs = [
-        *(each[-1] for each in of_requests),
-        *(run for each in of_requests for run in each[:-1]),
-    ]
-    told = [
-        (each.position, each.last_chunk - each.kept, each.kept, each.kept + each.made)
-        for each in runs
-    ]
-    chunks = [
-        (number, at, before, tokens)
-        for number, each in enumerate(runs)
-        for at, before, tokens in each.prefills()
-    ]
-    return _Runs(*np.array(told, dtype=np.int64).T), _Chunks(*np.array(chunks, dtype=np.int64).T)
-
-
-def _first_rounds(runs: _Runs, chunks: _Chunks, n: int) -> Ints:
-    """Return the round in which each request first ran."""
-    earliest = np.full(n, np.iinfo(np.int64).max)
-    np.minimum.at(earliest, runs.owner[chunks.run], chunks.round)
-    np.minimum.at(earliest, runs.owner, runs.begin)
-    return earliest
-
-
-def _unfinished(runs: _Runs, chunks: _Chunks) -> tuple[Ints, Ints]:
-    """Return rounds and tokens of what is held at the end of chunks after which no token came."""
-    none = (chunks.round < runs.begin[chunks.run]) | (runs.made[chunks.run] == 0)
-    return chunks.round[none], (chunks.before + chunks.tokens)[none]
+def _held(schedule: Schedule, runs: Iterable[Run], count: int) -> Ints:
+    """Return the tokens that runs hold at the end of each round."""
+    pieces = [each for run in runs for each in run.pieces(schedule.held_prompt(run.prompt))]
+    _, begins, ends, constants, slopes = np.array(pieces, dtype=np.int64).T
+    # What a piece holds at time t is held at the end of round t - 1.
+    constant, slope = (
+        np.cumsum(_sums(begins, each, count + 2) - _sums(ends, each, count + 2))[1 : count + 1]
+        for each in (constants, slopes)
+    )
+    held: Ints = constant + slope * np.arange(1, count + 1)
+    return held
 
 
 def _sums(places: Ints, values: Ints, count: int) -> Ints:
-    """Return the sum of the values at each of the places 0..count − 1."""
+    """Return the sum of the values at each of the places 0..count - 1."""
     total = np.zeros(count, dtype=np.int64)
     np.add.at(total, places, values)
-    return total
-
-
-def _covered(first: Ints, end: Ints, count: int) -> Ints:
-    """Return how many of the intervals first..end − 1 hold each of the rounds 0..count − 1."""
-    some = end > first
-    changes = _sums(first[some], np.ones(int(some.sum()), np.int64), count + 1)
-    changes -= _sums(end[some], np.ones(int(some.sum()), np.int64), count + 1)
-    covered: Ints = np.cumsum(changes)[:count]
-    return covered
-
-
-def _held(prompts: Ints, runs: _Runs, first: Ints, count: int, after: int = 0) -> Ints:
-    """Return what runs hold in the rounds from ``first`` to their last, that make tokens.
-
-    At the beginning of round r that is s + r − start for each; ``after`` = 1 asks for the end.
-    """
-    end = runs.start + runs.last
-    some = (end > first) & (runs.made > 0)
-    held = (prompts[runs.owner] - runs.start + after)[some]
-    constant = _sums(first[some], held, count + 1) - _sums(end[some], held, count + 1)
-    slope = _covered(first[some], end[some], count)
-    total: Ints = np.cumsum(constant)[:count] + slope * np.arange(count)
     return total
 
 
@@ -268,72 +181,36 @@ def _durations(
     )
     if most >= _SAFE:
         batches = zip(*(values.tolist() for values in sums), strict=True)
-        slow = [model.time_of(*batch) for batch in batches]
-        if sum(slow) >= 2**63:
-            raise ValueError("rounds take more nanoseconds than 64 bits hold")
-        return np.array(slow, dtype=np.int64)
+        return np.array([model.time_of(*batch) for batch in batches], dtype=np.int64)
     picoseconds = np.full(len(read), model.base, dtype=np.int64)
     for each, values in zip(model.coefficients[1:], sums, strict=True):
         picoseconds += each * values
     return np.maximum(1, -(-picoseconds // 1000))
 
 
-def _begins(durations: Ints, stated: Iterable[tuple[int, int]]) -> Ints:
-    """Return when rounds begin: when the one before ends, or when it is stated (ns)."""
-    told = [(0, 0), *stated]
-    if told[-1][1] + float(durations.sum(dtype=np.float64)) >= _LATEST:
-        raise ValueError("rounds take more nanoseconds than 64 bits hold")
-    marks = np.array(told, dtype=np.int64)
-    elapsed = np.cumsum(durations) - durations
-    mark = np.searchsorted(marks[:, 0], np.arange(len(durations)), side="right") - 1
-    rounds, times = marks[mark, 0], marks[mark, 1]
-    begins: Ints = times + elapsed - elapsed[rounds]
-    return begins
+def _gaps(of_requests: Iterable[Iterable[Run]], ends: Ints) -> tuple[Ints, Ints]:
+    """Return the times between two tokens of a request, and how often each occurs.
 
-
-def _tokens(runs: _Runs, n: int, ends: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return when first tokens came, and the times between tokens with their numbers.
-
-    Tokens first..last of a stretch were made one a round, token j at the end of start + j − 1.
+    Tokens of a run that are not kept by the next one are made again, and count there.
     """
-    first = ends[runs.begin[:n]]
-    firsts, lasts = [runs.begin[:n] + 1], [runs.start[:n] + runs.last[:n]]
+    changes = np.zeros(len(ends) + 1, dtype=np.int64)
     more: list[int] = []
-    for request, earlier in _kept_stretches(runs, n):
-        # From the last stretch back: each ends where the next begins.
-        following = int(runs.begin[request])
-        for start, kept, last in earlier:
-            more.append(int(ends[following]) - int(ends[start + last - 1]))
-            firsts.append(np.array([start + kept + 1]))
-            lasts.append(np.array([start + last]))
-            following = start + kept
-        first[request] = ends[following]
-    counts = _covered(np.concatenate(firsts), np.concatenate(lasts), len(ends))
-    gaps = np.diff(ends, prepend=0)
+    for runs in of_requests:
+        left, following = None, 0
+        for run in reversed([*runs]):
+            if left is None:
+                left = run.kept + run.made
+            elif run.kept >= left:
+                continue
+            else:
+                more.append(int(ends[following]) - int(ends[run.last_chunk + left - run.kept - 1]))
+            # Token kept + 1 is made at the end of round last_chunk, and one a round behind it.
+            changes[run.last_chunk + 1] += 1
+            changes[run.last_chunk + left - run.kept] -= 1
+            left, following = run.kept, run.last_chunk
+    counts, gaps = np.cumsum(changes[:-1]), np.diff(ends, prepend=0)
     some = counts > 0
     return (
-        first,
         np.concatenate((gaps[some], np.array(more, dtype=np.int64))),
         np.concatenate((counts[some], np.ones(len(more), dtype=np.int64))),
     )
-
-
-def _kept_stretches(runs: _Runs, n: int) -> Iterator[tuple[int, list[tuple[int, int, int]]]]:
-    """Yield each request whose last run kept tokens, and where these were made, the last first.
-
-    (start, k, j) says that tokens k + 1..j were made in the run of that virtual start.
-    """
-    keepers = np.flatnonzero(runs.kept[:n])
-    if not len(keepers):
-        return
-    attempts: dict[int, list[int]] = {int(request): [] for request in keepers}
-    for number in range(n, len(runs.owner)):
-        attempts.get(int(runs.owner[number]), []).append(number)
-    for request, numbers in attempts.items():
-        left, found = int(runs.kept[request]), []
-        for number in reversed(numbers):
-            kept = int(runs.kept[number])
-            if kept < left:
-                found.append((int(runs.start[number]), kept, left))
-                left = kept
-        yield request, found

@@ -63,9 +63,8 @@ def picoseconds(where: str, text: str) -> int:
 
 
 def whole(where: str, text: str) -> int:
-    """Return an integer, or raise a BatchTimeError if it is none of at least 0."""
+    """Return an integer from 0 to 10^18 - 1, or raise a BatchTimeError."""
     if not _INTEGER.fullmatch(text):
-        raise BatchTimeError(
-            f"{where}: expected an integer of at least 0, found {printable(text, 60)!r}"
-        )
+        found = printable(text, 60)
+        raise BatchTimeError(f"{where}: expected an integer from 0 to 10^18 - 1, found {found!r}")
     return int(text)

@@ -59,37 +59,20 @@ class PartRates:
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class RateCertificate:
-    """A lower bound on the total latency in real time, and what proves it.
+    """A lower bound on the total latency in real time (``value``, ns), and what proves it.
 
-    Attributes
-    ----------
-    kind
-        ``alone`` and ``work`` (nothing else is needed), ``rates``: prices as above, or ``parts``.
-    value
-        The bound, nanoseconds.
-    batch_time
-        Text of the batch-time model that it is for.
-    running, seat
-        Of the :class:`~serving.bounds.loads.Room`: the bound holds for schedules whose rounds
-        process at most ``running`` requests, for all where it is 0.
-    denominator
-        That of ``machine``.
-    knots
-        T_k, nanoseconds, increasing.
-    machine, memory, sharing
-        y_k · denominator, m_k (picoseconds a token) and e_k (picoseconds), one for each knot, 0 at
-        the last.
-    places
-        The stations: token 2 + ⌊(o − 2)·x / 8⌋ for each x, from 0 to 8.
-    weights
-        π_i · 2^16 of each request; 2^16 is meant where the output is one token.
-    splits
-        β_i · 2^16 of each request.
-    values
-        For each request v_ij of the first token, then of the stations (picoseconds); of the first
-        token only where it is the only one.
-    parts
-        Bounds of requests of which none is in two, to be added up.
+    The kinds ``alone`` and ``work`` need nothing else; ``parts`` are bounds of requests of which
+    none is in two, to be added up; ``rates`` are prices:
+
+    - ``knots`` T_k, nanoseconds, increasing, and for each, 0 at the last, ``machine`` y_k ·
+      denominator, ``memory`` m_k (picoseconds a token) and ``sharing`` e_k (picoseconds);
+    - ``places``, the stations: token 2 + ⌊(o − 2)·x / 8⌋ for each x, from 0 to 8;
+    - for each request ``weights`` π_i · 2^16 (2^16 is meant where the output is one token),
+      ``splits`` β_i · 2^16, and ``values`` v_ij (picoseconds) of the first token, then of the
+      stations; of the first token only where it is the only one.
+
+    ``running`` and ``seat`` are those of the :class:`~serving.bounds.loads.Room`: the bound holds
+    for schedules whose rounds process at most ``running`` requests, for all where it is 0.
     """
 
     kind: Literal["alone", "work", "rates", "parts"]
@@ -113,13 +96,7 @@ _ADAPTER = TypeAdapter(RateCertificate)
 
 
 def read_rate_certificate(document: object) -> RateCertificate:
-    """Return the certificate of a JSON object.
-
-    Raises
-    ------
-    RateCertificateError
-        If it is not of this form.
-    """
+    """Return the certificate of a JSON object; a RateCertificateError if it is not of this form."""
     refuse_wide(document)
     try:
         return _ADAPTER.validate_python(document)
@@ -138,18 +115,9 @@ def evaluate_rates(
 ) -> int:
     """Return the lower bound on the total latency (nanoseconds) that a certificate proves.
 
-    Parameters
-    ----------
-    budget
-        What the parts of one certificate share; one of its own if left out.
-
-    Raises
-    ------
-    RateCertificateError
-        If it is not one of this instance, a condition does not hold, the batch time cannot be read,
-        or the arrivals are in rounds.
-    TooLongError
-        If it takes more steps or numbers than its length pays for.
+    The parts of one certificate share a ``budget``.  A :class:`RateCertificateError` is raised if
+    it is not one of this instance, a condition does not hold, the batch time cannot be read, or the
+    arrivals are in rounds; a TooLongError if it takes more than its length pays for.
     """
     budget = budget or Budget(len(instance), certificate)
     try:

@@ -30,12 +30,7 @@ class Room:
     which stores a token in the round after it was made.  So s + j − 1 it is, of M, for schedules of
     both.  Where at most R requests are in a round, each counts ``seat`` tokens more, of R · seat.
 
-    Attributes
-    ----------
-    memory
-        M, tokens.
-    running
-        R, requests that a round processes at most; 0 without such a limit, and so is ``seat``.
+    ``memory`` is M (tokens), ``running`` R; 0 without such a limit, and so is ``seat``.
     """
 
     memory: int

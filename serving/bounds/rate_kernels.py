@@ -21,25 +21,14 @@ def machine_prices(
 ):  # fmt: skip
     """Fill the least machine price at every knot, and what the requests that pay there use.
 
-    Parameters
-    ----------
-    numbers : float64 array (size of the room, base, least load of a token after the first)
-    arrivals, others : float64 arrays, shape (n,)
-        Picoseconds; o − 1.
-    order, begins : int64 arrays, shape (n,)
-        The requests by arrival; the last knot at or before the arrival of each.
-    knots, memory, sharing : float64 arrays, shape (K,)
-        T, m, e of ``serving.bounds.certificate``, picoseconds.
-    values, loads, held, roots : float64 arrays, shape (n, S)
-        v, ℓ, h and 2σ at the first token and at the stations.
-    weights : float64 array, shape (n,)
-        π.
-    machine, rounds, tokens, shares : float64 arrays, shape (K,)
-        Filled: y, the length of a round of those that pay, Σh and Σ2σ of them.
-    lengths : float64 array, shape (K,)
-        What an instant at the knot stands for.
-    value_use, weight_use, root_use : float64 arrays, shapes (n, S), (n,) and (n, S)
-        Filled: the derivative of ∫ y by v, and minus those by π and by 2σ.
+    Names are those of ``serving.bounds.certificate``, times in picoseconds.  ``numbers`` are the
+    size of the room, base and least load of a token after the first.  Of shape (n,): ``arrivals``,
+    ``others`` (o − 1), ``order`` (by arrival), ``begins`` (the last knot at or before the arrival)
+    and ``weights`` (π).  Of shape (K,): ``knots``, ``memory``, ``sharing`` (T, m, e) and
+    ``lengths`` (what an instant at the knot stands for).  Of shape (n, S): ``values``, ``loads``,
+    ``held``, ``roots`` (v, ℓ, h, 2σ at the first token and the stations).  Filled are ``machine``,
+    ``rounds``, ``tokens``, ``shares`` (y, the length of a round of those that pay, Σh and Σ2σ of
+    them), and the derivative of ∫ y by v, minus those by π and by 2σ (``*_use``).
     """
     limit, base, least = numbers
     n, width = values.shape

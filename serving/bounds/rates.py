@@ -69,9 +69,9 @@ def best_rates(
 ) -> Iterator[RateCertificate]:
     """Yield certificates of prices, each evaluated, until a deadline (``time.monotonic``).
 
-    Prices of parts that hold all requests, if given, are where the search begins: their sum has the
-    sum of their bounds but for the knots.  None are yielded where there is no base to be shared, no
-    time left, times are beyond :data:`_LONGEST`, or nothing proves more than 0.
+    Prices of parts that hold all requests, if given, are where the search begins.  None are yielded
+    where there is no base to be shared, no time left, times are beyond :data:`_LONGEST`, or nothing
+    proves more than 0.
     """
     if not batch_time.base or time.monotonic() >= deadline:
         return
@@ -403,14 +403,9 @@ class _Ascent:
         return found
 
     def climb(self, point: _Point, steps: int, first: float, until: float) -> _Point:
-        """Return the mean of the last points of an ascent.
+        """Return the mean of the last points of an ascent, until a moment (``time.monotonic``).
 
-        Parameters
-        ----------
-        steps, first
-            How many at most, and the length of the first one.
-        until
-            When to end (``time.monotonic``).
+        It takes ``steps`` at most, the ``first`` of that length.
         """
         sizes = [_Size(each.shape) for each in point.arrays]
         mean, best, best_value = point.copy(), point, self.dual(point).value

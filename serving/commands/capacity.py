@@ -8,39 +8,33 @@ from collections.abc import Hashable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-import click
 import pandas as pd
 
-from instances import InfeasibleInstanceError, InstanceFileError
 from kvopt.commands.plain_table import plain_table
-from kvopt.methods.grammar import MethodError, read_methods
+from kvopt.methods.grammar import read_methods
 from kvopt.methods.knowledge import only_bounds
-from kvopt.store import StoreError
 from kvopt.store.export import frame_csv
 from serving.bounds.loads import not_covered
 from serving.capacity import Probe, StabilityRate, capacity, stability_rate
 from serving.commands.deployment import deploy
 from serving.commands.workload import (
-    RESUMES,
+    EXIT_BAD_INPUT,
+    EXIT_FAILED,
+    EXIT_OK,
     deployment,
+    over_rates,
     prepared,
     store_of,
-    tell_unread,
     write_results,
 )
 from serving.commands.workload_arguments import CAPACITY
-from support.command import Command, Options
-from support.outputs import PICTURES, OutputError
+from support.command import Options
 from support.text import counted
 from support.usage import UsageError
 
 if TYPE_CHECKING:
     from reports.figures.style import Drawing
 
-EXIT_OK = 0
-EXIT_FAILED = 1
-EXIT_BAD_INPUT = 2
-EXIT_STORE = 6
 #: Columns of the table, with the factor to what is shown.
 _SHOWN = {
     "throughput": ("req/s", 1.0),
@@ -55,14 +49,8 @@ _SHOWN = {
 }
 
 
-@click.command(
+@over_rates(
     "kvopt capacity",
-    cls=Command,
-    fails={
-        EXIT_BAD_INPUT: (OutputError, MethodError, InstanceFileError, InfeasibleInstanceError),
-        EXIT_STORE: (StoreError,),
-    },
-    interrupted=RESUMES,
     examples=(
         "trace.csv --gpu h100-80 --model llama3.1-8b --slo ttft:500ms,tpot:50ms",
         "chat --set n=200 --slo e2el:30s --share 95 --methods vllm-v1,svf --export capacity.csv",
@@ -82,9 +70,7 @@ def main(options: Options) -> int:
     methods = [each for each in read_methods((options.methods,)) if not only_bounds(each.text)]
     if not methods:
         raise UsageError(f"--methods: expected one that makes schedules, found {options.methods}")
-    suffixes = {"export": (".csv", ".json"), "plot": PICTURES}
-    instance, wishes = prepared(options, "kvopt capacity says", suffixes)
-    tell_unread(options, methods, wishes)
+    instance, wishes = prepared(options, methods, "kvopt capacity says", (".csv", ".json"))
     try:
         table, runs = capacity(
             instance,
@@ -99,8 +85,6 @@ def main(options: Options) -> int:
             listen=(lambda *_: None) if options.quiet else _tell,
         )
     except ValueError as error:
-        if isinstance(error, MethodError | UsageError):
-            raise
         raise UsageError(str(error)) from None
     batch_time = wishes.batch_time
     assert batch_time is not None
@@ -111,9 +95,22 @@ def main(options: Options) -> int:
         lowest = runs[runs["method"].eq(line["method"]) & runs["rate"].eq(line["not_kept"])]
         print(f"{line['method']}: {_none_kept(lowest.to_dict('records')[0], options)}")
     if not options.quiet:
-        print(f"{_kept(options)}; rates in requests a second")
+        share = f"{100 * options.share:g} % of the requests keep {options.slo}"
+        print(f"{share}; rates in requests a second")
         print(_stable(stability, len(instance), not_covered(instance, batch_time)))
-    if not _written(table, runs, deployment(instance, wishes), options):
+
+    def export() -> str:
+        if not options.export.lower().endswith(".json"):
+            return frame_csv(table)
+        # JSON has no infinity.
+        return table.replace(math.inf, math.nan).to_json(orient="records", indent=1) + "\n"
+
+    def draw() -> Drawing:
+        from reports.figures.sweeps import pareto_figure  # loads seaborn: seconds
+
+        return pareto_figure(runs, deployment(instance, wishes))
+
+    if not write_results(options, export, draw):
         return EXIT_BAD_INPUT
     return EXIT_OK if table["capacity"].gt(0).all() else EXIT_FAILED
 
@@ -122,10 +119,6 @@ def _tell(method: str, probe: Probe) -> None:
     kept = "no schedule" if math.isnan(probe.share) else f"{100 * probe.share:.1f} % keep it"
     burst = f", a burst: {probe.metrics['throughput']:.4g} are completed" if probe.burst else ""
     print(f"{method} at {probe.rate:.4g}: {kept}{burst}", file=sys.stderr)
-
-
-def _kept(options: Options) -> str:
-    return f"{100 * options.share:g} % of the requests keep {options.slo}"
 
 
 def _none_kept(lowest: Mapping[Hashable, Any], options: Options) -> str:
@@ -144,7 +137,7 @@ def _none_kept(lowest: Mapping[Hashable, Any], options: Options) -> str:
 
 def _stable(stability: StabilityRate, n: int, exception: str) -> str:
     known = f"known to {100 * stability.error:.0f} % from {counted(n, 'request')}"
-    ceiling = "" if exception else "; no scheduler sustains more (docs/serving.md)"
+    ceiling = "" if exception else "; no scheduler sustains more (docs/rates.md)"
     return f"stability rate {stability}, {known}{ceiling}"
 
 
@@ -165,18 +158,3 @@ def table_text(table: pd.DataFrame) -> str:
 
 def _cell(value: float | None, factor: float, digits: int = 3) -> str:
     return "-" if value is None or math.isnan(value) else f"{float(value) * factor:.{digits}f}"
-
-
-def _written(table: pd.DataFrame, runs: pd.DataFrame, title: str, options: Options) -> bool:
-    def export() -> str:
-        if not options.export.lower().endswith(".json"):
-            return frame_csv(table)
-        # JSON has no infinity.
-        return table.replace(math.inf, math.nan).to_json(orient="records", indent=1) + "\n"
-
-    def draw() -> Drawing:
-        from reports.figures.sweeps import pareto_figure  # loads seaborn: seconds
-
-        return pareto_figure(runs, title)
-
-    return write_results(options, export, draw)

@@ -26,7 +26,7 @@ BATCH_TIME_OPTION = option(
 #: Lets a command take a model and its GPUs.
 DEPLOYMENT_OPTIONS = together(
     option("--gpu", "NAME", "memory and batch time of these GPUs, as h100-80"),
-    option("--model", "NAME", "the model on them, as llama3.1-8b (docs/serving.md)"),
+    option("--model", "NAME", "the model on them, as llama3.1-8b (docs/gpus.md)"),
     option("--tp", "N", "GPUs that share the model (default: 1)", read_count),
 )
 #: Lets a command take ``--slo``.
@@ -43,13 +43,7 @@ SERVING_OPTIONS = together(
 
 
 def named_deployment(options: Options) -> Deployment | None:
-    """Return the model and the GPUs that the options name; None without them.
-
-    Raises
-    ------
-    UsageError
-        If one of both is missing, or there is none of that name.
-    """
+    """Return the model and the GPUs that the options name; None without them."""
     given = {"--gpu": options.gpu, "--model": options.model}
     missing = [name for name, value in given.items() if value is None]
     if len(missing) == len(given) and options.tp is None:
@@ -89,11 +83,8 @@ def chosen_batch_time(
 ) -> BatchTime | None:
     """Return the batch time that a run takes; None for an instance in rounds.
 
-    Raises
-    ------
-    InSecondsError
-        If it is none, options are given that an instance in rounds has no use for, or a request
-        arrives later than nanoseconds hold.
+    An :class:`InSecondsError` is raised if options are given that an instance in rounds has no use
+    for, or a request arrives later than nanoseconds hold.
     """
     wished = read_wish(options.batch_time)
     if not batch_time_of(instance, wished):

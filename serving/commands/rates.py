@@ -6,27 +6,26 @@ import math
 import sys
 from typing import TYPE_CHECKING
 
-import click
-
-from instances import InfeasibleInstanceError, Instance, InstanceFileError
+from instances import Instance
 from kvopt.commands.plain_table import plain_table
-from kvopt.methods.grammar import MethodError, read_methods
-from kvopt.store import StoreError
+from kvopt.methods.grammar import read_methods
 from kvopt.store.export import frame_csv
 from serving.best_bound import coverage, percent_left
 from serving.commands.deployment import deploy
 from serving.commands.workload import (
-    RESUMES,
+    EXIT_BAD_INPUT,
+    EXIT_FAILED,
+    EXIT_OK,
+    EXIT_REFUSED,
     deployment,
+    over_rates,
     prepared,
     store_of,
-    tell_unread,
     write_results,
 )
 from serving.commands.workload_arguments import RATES
-from serving.rates import RatesError, of_methods, rate_sweep, read_rates
-from support.command import Command, Options
-from support.outputs import PICTURES, OutputError
+from serving.rates import of_methods, rate_sweep, read_rates
+from support.command import Options
 from support.usage import UsageError, complain
 
 if TYPE_CHECKING:
@@ -34,27 +33,9 @@ if TYPE_CHECKING:
 
     from reports.figures.style import Drawing
 
-EXIT_OK = 0
-EXIT_FAILED = 1
-EXIT_BAD_INPUT = 2
-EXIT_REFUSED = 5
-EXIT_STORE = 6
 
-
-@click.command(
+@over_rates(
     "kvopt rates",
-    cls=Command,
-    fails={
-        EXIT_BAD_INPUT: (
-            OutputError,
-            MethodError,
-            RatesError,
-            InstanceFileError,
-            InfeasibleInstanceError,
-        ),
-        EXIT_STORE: (StoreError,),
-    },
-    interrupted=RESUMES,
     examples=(
         "trace.csv --memory 61035 --rates 1,2,4,8",
         "uniform --set n=200 --rates 5,10 --methods mc-sf,svf --slo ttft:500ms --plot rates.svg",
@@ -71,11 +52,8 @@ def main(options: Options) -> int:
     resumes.
     """
     deploy(options, [options.input])
-    rates = read_rates(options.rates)
-    methods = read_methods((options.methods,))
-    suffixes = {"export": (".csv",), "plot": PICTURES}
-    instance, wishes = prepared(options, "--rates says", suffixes)
-    tell_unread(options, methods, wishes)
+    rates, methods = read_rates(options.rates), read_methods((options.methods,))
+    instance, wishes = prepared(options, methods, "--rates says", (".csv",))
     try:
         table, answers, wrong = rate_sweep(
             instance,
@@ -89,8 +67,6 @@ def main(options: Options) -> int:
             progress=not options.quiet,
         )
     except ValueError as error:
-        if isinstance(error, MethodError | UsageError):
-            raise
         raise UsageError(str(error)) from None
     print(table_text(table))
     if not options.quiet:
@@ -99,10 +75,17 @@ def main(options: Options) -> int:
         print(f"at rate {rate:g}: {told}")
     for line in wrong:
         print(f"{options.program}: A METHOD IS WRONG: {line}", file=sys.stderr)
-    failed = of_methods(table)[of_methods(table)["tel_s"].isna()]
+    shown = of_methods(table)
+    failed = shown[shown["tel_s"].isna()]
     for rate, method, detail in failed[["rate", "method", "detail"]].to_numpy().tolist():
         complain(options.program, f"{method} at rate {rate:g}: no schedule: {detail}")
-    written = _written(table, deployment(instance, wishes), options)
+
+    def draw() -> Drawing:
+        from reports.figures.sweeps import rates_figure  # loads seaborn: seconds
+
+        return rates_figure(shown, options.slo, deployment(instance, wishes))
+
+    written = write_results(options, lambda: frame_csv(table), draw)
     if wrong:
         return EXIT_REFUSED
     if not written:
@@ -156,12 +139,3 @@ def _cell(value: float, name: str) -> str:
         return "yes" if value == 1 else "burst"
     digits = {"evictions": 1}.get(name, 3)
     return "-" if math.isnan(value) else f"{value:.{digits}f}"
-
-
-def _written(table: pd.DataFrame, title: str, options: Options) -> bool:
-    def draw() -> Drawing:
-        from reports.figures.sweeps import rates_figure  # loads seaborn: seconds
-
-        return rates_figure(of_methods(table), options.slo, title)
-
-    return write_results(options, lambda: frame_csv(table), draw)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from instances import Instance
+import click
+
+from instances import InfeasibleInstanceError, Instance, InstanceFileError
 from instances.batch_time import BatchTime
 from instances.families import families
 from instances.generate import drawn_family
 from instances.named import find_instance, hides
 from kvopt.methods.fingerprint import unread_neighbours
+from kvopt.methods.grammar import MethodError
 from kvopt.methods.method import Method
 from kvopt.places import DEFAULT_STORE
 from kvopt.store import StoreError
@@ -30,9 +34,16 @@ from serving.choice import (
 from serving.traces import TraceReport
 from serving.traces.arguments import trace_options
 from serving.traces.reading import read_input
-from support.command import Options, refuse_suffixes
+from support.command import Command, Options, refuse_suffixes
 from support.jsonfile import write_bytes, write_text
-from support.outputs import check_apart, check_outputs, write_outputs, written_paths
+from support.outputs import (
+    PICTURES,
+    OutputError,
+    check_apart,
+    check_outputs,
+    write_outputs,
+    written_paths,
+)
 from support.text import find_name
 from support.usage import UsageError, complain
 
@@ -41,20 +52,27 @@ if TYPE_CHECKING:
 
 #: The line after Ctrl-C of a command whose runs are stored.
 RESUMES = "interrupted; what was finished is stored, the same command resumes"
+EXIT_OK, EXIT_FAILED, EXIT_BAD_INPUT, EXIT_REFUSED, EXIT_STORE = 0, 1, 2, 5, 6
+#: A command over rates of arrivals.
+over_rates = partial(
+    click.command,
+    cls=Command,
+    fails={
+        EXIT_BAD_INPUT: (OutputError, MethodError, InstanceFileError, InfeasibleInstanceError),
+        EXIT_STORE: (StoreError,),
+    },
+    interrupted=RESUMES,
+)
 
 
 def prepared(
-    options: Options, who: str, suffixes: Mapping[str, Sequence[str]]
+    options: Options, methods: Iterable[Method], who: str, exports: Sequence[str]
 ) -> tuple[Instance, Wishes]:
     """Return the requests, and what is wished of the runs; refuse all that can be before them.
 
-    Parameters
-    ----------
-    who
-        Says when the requests arrive, for messages.
-    suffixes
-        What the names of outputs may end in, by option.
+    ``who`` says when the requests arrive, for messages; the table may end in ``exports``.
     """
+    suffixes = {"export": exports, "plot": PICTURES}
     wishes = wishes_of(options)
     refuse_suffixes(options, suffixes)
     instance, report = _workload(options, wishes.batch_time, who)
@@ -62,6 +80,7 @@ def prepared(
     model = with_limits(wishes.batch_time, report)
     if not options.quiet:
         tell(whose_lines([(model, instance.memory)], default=wishes.batch_time is None))
+    tell_unread(options, methods, wishes)
     return instance, replace(wishes, batch_time=model)
 
 
@@ -95,12 +114,7 @@ def tell(lines: Iterable[str]) -> None:
 def whose_lines(timed: Iterable[tuple[BatchTime, int]], default: bool) -> list[str]:
     """Return what batch times are of, and which memories do not go with them, each line once.
 
-    Parameters
-    ----------
-    timed
-        Batch times, each with a memory (tokens).
-    default
-        Whether the default one stands where none was named.
+    Each is with a memory (tokens); ``default`` tells that none was named.
     """
     told: dict[str, None] = {}
     for model, memory in timed:

@@ -6,6 +6,7 @@ import codecs
 import gzip
 import io
 import os
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +23,8 @@ from support.text import printable
 HEAD = 1 << 16
 #: Most characters of a line of JSON or of an entry of an array: a conversation, say.
 LONGEST_TEXT = 1 << 24
+#: What Python writes for a float that is no number, and JSON has not.
+_NO_NUMBER = re.compile(r"(?<=[:,\[\s])(?:NaN|-?Infinity)(?=[,}\]\s])")
 #: Most bytes of a trace.
 LARGEST_TRACE = 10**11
 
@@ -36,7 +39,8 @@ def first_object(head: str) -> tuple[dict[str, str | None], bool]:
     found: dict[str, str | None] = {}
     depth, top, key = 0, 1, ""
     try:
-        text = io.BytesIO(head.encode("utf-8", "replace"))
+        # What is no number is told by the row's reader, with its key.
+        text = io.BytesIO(_NO_NUMBER.sub("null", head).encode("utf-8", "replace"))
         # Without floats the library crashes on integers of thousands of digits.
         for event, value in ijson.basic_parse(text, use_float=True):
             if not depth and event == "start_array":

@@ -171,7 +171,7 @@ def measured() -> list[str]:
 
 def computed() -> list[str]:
     """Rounds of models and GPUs that are computed, beside those that others measured."""
-    text = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "gpus.md").read_text(encoding="utf-8")
     for name in [*GPUS, *(name for name in MODELS if name.split("-")[0] in text)]:
         assert f"`{name}`" in text or f"`-{name.rpartition('-')[2]}`" in text, name
     rows = [("llama2-70b", "a100-80", 2), ("qwen3-14b", "h100-80", 1), ("qwen2.5-7b", "h100-80", 1)]
@@ -204,15 +204,19 @@ def capacity() -> list[str]:
     share, precision = (_default(name) for name in ("--share", "--precision"))
     tolerance = f"{100 * TOLERANCE:.0f} %"
     return [
-        f"or several, {capacity_sweep._FEWEST} requests at least",
-        f"a half lasts {LEAST} times the mean time",
-        f"behind the arrivals there by {tolerance} at most",
-        f"by {tolerance} of the arrivals of a half",
-        f"when a half lasts {capacity_sweep._LONG} times",
-        f"all together less than {100 * HARDLY:g} % of the time",
-        f"at which {100 * share:.0f} % of the requests (`--share`) keep the objective",
-        f"at most {100 * precision:.0f} % above (`--precision`)",
+        f"{capacity_sweep._FEWEST} requests",
+        f"{LEAST} times the mean time",
+        f"behind the arrivals there by {tolerance}",
+        f"{tolerance} of the arrivals of a half",
+        f"{capacity_sweep._LONG} times as long",
+        f"{100 * share:.0f} % of the requests (`--share`)",
+        f"{100 * precision:.0f} % above (`--precision`)",
     ]
+
+
+def waiting() -> list[str]:
+    """The share of the time below which requests do not count as waiting."""
+    return [f"{100 * HARDLY:g} % of the time"]
 
 
 def _default(name: str) -> float:
@@ -222,12 +226,16 @@ def _default(name: str) -> float:
     return found.default
 
 
-def traces() -> list[str]:
-    """Rows of a block, and how much memory two GPUs have."""
+def blocks() -> list[str]:
+    """Rows of a block."""
+    return [f"({table._CHUNK:,} rows of a CSV, {records._CHUNK:,} of JSON)"]
+
+
+def two_gpus() -> list[str]:
+    """The memory of two GPUs."""
     a_token = 2 * 80 * 8 * 128 * 2
     read = parse_batch_time("llama2-70b-2xa100").coefficients[4] / 1e3
     return [
-        f"({table._CHUNK:,} rows of a CSV, {records._CHUNK:,} of JSON)",
         f"20 GB / {8 * a_token:,} bytes = {20 * 10**9 // (8 * a_token):,} tokens, or "
         f"{20 * 2**30 // (8 * a_token):,} with GiB",
         f"it is {LLAMA2_70B_2XA100.memory.tokens:,}",
@@ -299,9 +307,11 @@ COMPUTED: tuple[tuple[str, Callable[[], list[str]]], ...] = (
     ("docs/pages.md", losing),
     ("docs/pages.md", night),
     ("docs/real_time.md", measured),
-    ("docs/serving.md", capacity),
-    ("docs/serving.md", computed),
-    ("docs/traces.md", traces),
+    ("docs/rates.md", capacity),
+    ("docs/serving.md", waiting),
+    ("docs/gpus.md", computed),
+    ("docs/gpus.md", two_gpus),
+    ("docs/traces.md", blocks),
     ("kvopt/suites/README.md", suite_sizes),
 )
 #: Parts with figures that nothing measures: limits, defaults, rules and what others state.

@@ -14,7 +14,6 @@ from heuristics.reference.a_min import a_min
 from heuristics.reference.h_sf import largest_batches
 from heuristics.registry import policies
 from heuristics.simulator import Setting, policy_generator, run_policy
-from heuristics.smallest import FreshTies
 from instances import Instance, Request
 from instances.families import two_point
 from schedules import Schedule, check_schedule, make_schedule
@@ -61,7 +60,7 @@ def test_a_min_with_fresh_ties_equals_the_literal_transcription(
         return min(equals, key=lambda i: ((i + 1) * (salt + 17 * len(equals)) % 31, i))
 
     def make_rules(known: Known) -> LowerBoundRules:
-        return LowerBoundRules(known.lower.tolist(), FreshTies(pick), FreshTies(pick))
+        return LowerBoundRules(known, pick)
 
     policy = RoundPolicy("fresh", clairvoyant=False, rules=make_rules)
     lower, _ = intervals_of(instance)

@@ -147,6 +147,7 @@ def transcription(
 ) -> Any:
     """Return the schedule in unit rounds of a policy's transcription, as a function."""
     if name != "local-search":
+        values = values | {"arrived": [request.arrival for request in timed.requests]}
         return partial(twin, name, values=values, seed=seed, coefficients=batch_time.coefficients)
     # It has none of its own: its list, taken as it is, is what is served in order.
     policy: Any = policies()[name]
@@ -208,7 +209,13 @@ def test_a_policy_in_real_time_equals_its_transcription(name: str, cases: int) -
             # Of a guess, not of the run: nothing is told of it.
             undecided += 1
             continue
-        assert_equal(instance, run_policy(policies()[name], instance, setting), expected)
+        schedule = run_policy(policies()[name], instance, setting)
+        if schedule.clock is not None and schedule.clock.cached:
+            # A pause, after which a transcription in rounds prefills anew.
+            assert name == "vllm-priority"
+            undecided += 1
+            continue
+        assert_equal(instance, schedule, expected)
     assert undecided <= cases // 3, undecided
 
 

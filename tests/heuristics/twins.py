@@ -41,7 +41,7 @@ _DRAWN: dict[str, dict[str, Sequence[Any]]] = {
     **{name: {"factor": _FACTORS} for name in ("srpt", "srpt-predicted", "las")},
     "svf-1bit": {"threshold": (0.0, 0.5, 1.0, 3.0)},
     "vllm-v1": _ENGINE,
-    "vllm-v1-priority": _ENGINE,
+    "vllm-priority": _ENGINE,
     "wait": {"scale": _SCALES},
 }
 
@@ -83,6 +83,7 @@ def twin(
     lower, upper = intervals_of(instance)
     given: dict[str, Any] = {each.name: each.default for each in policies()[name].parameters}
     given |= {"lower": lower, "upper": upper, "advice": advice, "draw": rng.random}
+    given["arrived"] = [request.arrival for request in instance.requests]
     given["coefficients"] = coefficients
     given["sample"] = lambda n, size: rng.choice(n, size, replace=False, shuffle=False)
     given |= values or {}

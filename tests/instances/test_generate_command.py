@@ -9,35 +9,33 @@ from pathlib import Path
 import pytest
 
 from instances import read_instance
-from instances.families import am1, families, late_burst, planted
+from instances.families import families
 from instances.families.build import MAX_REQUESTS, ranges
 from instances.files import format_instance
 from instances.generate import main
 from tests.tiers import a_few
 
 
-def test_the_instance_goes_to_stdout(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without --out the file's text, and nothing else, is printed."""
-    assert main(["am1", "--seed", "3", "--set", "n=8"]) == 0
-    assert capsys.readouterr().out == format_instance(am1.generate(seed=3, n=8))
-
-
-def test_the_instance_goes_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With --out the file is written and reads as the instance; nothing is printed."""
-    path = tmp_path / "one.json"
-    arguments = ["planted", "--set", "online=true", "--set", "waves=4", "--out", str(path)]
-    assert main(arguments) == 0
-    assert capsys.readouterr().out == ""
-    assert read_instance(path) == planted.generate(waves=4, online=True)
-
-
-def test_values_are_read_by_their_types(capsys: pytest.CaptureFixture[str]) -> None:
-    """Integers, numbers and words arrive as the generator declares them."""
-    assert main(["late_burst", "--set", "variant=theorem-6.2", "--set", "memory=64"]) == 0
-    expected = late_burst.generate(memory=64, variant="theorem-6.2")
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("am1", {"n": 8}),
+        ("planted", {"online": True, "waves": 4}),
+        ("late_burst", {"variant": "theorem-6.2", "memory": 64}),
+        ("geometric", {"p": 0.5, "n": 3}),
+    ],
+)
+def test_an_instance_is_written(
+    name: str, values: dict[str, object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On standard output, or with --out in a file; values are read by their types."""
+    expected = families()[name.replace("_", "-")].generate(seed=3, **values)
+    given = [name, "--seed", "3", *(f"--set={key}={value}" for key, value in values.items())]
+    assert main(given) == 0
     assert capsys.readouterr().out == format_instance(expected)
-    assert main(["geometric", "--set", "p=0.5", "--set", "n=3"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["requests"]) == 3
+    assert main([*given, "--out", str(tmp_path / "one.json")]) == 0
+    assert capsys.readouterr().out == ""
+    assert read_instance(tmp_path / "one.json") == expected
 
 
 def test_the_listing_names_every_family(capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,10 +53,9 @@ def played(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 @pytest.fixture
 def quick_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the bound beside policies end soon, and kept in a folder of the test's own."""
-    monkeypatch.setattr("kvopt.commands.beside.BoundBeside.share", 0.005)
-    store = tmp_path / "results" / "runs.sqlite"
-    monkeypatch.setattr("kvopt.commands.beside.DEFAULT_STORE", store)
+    """Have the bound beside policies end soon, and no store of the user's looked at."""
+    monkeypatch.setattr("kvopt.commands.beside.Beside.share", 0.005)
+    monkeypatch.setattr("serving.best_bound.DEFAULT_STORE", tmp_path / "none.sqlite")
 
 
 @pytest.fixture

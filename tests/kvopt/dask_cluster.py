@@ -18,16 +18,9 @@ from tests.kvopt.sweep_tools import ROOT, wait_until
 
 
 class DaskCluster:
-    """One scheduler and as many workers of one thread as are asked for.
+    """One scheduler and as many workers of one thread as are asked for, without a nanny.
 
-    The workers have no nanny, so that one that is killed stays dead.
-
-    Parameters
-    ----------
-    folder
-        Where the scheduler writes its address and the workers what they hold.
-    python_path
-        Of the scheduler: where it finds kvopt.
+    They write into a folder; ``python_path`` is where the scheduler finds kvopt.
     """
 
     def __init__(self, folder: Path, python_path: Path = ROOT) -> None:
@@ -63,11 +56,6 @@ class DaskCluster:
         """Return how many processes the workers have started."""
         return sum(len(_below(worker.pid)) for worker in self.workers)
 
-    def listening(self) -> set[str]:
-        """Return the addresses on which scheduler and workers listen."""
-        started = [self.scheduler, *(each for each in self.workers if each.poll() is None)]
-        return set().union(*(listening(each.pid) for each in started))
-
     def close(self) -> None:
         """Kill all that is left."""
         for process in [*self.workers, self.scheduler]:
@@ -86,15 +74,6 @@ class DaskCluster:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-
-
-def listening(pid: int) -> set[str]:
-    """Return the addresses on which a process listens."""
-    return {
-        connection.laddr.ip
-        for connection in psutil.Process(pid).net_connections(kind="inet")
-        if connection.status == psutil.CONN_LISTEN
-    }
 
 
 def runs_of(worker: subprocess.Popen[Any]) -> list[psutil.Process]:

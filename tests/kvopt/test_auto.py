@@ -219,15 +219,15 @@ def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
 )
 def test_what_runs_beside_the_local_search(instance: Instance, name: str) -> None:
     """Both directions where few; sweeps where patterns are; else groups, or prices on a grid."""
-    assert chosen_method(instance, start_windows(instance), None).text == name
+    assert chosen_method(instance, start_windows(instance), None) == name
 
 
 def test_where_memory_is_too_little_for_a_sweep_prices_take_its_place() -> None:
     """Its tables would take 0.9 GB."""
     instance = uniform.generate(n=200)
     windows = start_windows(instance)
-    assert chosen_method(instance, windows, 0.8).text == "bound:bound-patterns"
-    assert chosen_method(instance, windows, 1.0).text == "search:sweep(multipliers=yes)"
+    assert chosen_method(instance, windows, 0.8) == "bound:bound-patterns"
+    assert chosen_method(instance, windows, 1.0) == "search:sweep(multipliers=yes)"
 
 
 def test_warm_starts_begin_with_the_best_and_end_with_the_slow() -> None:

@@ -20,7 +20,7 @@ from kvopt.executors import ExecutorError
 from kvopt.executors.dask import run_on_dask
 from kvopt.executors.local import run_local
 from kvopt.runs.task import Finished, Task
-from tests.kvopt.dask_cluster import DaskCluster, dask_cluster, listening, runs_of
+from tests.kvopt.dask_cluster import DaskCluster, dask_cluster, runs_of
 from tests.kvopt.sweep_tools import ROOT, task_of, wait_until
 from tests.tiers import a_few
 
@@ -101,12 +101,6 @@ def test_same_rows_as_without_dask(cluster: DaskCluster) -> None:
     """Workers of a cluster give the rows that the local executor gives."""
     planned = tasks("mc-sf", "fcfs", count=2)
     assert by_key([*run_on_dask(planned, cluster.address)]) == by_key([*run_local(planned, 2)])
-
-
-def test_cluster_as_documented_listens_on_loopback(cluster: DaskCluster) -> None:
-    """Scheduler and workers started as the documentation says are reachable from here only."""
-    wait_until(lambda: all(listening(each.pid) for each in cluster.workers))
-    assert cluster.listening() == {"127.0.0.1"}
 
 
 @pytest.mark.slow("waits")

@@ -10,7 +10,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import kvopt.commands.evaluate as evaluate_module
 import kvopt.commands.solve
 import kvopt.executors.dask
 import kvopt.methods.fingerprint
@@ -24,7 +23,6 @@ from kvopt.runs.task import Finished, Task
 from kvopt.store.export import read_rows
 from kvopt.sweeps.contradictions import RunSummary
 from kvopt.sweeps.failures import Failure
-from support.command import EXIT_INTERRUPTED
 from tests.kvopt.conftest import Refused
 from tests.kvopt.sweep_tools import ROOT, Evaluate, write_small
 
@@ -291,17 +289,6 @@ def test_what_a_failing_method_has_printed() -> None:
     assert failure.line() == line
     assert failure.line("a\nb  c\n") == f"{line}; its output ends: b c"
     assert failure.line("Traceback ...\nboom\n") == line
-
-
-def test_the_exit_codes_are_told(evaluate: Run, capfd: pytest.CaptureFixture[str]) -> None:
-    """``--help`` names every code that the command ends with."""
-    assert evaluate("--help") == 0
-    told = capfd.readouterr().out
-    codes = [value for name, value in vars(evaluate_module).items() if name.startswith("EXIT_")]
-    assert len(codes) == 6
-    codes.append(EXIT_INTERRUPTED)
-    told = " ".join(told.partition("Exit codes:")[2].split())
-    assert all(re.search(rf"(^| ){code} \w", told) for code in codes)
 
 
 def test_a_suite_with_a_method_of_ones_own(

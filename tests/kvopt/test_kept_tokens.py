@@ -122,7 +122,7 @@ def _events(*schedules: Schedule, bound: int) -> RunState:
 
     report = Report(take)
     for each in schedules:
-        report.schedule(each.starts, "own method", each.attempts, each.kept)
+        report.found(each, "own method")
     report.bound(bound, "prices")
     state.close()
     return state

@@ -93,13 +93,7 @@ def test_what_contradicts_it(
     ],
 )
 def test_solve_reports_and_writes_all_the_same(
-    stated: int,
-    solver: str,
-    status: str,
-    bound: int,
-    told: str,
-    solve: Command,
-    tmp_path: Path,
+    stated: int, solver: str, status: str, bound: int, told: str, solve: Command, tmp_path: Path
 ) -> None:
     """Exit 2 with one line that names both numbers; the schedule is valid, better and written."""
     path, out = tmp_path / "typed.json", tmp_path / "out.json"

@@ -63,9 +63,7 @@ def _held() -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in Path("registry").rglob("*") if path.is_file()}
 
 
-def test_a_schedule_of_the_ladder_enters_the_registry(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_schedule_of_the_ladder_enters_the_registry(capsys: pytest.CaptureFixture[str]) -> None:
     """Its instance is drawn for that; one in seconds is none that the registry has."""
     drawn = ladder()["am2_n5_seed0"].draw()
     _write("drawn.json", list(range(100, 600, 100)), drawn)

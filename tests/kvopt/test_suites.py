@@ -227,14 +227,6 @@ def test_a_suite_that_is_not_there() -> None:
         read_suite("/nowhere/at_all.toml")
 
 
-def test_bytes_that_are_no_text(tmp_path: Path) -> None:
-    """A file that is not UTF-8 is one line as well."""
-    path = tmp_path / "mine.toml"
-    path.write_bytes(b'summary = "\xff"')
-    with pytest.raises(SuiteError, match=r"mine\.toml: "):
-        read_suite(path)
-
-
 def test_an_instance_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
     """A damaged file and one that is infeasible end as faults with their status, under the name."""
     damaged = tmp_path / "damaged.json"
@@ -279,12 +271,6 @@ def test_long_files_are_refused(tmp_path: Path) -> None:
     assert "at most 1,000,000 bytes" in _refused(tmp_path, HEAD + "#" * 10**6)
     _refused(tmp_path, '"\\' * 400_000)
     _refused(tmp_path, '"""' + "\\" * 900_001)
-
-
-def test_a_byte_order_mark_is_taken(tmp_path: Path) -> None:
-    """Some editors write one; of JSON it is taken, too."""
-    text = "\ufeff" + HEAD + 'instances = ["tiny/handover.json"]\n'
-    assert len(read_suite(_write(tmp_path, text)).sections) == 1
 
 
 def test_one_draw_in_several_streams(tmp_path: Path) -> None:

@@ -37,7 +37,8 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> tuple[pd.DataFrame, str, 
 
 def _row(rows: pd.DataFrame, method: str) -> pd.Series:
     (found,) = rows.index[rows["method"].str.contains(method)]
-    return rows.loc[found]
+    row: pd.Series = rows.loc[found]
+    return row
 
 
 def test_the_rows_say_what_happened(sweep: tuple[pd.DataFrame, str, int, list[str]]) -> None:

@@ -142,10 +142,7 @@ def _swept(method: str, *tels: int, family: str = "uniform", **changed: object) 
 
 def test_boards_show_means_with_their_spread() -> None:
     """Seeds at 200 and 400 over OPT 100 are gaps of 50 and 75 %; who draws nothing has no ±."""
-    runs = [
-        *_swept("a-max", 200, 400, known_optimum=100),
-        *_swept("svf", 100, known_optimum=100),
-    ]
+    runs = [*_swept("a-max", 200, 400, known_optimum=100), *_swept("svf", 100, known_optimum=100)]
     report = make_report(Results(frame(*runs)), pages=0)  # type: ignore[arg-type]
     boards = {part.slug: part for part in report.shown if isinstance(part, Table)}
     ranked = [slug for slug in boards if slug.startswith("leaderboard-")]

@@ -68,10 +68,7 @@ def test_the_map_names_a_batch_time_that_is_not_everybodys(
 
 def test_the_map_leaves_all_open_where_one_instance_has_no_bound() -> None:
     """OPT of a is 100, of b nothing is known from below: the mean's upper end is unknown."""
-    runs = [
-        record(instance="a", tel=100, known_optimum=100),
-        record(instance="b", tel=200),
-    ]
+    runs = [record(instance="a", tel=100, known_optimum=100), record(instance="b", tel=200)]
     drawn = heat_figure(per_instance(measured_of(*runs)))
     assert drawn is not None
     left, right = re.findall(r'd="M (\S+) \S+ \nL (\S+) (?:(?!d=)[^>])*#3f8fd2', drawn.svg)[0]

@@ -78,9 +78,7 @@ def test_a_page_that_calls_itself_current_must_be(
 
 
 def test_check_fails_once_sources_have_changed(
-    write: Callable[..., Path],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The page is current; after an edit it is not, and says so when it is made again."""
     given = {"section": "proofs-8", "n": 8, "tel": 9, "code": "now", "total_seconds": 1.0}

@@ -15,13 +15,7 @@ from kvopt.best_known.entry import Registry
 from reports.library.__main__ import FOLDER, main, page_text
 from reports.library.sentence import runs
 from reports.library.site import library_pages
-from reports.tables.library import (
-    CLASSES,
-    bar,
-    difficulty,
-    family_table,
-    library_table,
-)
+from reports.tables.library import CLASSES, bar, difficulty, family_table, library_table
 from tests.docs.followed import broken
 from tests.pins import as_pinned
 from tests.reports.folders import fill
@@ -125,8 +119,7 @@ def test_the_classes_are_counted_on_the_page(registry: Registry) -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "text"),
-    [(0.0, ""), (0.0001, "▏"), (0.1, "█"), (0.25, "██▌"), (1.0, "██████████")],
+    ("share", "text"), [(0.0, ""), (0.0001, "▏"), (0.1, "█"), (0.25, "██▌"), (1.0, "██████████")]
 )
 def test_bars(share: float, text: str) -> None:
     """Ten characters are all of it; what is open is never invisible."""

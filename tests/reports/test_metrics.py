@@ -31,9 +31,7 @@ def test_ratio_interval() -> None:
     """The interval is [TEL / UB, TEL / LB]; an unknown or zero bound leaves an end open."""
     tel = pd.Series([300, 300, 300], dtype="Int64")
     found = ratio_interval(
-        tel,
-        pd.Series([100, None, 0], dtype="Int64"),
-        pd.Series([200, 150, None], dtype="Int64"),
+        tel, pd.Series([100, None, 0], dtype="Int64"), pd.Series([200, 150, None], dtype="Int64")
     )
     # 300 / 200 and 300 / 100; then 300 / 150 and no LB; then no UB, and an LB of 0 says nothing.
     assert found.iloc[0].to_list() == [1.5, 3.0]
@@ -109,10 +107,7 @@ def test_instances_on_which_all_failed_stay_in_the_profile() -> None:
 
 
 @settings(deadline=None, max_examples=50)
-@given(
-    st.lists(st.floats(0, 1e6), min_size=1, max_size=30),
-    st.floats(0.01, 100),
-)
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=30), st.floats(0.01, 100))
 def test_shifted_mean_is_between_least_and_largest(values: list[float], shift: float) -> None:
     """It is a mean: within the range of its values, whatever the shift."""
     found = shifted_geometric_mean(pd.Series(values), shift)

@@ -184,10 +184,7 @@ def test_no_page_is_wider_than_the_screen(
     """Tables and figures scroll inside their box; text and ground differ enough to read."""
     for name in ("index.html", f"instances/{_some_page(folder)}"):
         page = _open(
-            browser,
-            folder / name,
-            color_scheme=scheme,
-            viewport={"width": width, "height": 800},
+            browser, folder / name, color_scheme=scheme, viewport={"width": width, "height": 800}
         )
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         colours = page.evaluate(

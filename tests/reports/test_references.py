@@ -153,11 +153,7 @@ def test_a_bound_above_a_schedule_is_a_contradiction() -> None:
 
 
 @pytest.mark.parametrize(
-    "run",
-    [
-        record(tel=99, known_optimum=100),
-        record(tel=120, lower_bound=101, known_optimum=100),
-    ],
+    "run", [record(tel=99, known_optimum=100), record(tel=120, lower_bound=101, known_optimum=100)]
 )
 def test_known_optima_can_be_contradicted(run: object) -> None:
     """A schedule below or a bound above what the construction gives."""

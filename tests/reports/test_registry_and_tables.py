@@ -50,14 +50,7 @@ CASES = {
     for each, optimum in ((FOUR, 12), (PAIR, 3))
     for stated in (None, optimum)
 }
-METHODS = [
-    "highs",
-    "highs:ilp",
-    "highs:ilp(groups=yes)",
-    "highs:ilp-xy",
-    "cpsat",
-    "cpsat:cpsat",
-]
+METHODS = ["highs", "highs:ilp", "highs:ilp(groups=yes)", "highs:ilp-xy", "cpsat", "cpsat:cpsat"]
 METHODS += ["search", "auto", "bound:bound-lp", "file:mine.py"]
 POLICIES = ["svf", "mc-sf", "a-min"]
 #: Every example makes stores and a registry; to make one smaller would take minutes.

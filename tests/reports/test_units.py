@@ -96,7 +96,7 @@ def test_a_unit_s_tables_are_what_they_are_without_the_others(
     """Walks over all tables and figures: each is that of a store with its unit alone."""
     renamed = _renamed(alone, mark)
     assert len(renamed) >= 15
-    assert {"leaderboard-clairvoyant", "solvers", "bounds-board", "gap-map", "gap-ecdf"} <= {
+    assert {"leaderboard-clairvoyant", "solvers", "bounds-board", "gap-map", "tel-profiles"} <= {
         slug.removesuffix(mark) for slug in renamed
     }
     for slug, part in renamed.items():

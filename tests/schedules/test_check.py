@@ -323,13 +323,3 @@ def test_a_million_requests_take_seconds() -> None:
     began = time.process_time()
     assert check_schedule(instance, schedule).valid
     assert time.process_time() - began < 10
-
-
-def test_the_package_exports_the_checker_on_demand() -> None:
-    """The names are found in the package although it does not import the checker at once."""
-    import schedules
-
-    assert schedules.check_schedule is check_schedule
-    assert schedules.Verdict is Verdict
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = schedules.nothing

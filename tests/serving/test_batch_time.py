@@ -63,6 +63,7 @@ def test_a_text_names_a_model_and_its_name_reads_back(text: str, name: str) -> N
         ("linear(base=12345678901234567890.12345678901234567891)", "at most"),
         ("linear(prefill_to=3)", "expected prefill_to, decode_to, read_to together"),
         ("linear(prefill_to=-3,decode_to=1,read_to=1)", "expected an integer"),
+        (f"unit with running={'9' * 30}", r"running: expected an integer from 0 to 10\^18 - 1"),
         (f"{LLAMA}(scale=0)", "expected a scale of 0.001 to 1000"),
         (f"{LLAMA}(scale=1.0000000000001)", "at most 12 decimals"),
     ],

@@ -112,6 +112,10 @@ def test_the_answer_at_each_rate_says_both(tmp_path: Path) -> None:
     )
     assert "leaves between 35.4 and " in str(answers[50.0])
     assert " % of the waiting is while 2 requests run" in str(answers[50.0])
+    wishes = replace(wishes, batch_time=read_batch_time(f"{BATCH} with running=2"))
+    large, methods = replace(FIVE, memory=500), [read_method("vllm-v1"), read_method("svf")]
+    swept = rate_sweep(large, (50.0,), methods, wishes)
+    assert "; no schedule that runs at most 2 requests at a time" in str(swept.answers[50.0])
 
 
 def test_the_picture_has_the_bound_of_the_summary(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,11 @@
 """vLLM's policies against ledgers of vLLM's own scheduler, step by step.
 
 ``python -m tools.engine.compare LEDGER...`` reads files of the format ``vllm-ledger/1``, one JSON
-object or one a line, and runs ``vllm-v1`` or ``vllm-v1-priority``.  A ledger is identical
-if every step has the same requests with the same tokens and begins at the same time, if every
-request has the same start, first token, completion and number of preemptions, and if the checker
-accepts the schedule.  Exit codes: 0 all identical, 1 some differ, 2 bad usage or a bad file.
+object or one a line, and runs ``vllm-v1`` or ``vllm-priority`` with the limits that each states.
+A ledger is identical if every step has the same requests with the same tokens and begins at the
+same time, if every request has the same start, first token, completion and number of preemptions,
+and if the checker accepts the schedule.  Exit codes: 0 all identical, 1 some differ, 2 bad usage or
+a bad file.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 
 import click
 
-from heuristics.policies import vllm_v1, vllm_v1_priority
+from heuristics.policies import vllm_priority, vllm_v1
 from heuristics.policy import Known, NotApplicableError, Rules
 from heuristics.simulator import Setting, run_policy
 from instances.files import parse_instance
@@ -60,7 +61,7 @@ def difference(ledger: dict[str, Any]) -> str:
     """Return the first difference between a ledger and our run of it; empty if there is none."""
     engine = ledger["engine"]
     by_priority = engine.get("policy") == "priority"
-    policy = (vllm_v1_priority if by_priority else vllm_v1).POLICY
+    policy = (vllm_priority if by_priority else vllm_v1).POLICY
     instance = parse_instance(ledger["instance"])
     instance = replace(instance, memory=engine["num_blocks"] * engine["block_size"])
     coefficients, tick = ledger["batch_time_picoseconds"], 1

@@ -67,11 +67,16 @@ def compile_kernels() -> None:
         bound = found[-1].bound if found else 0
         under = network(instance, free)
         backward.search(under, bound=bound, below=1 << 20, limits=limits, on_step=found.append)
-    relaxed = Relaxation(network(instance, free), found[-1].bound + 1)
-    nothing = np.zeros(len(sizes), dtype=np.int64)
-    relaxed.evaluate(nothing, found[-1].bound, limits)
-    # Levels one by one.
-    completion_bounds(relaxed, nothing, found[-1].bound, 100, limits)
+    load_relaxation()
+
+
+def load_relaxation() -> None:
+    """Compile or load what evaluates multipliers, and the levels of completion bounds."""
+    instance = Instance("two", 7, (Request(0, 0, 1, 4), Request(1, 0, 4, 3)))
+    relaxed = Relaxation(network(instance, (np.zeros(2, dtype=np.int64), 1)), 20)
+    nothing, limits = np.zeros(2, dtype=np.int64), Limits(1, 1e9, lambda: False)
+    relaxed.evaluate(nothing, 19, limits)
+    completion_bounds(relaxed, nothing, 19, 100, limits)
 
 
 @dataclass(frozen=True)

@@ -187,12 +187,9 @@ def equations_3_to_6() -> Shown:
 
 
 def behind_the_long(left: int, prompt: int, burst: int, memory: int) -> int:
-    """Return the least total latency of requests (s, 1) that arrive together (rounds).
+    """Return the least TEL of requests (s, 1) that arrive together (rounds).
 
-    Parameters
-    ----------
-    left
-        Rounds until a request that grows to M tokens completes, after which all of M is free.
+    Only after ``left`` rounds all of M is free: a request that grows to M runs until then.
     """
     total = 0
     for passed in itertools.count():

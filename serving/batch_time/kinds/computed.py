@@ -11,7 +11,7 @@ from serving.batch_time.batch_time_kind import BatchTimeKind, Option, whole
 from serving.deployments import GPUS, MODELS, DeploymentError, coefficients, known, served_by
 
 _NAME = "computed"
-_ORIGIN = "computed from sizes, bandwidth and operations a second (docs/serving.md), not measured"
+_ORIGIN = "computed from sizes, bandwidth and operations a second (docs/gpus.md), not measured"
 
 
 def _build(options: dict[str, str]) -> BatchTime:

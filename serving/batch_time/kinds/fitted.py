@@ -56,7 +56,7 @@ _DEVIATIONS, _LEAST_FACTOR = 3.5, 1.25
 #: Smallest share of rows that a fit must be of.
 _FEWEST_KEPT = 0.75
 #: Largest held-out error.  A time that is computed without any measurement may be off by a third
-#: (docs/serving.md), so a fit that is off by more is worth less than none.
+#: (docs/gpus.md), so a fit that is off by more is worth less than none.
 _MOST_ERROR = 1 / 3
 #: Rows that a message names, and how many are too few for a coefficient to rest on.
 _NAMED = _FEW = 5

@@ -8,14 +8,7 @@ import pytest
 
 from kvopt.best_known import __main__ as command
 from kvopt.best_known import prove
-from tests.kvopt.best_known.registry import (
-    FOUR,
-    LIBRARY,
-    OPTIMAL,
-    PAIR,
-    WORSE,
-    Sweep,
-)
+from tests.kvopt.best_known.registry import FOUR, LIBRARY, OPTIMAL, PAIR, WORSE, Sweep
 
 
 @pytest.fixture(autouse=True)

@@ -29,9 +29,7 @@ from tests.reports.synthetic import record_of
 #: M = 5, s = 1, o = (1, 1, 3, 3): shortest first has TEL 13, the optimum is 12 with starts
 #: 0, 1, 0, 3 (docs/errata.md, E1).
 FOUR = Instance(
-    "four",
-    5,
-    (Request(0, 0, 1, 1), Request(1, 0, 1, 1), Request(2, 0, 1, 3), Request(3, 0, 1, 3)),
+    "four", 5, (Request(0, 0, 1, 1), Request(1, 0, 1, 1), Request(2, 0, 1, 3), Request(3, 0, 1, 3))
 )
 OPTIMAL, WORSE = [0, 1, 0, 3], [0, 0, 1, 4]
 #: Two that never fit together: the second waits for the first, 1 + 2 rounds by construction.

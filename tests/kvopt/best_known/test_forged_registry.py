@@ -18,15 +18,7 @@ from kvopt.best_known import __main__ as command
 from kvopt.best_known.entry import ENTRIES
 from kvopt.best_known.files import format_registry, format_schemas
 from kvopt.best_known.library import LibraryInstance
-from tests.kvopt.best_known.registry import (
-    FOUR,
-    LIBRARY,
-    OPTIMAL,
-    PAIR,
-    SWEEP,
-    WORSE,
-    Sweep,
-)
+from tests.kvopt.best_known.registry import FOUR, LIBRARY, OPTIMAL, PAIR, SWEEP, WORSE, Sweep
 from tests.tiers import a_few, spread
 
 #: The bound from volumes is 10; the construction says 12, its schedule is the planted one.

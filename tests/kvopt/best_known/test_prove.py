@@ -13,13 +13,7 @@ from kvopt.methods.fingerprint import proof_fingerprint
 from kvopt.methods.grammar import read_method
 from kvopt.methods.witness import engine_witness, made_by
 from schedules.evidence import independent_pair
-from tests.kvopt.best_known.registry import (
-    FOUR,
-    OPTIMAL,
-    SWEEP,
-    Sweep,
-    proof_by,
-)
+from tests.kvopt.best_known.registry import FOUR, OPTIMAL, SWEEP, Sweep, proof_by
 
 
 @pytest.mark.parametrize(

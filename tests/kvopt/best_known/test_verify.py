@@ -96,11 +96,7 @@ def test_a_forged_optimum_does_not_pass_as_certified(sweep: Sweep) -> None:
         # TEL 13; the optimum is 12.
         proofs = [_document(proof_by(method, 13)) for method in ("cpsat:cpsat", "highs:ilp")]
         told = {key: value for key, value in proofs[0].items() if key != "made_by"}
-        lower = told | {
-            "kind": "solver-reported",
-            "source": "CP-SAT",
-            "certified": entry["lower"],
-        }
+        lower = told | {"kind": "solver-reported", "source": "CP-SAT", "certified": entry["lower"]}
         found = [proof_by("cpsat:cpsat", 13), proof_by("highs:ilp", 13)]
         reason = decide(FOUR, 13, 13, found, ("volumes", 10)).reason
         entry["history"]["lower"].append(

@@ -190,7 +190,7 @@ def test_two_files_of_one_name(tmp_path: Path) -> None:
         ("true", "unknown method 'true', expected auto, bound, cpsat, highs, improve"),
         ("_glpk_shell", "unknown method '_glpk_shell'"),
         ("", "expected a name, found nothing"),
-        ("a(b", "expected a comma or ), found nothing; a method is NAME[:FORMULATION]"),
+        ("a(b", "expected the end, found '(b'; a method is NAME[:FORMULATION]"),
         ("ilp-sparse", "it is a formulation; did you mean highs:ilp-sparse?"),
         ("svf:ilp", "svf is a policy: it takes no formulation"),
         ("svf with interval(1,10)", "svf knows the outputs: it takes no prediction"),

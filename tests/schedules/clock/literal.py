@@ -94,7 +94,7 @@ def _runs_of(instance: Instance, schedule: Schedule, i: int) -> list[dict[str, A
 def drawn(seed: int) -> tuple[Instance, Schedule]:
     """Return a small instance in seconds and a schedule that fills every round.
 
-    Memory is not looked at: a replay is of any schedule.
+    Memory is not looked at, and some begin before they may.
     """
     draw = random.Random(seed)
     n = draw.randint(1, 5)
@@ -128,7 +128,7 @@ def drawn(seed: int) -> tuple[Instance, Schedule]:
         kept.append(tuple(keeps))
         prefills.append(tuple(cuts))
         at = draw.randint(at, begin + request.output - held)
-    late = [(0, 10**8)] if draw.random() < 0.5 else []
+    late = [(0, draw.choice((1, 2)) * 10**8)] if draw.random() < 0.8 else []
     late += [(2, 10**9)] if draw.random() < 0.5 else []
     schedule = Schedule(
         instance=instance.name,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from functools import partial
 
 import numpy as np
@@ -10,11 +9,11 @@ import pytest
 
 from instances import Instance, Request
 from schedules import Schedule
-from schedules.clock import replay
+from schedules.clock.replay import ReplayError
 from schedules.clock.timeline import Timeline, timeline
 from schedules.model import Clock
 from tests.oracles.draws import instance_of
-from tests.schedules.clock.literal import drawn, literal
+from tests.schedules.clock.literal import Told, drawn, literal
 
 MS = 10**6
 
@@ -110,12 +109,36 @@ def test_chunks_by_hand() -> None:
     assert (found.begins.tolist(), found.first_tokens.tolist()) == ([0], [50 * MS])
 
 
+def _possible(instance: Instance, schedule: Schedule, told: Told) -> bool:
+    assert schedule.clock is not None
+    early = [
+        (number and begin <= told.ends[number - 1]) or begin <= 0
+        for number, begin in schedule.clock.begins
+        if number < len(told.begins)
+    ]
+    arrived = [round(request.arrival * 10**9) for request in instance.requests]
+    idle = len(told.begins) <= max((number for number, _ in schedule.clock.begins), default=0)
+    ran = [begin >= arrived[i] for i, begin in told.first_ran.items()]
+    return not any(early) and not idle and 0 not in told.running and all(ran)
+
+
 @pytest.mark.parametrize("first", range(0, 400, 100))
 def test_as_token_by_token(first: int) -> None:
-    """Evictions with kept and lost tokens, chunks, late rounds: every figure is the literal one."""
+    """Evictions with kept and lost tokens, chunks, late rounds: every figure is the literal one.
+
+    What is replayed is possible: no round begins early, no run before its request has arrived.
+    """
+    possible = 0
     for seed in range(first, first + 100):
         instance, schedule = drawn(seed)
-        told, found = literal(instance, schedule), timeline(instance, schedule)
+        told = literal(instance, schedule)
+        try:
+            found = timeline(instance, schedule)
+        except ReplayError:
+            assert not _possible(instance, schedule, told), seed
+            continue
+        assert _possible(instance, schedule, told), seed
+        possible += 1
         rounds = found.rounds
         assert rounds.begins.tolist() == told.begins, seed
         assert rounds.ends.tolist() == told.ends, seed
@@ -131,26 +154,7 @@ def test_as_token_by_token(first: int) -> None:
         assert sorted(np.repeat(found.gaps, found.gap_counts).tolist()) == sorted(gaps), seed
         again = [told.computed[i] - r.prompt - r.output for i, r in enumerate(instance.requests)]
         assert found.recomputed.tolist() == again, seed
-
-
-def test_as_the_checker_has_it() -> None:
-    """Times, evictions and recomputed tokens of each request, by the checker's own replay."""
-    for seed in range(400):
-        instance, late = drawn(seed)
-        assert late.clock is not None
-        # Everything has arrived by then, and no other round begins late, if it is there at all.
-        clock = dataclasses.replace(late.clock, begins=((0, 2 * 10**8),))
-        schedule = dataclasses.replace(late, clock=clock)
-        told, found = replay(instance, schedule), timeline(instance, schedule)
-        columns = (
-            *(found.arrivals, found.begins, found.first_tokens, found.completions),
-            *(found.evictions, found.recomputed),
-        )
-        rows = zip(*(column.tolist() for column in columns), strict=True)
-        assert [tuple(each) for each in told.requests] == list(rows), seed
-        assert told.tel == int(found.latencies.sum())
-        last = told.stretches[-1]
-        assert last.first + last.rounds == len(found.rounds)
+    assert possible > 30
 
 
 def test_sums_beyond_64_bits() -> None:
@@ -185,7 +189,7 @@ def test_what_has_no_timeline() -> None:
     clock = Clock("unit")
     with pytest.raises(ValueError, match="expected a schedule with a clock"):
         timeline(instance, scheduled(instance, None, (0,)))
-    with pytest.raises(ValueError, match="found empty ones"):
+    with pytest.raises(ValueError, match="round 0 has no batch"):
         timeline(instance, scheduled(instance, clock, (10**12,)))
     rounds = Instance("rounds", 9, (Request(0, 0, 1, 1),))
     with pytest.raises(ValueError, match="arrivals in rounds"):

@@ -260,6 +260,8 @@ def test_a_line_break_in_quotation_marks(case: Case, tmp_path: Path) -> None:
          "row 3: expected a key timestamp, found none"),
         ("mooncake.jsonl", '{"timestamp": true, "input_length": 1, "output_length": 2}\n',
          "row 1: timestamp: expected a number of milliseconds, found True"),
+        ("mooncake.jsonl", '{"timestamp": NaN, "input_length": 1, "output_length": 2}\n',
+         "row 1: timestamp: expected a number of milliseconds, found nan"),
         ("mooncake.jsonl", '{"timestamp": 0, "input_length": 1, "input_length": 2}\n',
          'row 1: expected each key once, found "input_length" twice in one object'),
         ("sharegpt.json", '[{"conversations": []}, {"id": 1, "conversations": [], "id": 2}]',

@@ -26,7 +26,7 @@ from heuristics.policy import Known, RoundPolicy, State
 
 
 class _PriorityRules(EngineRules):
-    name = "vllm-v1-priority"
+    name = "vllm-priority"
 
     def __init__(self, known: Known) -> None:
         super().__init__(known)
@@ -143,7 +143,7 @@ class _PriorityChunkRules(_PriorityRules, ChunkRules):
 
 
 POLICY = RoundPolicy(
-    "vllm-v1-priority",
+    "vllm-priority",
     clairvoyant=False,
     keeps_tokens=True,
     parameters=PARAMETERS,
