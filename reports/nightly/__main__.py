@@ -117,7 +117,7 @@ def _check() -> int:
     files = texts(rows, known_values(), stale)
     files[MARKER] = list_text([*files, ROWS], _NIGHT)
     wanted = {FOLDER / name: text for name, text in files.items()}
-    wanted[README] = readme_text(README.read_text("utf-8"), rows, known_values())
+    wanted[README] = readme_text(README.read_text("utf-8"), rows, known_values(), stale)
     return regenerate(_PROGRAM, wanted, report_files(FOLDER, _NIGHT), check=True)
 
 

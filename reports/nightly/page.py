@@ -8,7 +8,7 @@ import pandas as pd
 
 from reports.build import make_report
 from reports.figures.ranking import ranking_figure, ranking_table
-from reports.freshness import stale_rows, told
+from reports.freshness import stale_rows, staleness, told
 from reports.markdown import has_page, page_text, table_page, table_text
 from reports.nightly.compare import Comparison
 from reports.nightly.rows import TIMING
@@ -84,11 +84,14 @@ def main_result(rows: pd.DataFrame, best_known: BestKnown | None) -> tuple[Table
     return table, Figure(table.slug, "Mean gap to the optimum", note, ranking_figure(table))
 
 
-def readme_text(readme: str, rows: pd.DataFrame, best_known: BestKnown | None) -> str:
-    """Return the README with the main result between its two marks."""
+def readme_text(
+    readme: str, rows: pd.DataFrame, best_known: BestKnown | None, stale: int | None = None
+) -> str:
+    """Return the README with the main result, and how old its rows are, between its two marks."""
     table, figure = main_result(rows, best_known)
     picture = f"![{figure.title}](reports/nightly/figures/{figure.slug}.svg)"
-    shown = f"\n{picture}\n\n{table_text(table)}"
+    age = staleness(len(rows), stale_rows(rows) if stale is None else stale)
+    shown = f"\n{picture}\n\n{table_text(table)}{age}\n"
     return _RESULT.sub(lambda marks: f"{marks[1]}{shown}{marks[2]}", readme)
 
 
