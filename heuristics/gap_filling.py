@@ -81,11 +81,7 @@ def gap_from(profile, start, prompt, output, memory):
 def shift_left(columns, memory, by_start, starts, profile):
     """Start each request as early as all others let it; ``starts`` by request, changed in place.
 
-    Parameters
-    ----------
-    profile : (array of int32, array of int32)
-        Tokens held by time, up to the last completion at least, and the least of each block;
-        filled with 0.
+    ``profile`` has the tokens held by time and the least of each block, 0 so far (32 bits).
     """
     arrivals, prompts, outputs = columns
     for request in by_start:

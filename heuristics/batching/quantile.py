@@ -14,7 +14,7 @@ from functools import cmp_to_key
 
 import numpy as np
 
-from heuristics.batching import Mask, Pool, in_batches
+from heuristics.batching import Mask, Pool, batches
 from heuristics.batching.swap import first_fit
 from heuristics.policy import Ints
 
@@ -23,13 +23,7 @@ _EXACT_DIVISION = 2**26
 
 
 def order_by_quantiles(pool: Pool, rng: np.random.Generator) -> Ints:
-    """Order requests by batches of Alg. 4, in near-linear time a batch.
-
-    Parameters
-    ----------
-    rng
-        Draws one sample for each batch: places in the list of what remains, sorted by output.
-    """
+    """Order requests by batches of Alg. 4, in near-linear time a batch; ``rng`` draws samples."""
     peaks, outputs = pool.peaks, pool.outputs
     line = pool.sorted_by(outputs)
     by_share = _sorted_by_share(pool, line)
@@ -58,7 +52,7 @@ def order_by_quantiles(pool: Pool, rng: np.random.Generator) -> Ints:
             by_share = by_share[waits[by_share]]
         return chosen
 
-    return in_batches(pool, line, choose)
+    return np.concatenate(list(batches(pool, line, choose)))
 
 
 def draw_sample(n: int, rng: np.random.Generator) -> Ints:

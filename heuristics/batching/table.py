@@ -13,10 +13,12 @@ cell it came from before request i, or it is as it was before request i.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics.batching import Mask, Pool, compare_f, in_batches
+from heuristics.batching import Mask, Pool, batches, compare_f
 from heuristics.policy import Ints, NotApplicableError
 
 #: Largest table (cells of 8 bytes) and largest history (cells of 1 bit), each 1 GiB.
@@ -26,19 +28,16 @@ MOST_BITS = 2**33
 _UNREACHED = np.int64(2**60)
 
 
-def order_by_peaks(pool: Pool) -> Ints:
-    """Order requests by batches of least F with Σ (s + o) ≤ M (W Alg. 2), in O(n²M) a batch.
+def batches_by_peaks(pool: Pool) -> Iterator[Ints]:
+    """Yield batches of least F with Σ (s + o) ≤ M (W Alg. 2), in O(n²M) a batch.
 
-    Raises
-    ------
-    NotApplicableError
-        If the table would not fit; memory is linear in the batch size times M.
+    It raises NotApplicableError if the table, linear in the batch size times M, would not fit.
     """
-    return in_batches(pool, pool.sorted_by(), lambda line: _choose_by_peaks(pool, line))
+    return batches(pool, pool.sorted_by(), lambda line: _choose_by_peaks(pool, line))
 
 
-def order_exactly(pool: Pool) -> Ints:
-    """Order requests by batches of least F that fit when started together (W Alg. 1, Phase 1).
+def batches_exactly(pool: Pool) -> Iterator[Ints]:
+    """Yield batches of least F that fit when started together (W Alg. 1, Phase 1).
 
     If the requests X start together at 0, then at time t those with o ≥ t hold Σ s + |·|·t.  This
     grows between completions, so it is enough that it stays within M at t = o_j for each j in X.
@@ -50,15 +49,10 @@ def order_exactly(pool: Pool) -> Ints:
     constraints, and the other checks are implied by them, as tokens and c only grow among equal
     outputs.  Feasibility of the next addition depends on the earlier ones only through (c, S), so
     for each (c, S) it is enough to keep the least sum of outputs: a dynamic program over (c, S)
-    visits a best feasible batch of every size, in O(n²M).
-
-    Raises
-    ------
-    NotApplicableError
-        If the table would not fit; memory is linear in the batch size times M.
+    visits a best feasible batch of every size, in O(n²M).  Raises as ``batches_by_peaks``.
     """
     line = pool.sorted_by(-pool.outputs)
-    return in_batches(pool, line, lambda line: _choose_exactly(pool, line))
+    return batches(pool, line, lambda line: _choose_exactly(pool, line))
 
 
 def _choose_by_peaks(pool: Pool, line: Ints) -> Mask:

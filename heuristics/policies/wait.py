@@ -1,20 +1,16 @@
 """Fluid thresholds by output class, with look-ahead (arXiv 2504.11320, WAIT; our reading).
 
-The source groups prompts by type, gives each type a threshold from the balance of a fluid model
-and runs a type only when as many of its prompts have gathered, at most that many per stage.  Its
-full text was not at hand when this was written (abstract, summaries and the authors' simulator
-were), and its worker can pause a request without freeing memory, which no schedule here can.  So
-this is our reading in unit rounds:
+The source runs a type of prompts only when as many have gathered as its threshold, from the balance
+of a fluid model.  Its full text was not at hand (abstract, summaries and the authors' simulator
+were), and its worker can pause a request without freeing memory, which no schedule here can.
 
 - The type of a request is its output class: 1, 2, 3–4, 5–8, ... tokens.
 - The threshold of class j is n_j = ⌈scale · M · c_j / V⌉, where c_j requests of the class have
   arrived so far and V is the volume s·o + o(o+1)/2 of all that have arrived.  With that mix, a
   worker that keeps its M tokens full finishes M · c_j / V requests of the class per round.
-- In a round, each class with at least n_j waiting offers its n_j oldest.  Classes take turns by
-  the arrival of their oldest request, and a request starts if no later time would hold more than
-  M tokens; the first that does not fit ends the round.
-- Below the thresholds everything waits, except that an empty worker takes what there is, in
-  order of arrival: so the last requests are served too, and a lone one starts at once.
+- In a round, each class with at least n_j waiting offers its n_j oldest, classes by their oldest
+  request.  One starts if no later time would hold more than M; the first misfit ends the round.
+- An empty worker takes what there is, in order of arrival: so the last requests are served too.
 
 It is clairvoyant, and uses nothing that has not arrived.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,6 +17,7 @@ from serving.traces.report import Reason
 from serving.traces.stream import TraceStream
 from support.text import printable
 
+Ints = NDArray[np.int64]
 #: Counts the tokens of a text; None where the tokenizer fails.
 TokenCount = Callable[[str], int | None]
 
@@ -32,10 +33,10 @@ class Rows:
     are for the report.
     """
 
-    numbers: NDArray[np.int64]
-    times: NDArray[np.int64] | None
-    prompts: NDArray[np.int64]
-    outputs: NDArray[np.int64]
+    numbers: Ints
+    times: Ints | None
+    prompts: Ints
+    outputs: Ints
     reasons: NDArray[np.int8]
     prefixes: Sequence[Any] | None = None
     block: int = 0
@@ -43,6 +44,20 @@ class Rows:
     settings: EngineSettings = UNSTATED
     notes: tuple[str, ...] = ()
     lacks: str = ""
+
+    def take(self, places: Ints | slice) -> Rows:
+        """Return some of the rows."""
+        chosen = range(len(self.numbers))[places] if isinstance(places, slice) else places.tolist()
+        return replace(
+            self,
+            numbers=self.numbers[places],
+            times=None if self.times is None else self.times[places],
+            prompts=self.prompts[places],
+            outputs=self.outputs[places],
+            reasons=self.reasons[places],
+            prefixes=None if self.prefixes is None else [self.prefixes[k] for k in chosen],
+            measured=None if self.measured is None else self.measured.take(places),
+        )
 
 
 class Reader(ABC):
