@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
 
-import psutil
 import pytest
 
 from formulations.dp import forward
@@ -20,9 +18,8 @@ from kvopt.engines import auto
 from kvopt.engines.job import Job, tel_of
 from kvopt.methods.grammar import read_method
 from kvopt.runs.events import BoundProved, Done, Event, Ready, Report, ScheduleFound
-from kvopt.runs.fork_server import start_server
 from kvopt.runs.task import Task
-from kvopt.runs.team import Order, StepBack, Tell, run_team
+from kvopt.runs.team import Order, Tell, run_team
 from tests.kvopt.sweep_tools import PAIR, task_of
 from tests.oracles.brute_force import brute_force_optimum
 
@@ -124,37 +121,6 @@ def test_whoever_has_ended_is_followed_whatever_ended_it() -> None:
     assert ended[-1] == "bound:bound-dual"
     assert [outcome.ending for outcome in outcomes].count("memory_limit") == 1
     assert done == {"cpsat:cpsat", "bound:bound-dual"}
-
-
-def test_one_goes_behind_the_others() -> None:
-    """Its processes get a lower priority, and the others keep theirs."""
-    instance = am1.generate(seed=0)
-    own = os.nice(0)
-    start_server()
-    others = {child.pid for child in psutil.Process().children(recursive=True)}
-    begun: set[str] = set()
-    orders: list[Order] = [StepBack(read_method("improve"))]
-    found: list[list[int]] = []
-
-    def listen(task: Task, event: Event) -> list[Order]:
-        del event
-        begun.add(task.method.text)
-        return [] if begun != {"improve", "search:sweep"} or not orders else [orders.pop()]
-
-    def tick() -> list[Order]:
-        if not orders:
-            children = psutil.Process().children(recursive=True)
-            found.append(sorted(child.nice() for child in children if child.pid not in others))
-        return []
-
-    run_team(
-        [_task(instance, "improve", seconds=60), _task(instance, "search:sweep", seconds=60)],
-        listen,
-        deadline=time.monotonic() + 60,
-        finished=lambda: len(found) > 3,
-        on_tick=tick,
-    )
-    assert found[-1] == [own] * 2 + [max(own, 10)] * 2
 
 
 TASK = Task(PAIR, PAIR.name, read_method("improve"))
