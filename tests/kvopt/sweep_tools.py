@@ -65,6 +65,7 @@ def task_of(instance: Instance, method: str, *, planned: bool = False, **more: A
 
 def own_method(folder: Path, body: str, head: str = "import os, time") -> str:
     """Write a method of one's own, with its body from the third line on; return its text."""
+    folder.mkdir(exist_ok=True)
     path = folder / "own.py"
     declared = "def solve(instance, report, seconds, seed, threads):"
     path.write_text(f"{head}\n{declared}\n{indent(body, '    ')}\n", encoding="utf-8")
@@ -89,7 +90,7 @@ def wait_until(holds: Callable[[], object], seconds: float = 60) -> None:
 _ANSWERS = "import sys; from tests.child import open_answers; sys.stdout = open_answers()"
 
 
-def in_python(code: str, *arguments: object, folder: Path = ROOT) -> str:
+def in_python(code: str, *arguments: object, folder: Path = ROOT, **environment: str) -> str:
     """Return what a fresh interpreter prints, which must come to its end."""
     run = subprocess.run(
         [sys.executable, "-c", f"{_ANSWERS}\n{code}", *map(str, arguments)],
@@ -97,7 +98,7 @@ def in_python(code: str, *arguments: object, folder: Path = ROOT) -> str:
         text=True,
         timeout=120,
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
     )
     assert run.returncode == 0, run.stderr
     return run.stdout.strip()

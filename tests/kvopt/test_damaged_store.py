@@ -16,7 +16,6 @@ import pytest
 import reports.build
 from instances import Instance, Request
 from kvopt.best_known import __main__ as best_known
-from kvopt.best_known.library import LibraryInstance
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.runs.task import Finished
 from kvopt.store import Store, StoreError
@@ -24,6 +23,7 @@ from kvopt.store.export import ExportError, export_rows, read_rows
 from kvopt.sweeps.contradictions import run_summaries
 from schedules import make_schedule
 from schedules.files import schedule_document
+from tests.kvopt.best_known.registry import have_library
 from tests.kvopt.conftest import Refused
 from tests.kvopt.sweep_tools import store_runs
 from tests.reports.synthetic import record
@@ -38,8 +38,7 @@ SCHEDULE = make_schedule(PAIR, [0, 1], "cpsat")
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """One run with its schedule and a certificate."""
-    library = {PAIR.sha256: LibraryInstance("pair.json", PAIR)}
-    monkeypatch.setattr(best_known, "library_by_hash", lambda: library)
+    have_library(monkeypatch, PAIR)
     path = tmp_path / "runs.sqlite"
     row = record(key=KEY, instance="pair", instance_sha256=PAIR.sha256, method="cpsat", tel=3)
     store_runs(path, Finished(row, SCHEDULE, {"kind": "volumes", "value": 3}, PAIR))
