@@ -254,11 +254,9 @@ def as_integers(requests: Requests) -> Requests:
 
 def line_of(arrivals: Ints, by_rank: Ints) -> Line:
     """Return an order of requests with its inverse, and the requests by arrival."""
-    n = len(by_rank)
-    ranks = np.empty(n, dtype=np.int64)
-    ranks[by_rank] = np.arange(n)
-    by_arrival = np.lexsort((np.arange(n), arrivals)).astype(np.int64)
-    return Line(np.ascontiguousarray(by_rank, dtype=np.int64), ranks, by_arrival)
+    by_rank = np.ascontiguousarray(by_rank, dtype=np.int64)
+    by_arrival = np.argsort(arrivals, kind="stable").astype(np.int64)
+    return Line(by_rank, np.argsort(by_rank).astype(np.int64), by_arrival)
 
 
 def compile_kernels() -> None:

@@ -48,15 +48,6 @@ class Pool:
         return np.lexsort(columns[::-1]).astype(np.int64)
 
 
-def compare_f(total_a: int, size_a: int, total_b: int, size_b: int) -> int:
-    """Return the sign of F(A) − F(B), given the output sums and sizes of two batches.
-
-    The fractions are compared in integers, so that equal values of F are seen as equal.
-    """
-    left, right = total_a * size_b**2, total_b * size_a**2
-    return (left > right) - (left < right)
-
-
 def batches(pool: Pool, line: Ints, choose: Callable[[Ints], Mask]) -> Iterator[Ints]:
     """Yield batch by batch, each by nondecreasing output and chosen when asked for (W Alg. 1).
 

@@ -1,11 +1,8 @@
 """Batches by local swaps (wang2025 Alg. 3), from the smallest peaks or from any other start.
 
-A swap replaces a request of the batch by one outside and keeps the batch size, so F falls if and
-only if the sum of outputs does: if and only if ``o_in < o_out``.
-
-Order of the loops, which the paper leaves open: both over the batch (``r_out``) and over the rest
-(``r_in``) requests come by ascending peak s + o, the order of Alg. 3's first line, ties by arrival,
-then by position.  The first improving swap that fits is made and both loops start anew.
+A swap keeps the batch size, so F falls if and only if ``o_in < o_out``.  The paper leaves the order
+of the loops open: here both go by ascending peak s + o, ties by arrival, then by position.  The
+first improving swap that fits is made and both loops start anew.
 """
 
 from __future__ import annotations

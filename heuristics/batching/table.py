@@ -5,20 +5,20 @@ F of the best batch is then the least of that sum divided by k².  Equal F prefe
 (Alg. 1, line 4), then fewer tokens; among batches equal in all three the requests that come first
 by arrival and position are kept, as in Alg. 2, whose strict comparison keeps what it found first.
 
-For every request the table stores one bit per cell, whether it improved the cell, and a batch is
-read off by walking back through these bits.  That is enough: the batch behind a cell after the
-first i requests either gained request i (the bit is set), and the rest of it stands behind the
-cell it came from before request i, or it is as it was before request i.
+For every request one bit a cell says whether it improved the cell.  A batch is read off by walking
+back: the batch behind a cell after the first i requests either gained request i (the bit is set),
+and the rest of it stands behind the cell it came from, or it is as it was before request i.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics.batching import Mask, Pool, batches, compare_f
+from heuristics.batching import Mask, Pool, batches
 from heuristics.policy import Ints, NotApplicableError
 
 #: Largest table (cells of 8 bytes) and largest history (cells of 1 bit), each 1 GiB.
@@ -104,12 +104,11 @@ def _least_f(tokens: Ints, outputs: Ints, memory: int, most: int, *, together: b
 
 def _best_cell(least: Ints) -> tuple[int, int]:
     """Return size and tokens of the best batch: least F, then the largest, then fewest tokens."""
-    best_total, best_size = int(_UNREACHED), 1
-    for size, row in enumerate(least[1:], start=1):
-        total = int(row.min())
-        if total < _UNREACHED and compare_f(total, size, best_total, best_size) <= 0:
-            best_total, best_size = total, size
-    return best_size, int(least[best_size].argmin())
+    totals = enumerate(least[1:].min(axis=1).tolist(), 1)
+    # F in fractions, so that equal values are seen as equal.
+    found = [(Fraction(total, k * k), -k) for k, total in totals if total < _UNREACHED]
+    size = -min(found)[1]
+    return size, int(least[size].argmin())
 
 
 def _walk_back(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heuristics.batching import Pool, compare_f
+from heuristics.batching import Pool
 from heuristics.batching.quantile import draw_sample, order_by_quantiles
 from heuristics.batching.swap import first_fit
 from heuristics.batching.table import batches_by_peaks, batches_exactly
@@ -107,17 +106,6 @@ def test_example_3_1_with_arrivals() -> None:
         Request(r.id, 0 if r.id == 0 else 1, r.prompt, r.output) for r in EXAMPLE_3_1.requests
     )
     assert run_policy(policies()["sorted-f-swap"], Instance("late", 64, late)).tel == 43
-
-
-@given(
-    a=st.tuples(st.integers(1, 10**12), st.integers(1, 10**6)),
-    b=st.tuples(st.integers(1, 10**12), st.integers(1, 10**6)),
-)
-def test_f_is_compared_exactly(a: tuple[int, int], b: tuple[int, int]) -> None:
-    """The comparison is that of the fractions, where floating point sees ties that are none."""
-    left, right = Fraction(a[0], a[1] ** 2), Fraction(b[0], b[1] ** 2)
-    assert compare_f(*a, *b) == (left > right) - (left < right)
-    assert compare_f(10**12, 10**6, 10**12 + 1, 10**6) == -1
 
 
 @given(
