@@ -176,8 +176,7 @@ def order_by_keys(known: Known, keys: Sequence[NDArray[np.generic]]) -> Ints:
         if values.dtype.kind == "f" and np.isnan(values).any():
             lost = int(np.isnan(values).argmax())
             raise RankError(f"rank: expected numbers, found NaN for the request at position {lost}")
-    columns = (*keys, known.arrivals, np.arange(len(known)))
-    return np.lexsort(columns[::-1]).astype(np.int64)
+    return known.sorted_by(*keys)
 
 
 def _schedule_of(
