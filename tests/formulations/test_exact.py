@@ -33,106 +33,66 @@ CASES = {path.stem: read_instance(path) for path in TINY} | {
 }
 
 
+#: Optimum of an instance, and what every formulation says of it.
+Solved = tuple[int, dict[str, Answer]]
+
+
 @pytest.fixture(scope="module", params=in_two(CASES, 8))
-def tiny(request: pytest.FixtureRequest) -> dict[str, Instance]:
+def solved(request: pytest.FixtureRequest) -> dict[str, Solved]:
     """Committed tiny instances, and draws, by name."""
-    return {name: CASES[name] for name in request.param}
-
-
-@pytest.fixture(scope="module")
-def optima(tiny: dict[str, Instance]) -> dict[str, int]:
-    """The brute-force optimum of each tiny instance."""
-    return {name: brute_force_optimum(instance) for name, instance in tiny.items()}
-
-
-@pytest.fixture(scope="module")
-def answers(tiny: dict[str, Instance]) -> dict[tuple[str, str], Answer]:
-    """What every formulation says of every tiny instance."""
-    keys = [(name, each) for name in tiny for each in (*EXACT, *RELAXED, *BOUNDS)]
-    solved = solve_batch([(tiny[name], formulation) for name, formulation in keys])
-    return dict(zip(keys, solved, strict=True))
+    names = (*EXACT, *RELAXED, *BOUNDS)
+    answers = iter(solve_batch([(CASES[case], name) for case in request.param for name in names]))
+    return {
+        case: (brute_force_optimum(CASES[case]), {name: next(answers) for name in names})
+        for case in request.param
+    }
 
 
 @pytest.mark.parametrize("formulation", EXACT)
-def test_exact_formulations_equal_brute_force(
-    formulation: str,
-    tiny: dict[str, Instance],
-    optima: dict[str, int],
-    answers: dict[tuple[str, str], Answer],
-) -> None:
+def test_exact_formulations_equal_brute_force(formulation: str, solved: dict[str, Solved]) -> None:
     """Schedule and bound both meet the brute-force optimum."""
-    for name in tiny:
-        answer = answers[name, formulation]
-        assert (name, answer.tel, answer.bound) == (name, optima[name], optima[name])
+    for name, (optimum, answers) in solved.items():
+        answer = answers[formulation]
+        assert (name, answer.tel, answer.bound) == (name, optimum, optimum)
 
 
-@pytest.mark.parametrize("formulation", RELAXED)
-def test_relaxations_never_exceed_the_optimum(
-    formulation: str,
-    tiny: dict[str, Instance],
-    optima: dict[str, int],
-    answers: dict[tuple[str, str], Answer],
+@pytest.mark.parametrize("formulation", [*RELAXED, *BOUNDS])
+def test_relaxations_and_bounds_never_exceed_the_optimum(
+    formulation: str, solved: dict[str, Solved]
 ) -> None:
-    """The LP objective stays below OPT, and the certified bound is the LP rounded up."""
-    for name in tiny:
-        answer = answers[name, formulation]
-        assert answer.relaxation is not None
-        assert answer.relaxation <= optima[name] + 1e-6, name
-        assert answer.bound <= optima[name], name
-        # Prices that are exact LP duals certify the LP value; rounding may cost the last unit.
-        assert answer.bound >= math.ceil(answer.relaxation - 1e-4), name
+    """What bounds stays below OPT; of a relaxation the certified bound is the LP rounded up."""
+    for name, (optimum, answers) in solved.items():
+        answer = answers[formulation]
+        assert 0 < answer.bound <= optimum, name
+        if formulation in RELAXED:
+            assert answer.relaxation is not None
+            assert answer.relaxation <= optimum + 1e-6, name
+            # Prices that are exact LP duals certify the LP value; rounding may cost the last unit.
+            assert answer.bound >= math.ceil(answer.relaxation - 1e-4), name
 
 
-@pytest.mark.parametrize("formulation", BOUNDS)
-def test_bounds_never_exceed_the_optimum(
-    formulation: str,
-    tiny: dict[str, Instance],
-    optima: dict[str, int],
-    answers: dict[tuple[str, str], Answer],
-) -> None:
-    """What is computed without a model of the whole problem stays below OPT as well."""
-    for name in tiny:
-        assert 0 < answers[name, formulation].bound <= optima[name], name
+def test_relaxations_are_one_lp(solved: dict[str, Solved]) -> None:
+    """Dense rows, sparse rows and generated columns: one LP, to 1e-6, and bounds near it.
 
-
-def test_both_relaxations_agree(
-    tiny: dict[str, Instance], answers: dict[tuple[str, str], Answer]
-) -> None:
-    """Dense and sparse rows of memory are the same relaxation, to 1e-6."""
-    for name in tiny:
-        assert answers[name, "ilp(relaxed=yes)"].relaxation == pytest.approx(
-            answers[name, "ilp-sparse(relaxed=yes)"].relaxation, abs=1e-6
-        )
-
-
-def test_group_prices_bound_more(
-    tiny: dict[str, Instance], answers: dict[tuple[str, str], Answer]
-) -> None:
-    """The relaxation with groups certifies no less than without."""
-    for name in tiny:
-        strong = answers[name, "ilp-sparse(groups=yes,relaxed=yes)"].bound
-        assert answers[name, "ilp-sparse(relaxed=yes)"].bound <= strong, name
-
-
-def test_searched_prices_come_close_to_the_lp(
-    tiny: dict[str, Instance], answers: dict[tuple[str, str], Answer]
-) -> None:
-    """Generated columns and all columns give one LP, to 1e-6; bounds are within a unit of it."""
-    for name in tiny:
-        whole = answers[name, "ilp-sparse(relaxed=yes)"]
-        columns = answers[name, "bound-lp"]
+    With groups the relaxation certifies no less.
+    """
+    for name, (_, answers) in solved.items():
+        whole, columns = answers["ilp-sparse(relaxed=yes)"], answers["bound-lp"]
+        dense, strong = answers["ilp(relaxed=yes)"], answers["ilp-sparse(groups=yes,relaxed=yes)"]
+        assert dense.relaxation == pytest.approx(whole.relaxation, abs=1e-6), name
         assert columns.relaxation == pytest.approx(whole.relaxation, rel=1e-6), name
-        assert min(columns.bound, answers[name, "bound-dual"].bound) >= whole.bound - 1
+        assert min(columns.bound, answers["bound-dual"].bound) >= whole.bound - 1
+        assert whole.bound <= strong.bound, name
 
 
-def test_seeds_change_no_optimum(tiny: dict[str, Instance], optima: dict[str, int]) -> None:
+@pytest.mark.parametrize("formulation", ["ilp", "cpsat"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_seeds_change_no_optimum(seed: int, formulation: str) -> None:
     """Both engines prove the same optimum under other seeds."""
-    names = sorted(tiny)[::5]
-    for seed in (1, 2):
-        for formulation in ("ilp", "cpsat"):
-            found = solve_batch([(tiny[name], formulation) for name in names], seed=seed)
-            assert [answer.tel for answer in found] == [optima[name] for name in names]
-            assert [answer.bound for answer in found] == [optima[name] for name in names]
+    chosen = list(CASES.values())[::5]
+    found = solve_batch([(instance, formulation) for instance in chosen], seed=seed)
+    optima = [brute_force_optimum(instance) for instance in chosen]
+    assert [(each.tel, each.bound) for each in found] == [(each, each) for each in optima]
 
 
 #: Our own search must not be its own witness.
