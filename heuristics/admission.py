@@ -145,24 +145,11 @@ def event_after(arrivals, by_arrival, arrived, completions):
 def admit_in_order(requests, by_rank, memory, passes, worker, heaps, starts, now, event):
     """Start what may start in round ``now``, in rank order; return what has changed.
 
-    So many requests that would exceed the memory later are passed over; the next of them ends the
-    admission.
-
-    Parameters
-    ----------
-    worker : (Active, int, int, int)
-        The active requests, low, high, and the sum of their bases.
-    heaps : (list, list, list)
-        Ranks that wait, (round, request) of completions, and an empty list.
-    event : int
-        Round up to which nothing else changes: the next completion, or arrival where it is known.
-
-    Returns
-    -------
-    tuple
-        Low, high and the sum of the bases; the first round at which another request might start if
-        nothing happens until then; and how many were started, the sum of their prompts and that
-        of the squares of these.
+    So many ``passes`` are made over requests that would exceed the memory later.  The worker is
+    (active, low, high, sum of the bases); the heaps are ranks that wait, (round, request) of
+    completions, and an empty list; nothing else changes before the round ``event``.  Returned are
+    low, high and sum; the first round at which another request might start if nothing happens
+    until then; how many were started, the sum of their prompts and of the squares of these.
     """
     _, prompts, beliefs, outputs = requests
     active, low, high, total = worker
@@ -267,11 +254,9 @@ def as_integers(requests: Requests) -> Requests:
 
 def line_of(arrivals: Ints, by_rank: Ints) -> Line:
     """Return an order of requests with its inverse, and the requests by arrival."""
-    n = len(by_rank)
-    ranks = np.empty(n, dtype=np.int64)
-    ranks[by_rank] = np.arange(n)
-    by_arrival = np.lexsort((np.arange(n), arrivals)).astype(np.int64)
-    return Line(np.ascontiguousarray(by_rank, dtype=np.int64), ranks, by_arrival)
+    by_rank = np.ascontiguousarray(by_rank, dtype=np.int64)
+    by_arrival = np.argsort(arrivals, kind="stable").astype(np.int64)
+    return Line(by_rank, np.argsort(by_rank).astype(np.int64), by_arrival)
 
 
 def compile_kernels() -> None:

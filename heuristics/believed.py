@@ -47,12 +47,7 @@ class BelievedEnds:
     def allows(self, state: State, tokens_next: int, prompt: int, belief: int) -> bool:
         """Return whether a request can start now without exceeding M if all beliefs are true.
 
-        Parameters
-        ----------
-        tokens_next
-            Tokens held at time ``state.now + 1`` by what is active or was added in this round.
-        prompt, belief
-            Tokens of the candidate.
+        ``tokens_next`` are held at time ``state.now + 1`` by what is active or was added now.
         """
         if tokens_next + prompt + 1 > state.memory:
             return False

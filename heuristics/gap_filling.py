@@ -2,9 +2,8 @@
 
 Source: ours; forward justification, as in Valls, Ballestín and Quintanilla 2005.
 
-The tokens held are kept by time, in 32 bits, which hold them since neither those held nor a peak
-exceeds 10⁹; and the least tokens held within each block of ``BLOCK`` times, so that where memory
-is full a search for a gap goes on block by block.
+Tokens held are kept by time in 32 bits (none exceeds 10⁹), with the least of each block of
+``BLOCK`` times, so that where memory is full a search for a gap goes on block by block.
 """
 
 from __future__ import annotations
@@ -81,11 +80,7 @@ def gap_from(profile, start, prompt, output, memory):
 def shift_left(columns, memory, by_start, starts, profile):
     """Start each request as early as all others let it; ``starts`` by request, changed in place.
 
-    Parameters
-    ----------
-    profile : (array of int32, array of int32)
-        Tokens held by time, up to the last completion at least, and the least of each block;
-        filled with 0.
+    ``profile`` has the tokens held by time and the least of each block, 0 so far (32 bits).
     """
     arrivals, prompts, outputs = columns
     for request in by_start:

@@ -1,20 +1,15 @@
 """Local search: annealing over lists with delays, from a schedule that is known.
 
-The walk and its moves are those of ``heuristics.annealing``; above 100 requests moves are drawn by
-time too. Cycles of annealing follow each other, every one from the best list so far, and of the
-lengths of Luby, Sinclair and Zuckerman (1993): short ones with long ones in between, since on some
-instances (many arrivals) how a cycle ends is a matter of luck, and on others of its length. A cycle
-begins at a share of the mean latency, falls to a sixtieth of that, and is colder where there are
-few moves for each request. Which share suits depends on the instance by a factor of ten, so each is
-tried in turn, and every second cycle has the one whose cycles have ended best. Before the first,
-requests in order of their volumes are paced: the k-th does not start before θ times the volume so
-far over M. And they are admitted in that order, while 1, 2, 4 ... that do not fit are passed over
-in a round: with few passes memory is left unused, with many large requests start before small ones
-(10,000 of mix80-20: with none 63.0 million rounds, with 64 passes 59.5, with any number 63.1).
-After each cycle the best schedule is shifted to the left.
+Walk and moves are in ``heuristics.annealing``.  Cycles of annealing follow each other, each from
+the best list, with the lengths of Luby, Sinclair and Zuckerman (1993).  A cycle begins at a share
+of the mean latency, falls to a sixtieth of that, and is colder with few moves a request.  Which
+share suits differs by a factor of ten: each is tried in turn, and every second cycle has the best
+so far.  Before the first, requests in order of volume are paced (the k-th does not start before θ ·
+(volume so far) / M), and admitted in that order with 1, 2, 4 ... of them passed over: few passes
+leave memory unused, many start large requests before small ones (10,000 of mix80-20: 63.0 million
+rounds with none, 59.5 with 64, 63.1 with any).  Each cycle ends with a shift to the left.
 
-In a number of moves the search is determined by its seed.  In seconds, how many moves there are,
-and with them when it cools down, depends on the machine.
+A number of moves and a seed determine the search; seconds do not.
 """
 
 from __future__ import annotations
@@ -50,16 +45,13 @@ STEPS, STEP_SECONDS = 100, 0.2
 #: Share of the moves that change a delay, and requests from which on it is less.
 DELAYED, DELAYED_LARGE, LARGE = 0.05, 0.03, 500
 #: Share of the moves that exchange requests of similar size, and requests from and up to which it
-#: is that: few requests gain nothing by it, and among many such requests stand far apart, and the
-#: list is decoded from the one to the other.
+#: is that: few gain nothing, and among many the list is decoded over a long way.
 SIMILAR, SIMILAR_FROM, SIMILAR_UP_TO = 0.2, 80, 100
-#: Requests up to which every place of a list is changed as often as another; with more of them,
-#: places are chosen by time as well.
+#: Requests up to which every place is changed as often; with more, places are drawn by time too.
 PLACES_UP_TO = 100
 #: Places after the last changed one up to which a list may have fallen behind.
 WIDE = 10
-#: Requests that run at once when one starts, for each round of an output, from which on the tokens
-#: held are kept by time.
+#: Requests running at a start, per round of an output, from which on tokens are kept by time.
 DENSE_FROM = 1 / 8
 #: Rounds up to which they are.
 ROUNDS_UP_TO = 4_000_000
@@ -84,7 +76,7 @@ class Budget:
         self._rate = FIRST_RATE
 
     def moves(self, size: float) -> float:
-        """Return how many moves fit in a size, by the last steps."""
+        """Return how many moves fit in a size."""
         return size if self.in_moves else size * self._rate
 
     @property
@@ -98,7 +90,7 @@ class Budget:
         return self.size - self.spent
 
     def cost(self, moves: float) -> float:
-        """Return what so many moves take, by the last steps."""
+        """Return the size that so many moves take."""
         return moves if self.in_moves else moves / self._rate
 
     def step(self, size: float) -> int:
@@ -115,15 +107,7 @@ class Budget:
 
 
 class Search:
-    """A list that is being improved.
-
-    Attributes
-    ----------
-    total
-        Σ starts (rounds) of the list.
-    best_total
-        Σ starts of the best so far.
-    """
+    """A list that is being improved."""
 
     def __init__(
         self,
@@ -158,13 +142,8 @@ class Search:
         return np.array(self._best[0], dtype=np.int64)
 
     @property
-    def requests(self) -> int:
-        """How many requests there are."""
-        return len(self._best[0])
-
-    @property
     def total(self) -> int:
-        """Σ starts of the list."""
+        """Σ starts (rounds) of the list."""
         return int(self._totals[0])
 
     @property
@@ -219,17 +198,14 @@ class Search:
 
     def best(self) -> Ints:
         """Return the starts of the best schedule, by request, shape (n,)."""
-        starts = np.zeros(self.requests, dtype=np.int64)
+        starts = np.zeros(len(self._best[0]), dtype=np.int64)
         starts[self._best[0]] = self._best[2]
         return starts
 
     def pass_over(self, order: Ints, budget: Budget) -> None:
-        """Go on from the best schedule of admission in an order that passes over some requests.
-
-        At most 1, 2, 4 ... of those that do not fit are passed over in a round.
-        """
+        """Go on from the best schedule of admission in an order with 1, 2, 4 ... passes a round."""
         requests = Requests(*self._columns, self._columns.outputs)
-        for power in range(self.requests.bit_length()):
+        for power in range(len(order).bit_length()):
             starts = starts_in_order(requests, order, self._memory, passes=1 << power)
             if sum(starts) < self.best_total:
                 self.load(np.array(starts, dtype=np.int64))
@@ -238,10 +214,7 @@ class Search:
         self.load(self.best())
 
     def polish(self) -> None:
-        """Go on from the best schedule, each request as early as all others let it.
-
-        Without delays go on from the best list as it is.
-        """
+        """Go on from the best schedule, with delays each request as early as others let it."""
         starts = self.best()
         if self._rules.delayed == 0:
             self.load(starts, self.best_order)
@@ -280,10 +253,9 @@ def _shares(n: int) -> tuple[float, float]:
 
 
 def _by_time(n: int) -> float:
-    """Return the share of the moves whose place is chosen by time.
+    """Return the share of the moves whose place is drawn by time.
 
-    Of many requests most are small and start in the first rounds, many at once, where an exchange
-    changes little and nearly the whole list has to be decoded.
+    Most of many requests start in the first rounds, where an exchange wins little and costs much.
     """
     return 1.0 - min(1.0, PLACES_UP_TO / n)
 
@@ -298,12 +270,9 @@ def _sizes(columns: Columns) -> Sizes:
 def fits_in_words(columns: Columns, starts: Ints) -> bool:
     """Return whether no sum of a search can exceed 64 bits.
 
-    A list is dropped at the first place where its total exceeds a threshold, which is above the
-    first list's by a few times the temperature; so no start is more than a delay and an output
-    above that, and nothing is above n times the two.  Lists that are decoded whole, as the first
-    ones are, keep nobody waiting while all have come and nobody runs, so none ends after the last
-    arrival and all outputs one after the other; a pace adds a share of all volumes over M, which
-    are no more than the outputs.
+    A list is dropped where its total exceeds a threshold, a few temperatures above the first one;
+    so no start is more than a delay and an output above that.  Lists that are decoded whole end by
+    the last arrival and all outputs one after the other; a pace adds no more than the outputs.
     """
     n, end = len(starts), int((starts + columns.outputs).max())
     end = max(end, int(columns.arrivals.max()) + sum(columns.outputs.tolist()))
@@ -314,7 +283,7 @@ def search_lists(
     search: Search, budget: Budget, latency: float, on_better: Callable[[], None]
 ) -> None:
     """Anneal until the budget is spent; ``latency`` is the mean one (rounds) of the beginning."""
-    shortest = CYCLE_MOVES * search.requests
+    shortest = CYCLE_MOVES * len(search.best_order)
     size = min(QUICK[0] * budget.size, budget.cost(shortest))
     _cycle(search, budget, QUICK[1] * latency, size, on_better)
     ends: list[list[int]] = [[] for _ in SHARES]
@@ -344,12 +313,9 @@ def luby(k: int) -> int:
 def _cycle(
     search: Search, budget: Budget, temperature: float, size: float, on_better: Callable[[], None]
 ) -> int:
-    """Anneal from a temperature down, over a size in the budget's measure; return the least Σ.
-
-    With few moves a request the search has no time for worse lists, so it begins colder.
-    """
+    """Anneal from a temperature down, over a size in the budget's measure; return the least Σ."""
     begun, least = budget.spent, search.total
-    temperature *= min(1.0, budget.moves(size) / (COLD_BELOW * search.requests))
+    temperature *= min(1.0, budget.moves(size) / (COLD_BELOW * len(search.best_order)))
     while budget.left > 0 and (share := (budget.spent - begun) / max(size, 1e-9)) < 1:
         moves = budget.step(size)
         known, started = search.best_total, time.monotonic()
@@ -374,12 +340,11 @@ def improve_starts(
     delays: bool = True,
     compile_it: bool = True,
 ) -> tuple[Ints, Ints]:
-    """Search from a schedule; call ``on_better`` with better ones, never a worse one.
+    """Search from a schedule; return the best starts by request, and the order of their list.
 
-    It is called with the starts by request and the order of their list, as what is returned.
-    ``order`` is a list that has the starts given, by start where it is left out.  Without
-    ``delays`` no request waits for the sake of later ones: what is returned is the schedule of an
-    order where all arrive together, and may be worse than ``starts``, where no list has these.
+    ``on_better`` receives each better pair.  ``order`` is a list that has the starts given, by
+    start if left out.  Without ``delays`` no request waits for later ones: the result is the
+    schedule of an order where all arrive together, and may be worse than ``starts``.
     """
     if len(starts) < 2 or budget.size <= 0 or not fits_in_words(columns, starts):
         return starts, np.argsort(starts, kind="stable") if order is None else order
@@ -405,10 +370,7 @@ def improve_starts(
 
 
 def _begin(search: Search, columns: Columns, starts: Ints, budget: Budget) -> None:
-    """Find the first schedules; the list to go on from is the paced one.
-
-    Annealing ends better from there, unless it has no time to get as far as the best of them.
-    """
+    """Find the first schedules, and go on from the paced one, where annealing ends better."""
     volume = by_volume(columns)
     search.pace(np.argsort(starts, kind="stable") if columns.arrivals.any() else volume)
     paced = search.best()

@@ -66,6 +66,11 @@ class Known:
             raise AttributeError("the outputs are not known, only their prediction intervals")
         return self.lower
 
+    @property
+    def volumes(self) -> Ints:
+        """Volumes s·o + o(o+1)/2 (token-rounds), for a clairvoyant policy."""
+        return self.outputs * self.prompts + self.outputs * (self.outputs + 1) // 2
+
     def __len__(self) -> int:
         return len(self.prompts)
 
@@ -226,11 +231,9 @@ class PlanPolicy(Policy):
     common admission takes those that have arrived in that order.
     """
 
-    plan: Callable[[Known], Ints] = field(kw_only=True)
-    """Returns the positions of the requests in the order in which they are to be admitted."""
-    pieces: Callable[[Known], Iterator[Ints]] | None = field(default=None, kw_only=True)
-    """Yields that order piece by piece, where a piece is found sooner than the whole: a plan that
-    is soon replaced by the next is not made to its end.  For policies that draw nothing."""
+    plan: Callable[[Known], Ints | Iterator[Ints]] = field(kw_only=True)
+    """Returns the positions of the requests in the order in which they are to be admitted; or
+    yields them in pieces, where the first is found sooner and the policy draws nothing."""
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,8 @@
-"""Prediction models: the interval [lower, upper] that a policy is told instead of the output.
+"""Prediction models: the interval [lower, upper] that a policy sees instead of the output.
 
-An interval holds the output, as chen2025 (sec. 2) has it: policies take its upper end for a
-bound and reserve memory by it.  ``interval`` says the same of every request, so it may be
-wrong of one; then the run is refused, and the request named.  Widening it to the output would tell
-the policy, of just the requests that matter, the exact output; leaving it as it is would break the
-policies that rely on it.
+An interval holds the output, as chen2025 (sec. 2) has it: policies reserve memory by its upper end.
+``interval`` says the same of every request, so it may be wrong of one; then the run is refused and
+the request named: widening it would reveal the exact output of just the requests that matter.
 """
 
 from __future__ import annotations
@@ -37,28 +35,20 @@ class Prediction:
     parameters: tuple[Parameter, ...] = ()
 
 
-def _exact(outputs: Ints, rng: np.random.Generator, values: Values) -> tuple[Ints, Ints]:
-    del rng, values
-    return outputs, outputs
-
-
-def _interval(outputs: Ints, rng: np.random.Generator, values: Values) -> tuple[Ints, Ints]:
-    del rng
+def _interval(outputs: Ints, _: np.random.Generator, values: Values) -> tuple[Ints, Ints]:
     low, high = int(values["low"]), int(values["high"])
     if low > high:
         raise NotApplicableError(f"interval: expected low <= high, found {low} and {high}")
     return np.full_like(outputs, low), np.full_like(outputs, high)
 
 
-def _bins(outputs: Ints, rng: np.random.Generator, values: Values) -> tuple[Ints, Ints]:
-    del rng
+def _bins(outputs: Ints, _: np.random.Generator, values: Values) -> tuple[Ints, Ints]:
     width = int(values["width"])
     first = (outputs - 1) // width * width
     return first + 1, first + width
 
 
-def _deciles(outputs: Ints, rng: np.random.Generator, values: Values) -> tuple[Ints, Ints]:
-    del rng, values
+def _deciles(outputs: Ints, _: np.random.Generator, __: Values) -> tuple[Ints, Ints]:
     # The k-th tenth ends at place ⌈k·n / 10⌉.
     places = -(-np.arange(1, 11) * len(outputs) // 10) - 1
     ends = np.unique(np.sort(outputs)[places[places >= 0]])
@@ -66,8 +56,7 @@ def _deciles(outputs: Ints, rng: np.random.Generator, values: Values) -> tuple[I
     return np.concatenate(([0], ends[:-1]))[place] + 1, ends[place]
 
 
-def _relative(outputs: Ints, rng: np.random.Generator, values: Values) -> tuple[Ints, Ints]:
-    del rng
+def _relative(outputs: Ints, _: np.random.Generator, values: Values) -> tuple[Ints, Ints]:
     # In fractions: as floats, (1 - 0.9) * 10 is below 1 and (1 + 0.1) * 50 above 55.
     x = exact(values["x"])
     lower = [max(1, math.floor((1 - x) * o)) for o in outputs.tolist()]
@@ -86,7 +75,7 @@ def _noise(outputs: Ints, rng: np.random.Generator, values: Values) -> tuple[Int
 PREDICTIONS = {
     prediction.name: prediction
     for prediction in (
-        Prediction("exact", "the true output", _exact),
+        Prediction("exact", "the true output", lambda outputs, _rng, _values: (outputs, outputs)),
         Prediction(
             "interval",
             "one interval for all, which must hold every output (C sec. 6, experiment 1)",
@@ -142,13 +131,8 @@ def predict(
 
     Without a prediction model the instance's own intervals are taken, and where it has none the
     true output.  Values of the model that are left out are its defaults.  No upper end exceeds
-    M − s: a request that fits the memory makes no more.
-
-    Raises
-    ------
-    NotApplicableError
-        If the values of the model contradict each other, or its interval does not hold the output
-        of a request, which is named.
+    M − s: a request that fits the memory makes no more.  It raises NotApplicableError if the values
+    contradict each other, or the interval does not hold the output of a request, which it names.
     """
     outputs = instance.outputs
     if prediction is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 from heapq import heappop, heappush
 
@@ -43,35 +43,3 @@ class ArrivalQueue:
     def pop(self) -> int:
         """Remove and return the first request."""
         return heappop(self._heap)[1]
-
-
-class KeyedQueue:
-    """Requests that wait in order of a key, ties by entry; one that comes back enters anew.
-
-    Parameters
-    ----------
-    key
-        Returns the key of a request at its entry, smallest first, given the output tokens that
-        it kept.
-    """
-
-    def __init__(self, key: Callable[[int, int], float]) -> None:
-        self._key = key
-        self._entries = 0
-        self._heap: list[tuple[float, int, int]] = []
-
-    def __len__(self) -> int:
-        return len(self._heap)
-
-    def enter(self, request: int, kept: int = 0) -> None:
-        """Add a request behind those with the same key."""
-        heappush(self._heap, (self._key(request, kept), self._entries, request))
-        self._entries += 1
-
-    def head(self) -> int:
-        """Return the first request."""
-        return self._heap[0][2]
-
-    def pop(self) -> int:
-        """Remove and return the first request."""
-        return heappop(self._heap)[2]

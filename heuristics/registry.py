@@ -14,10 +14,7 @@ from support.declared import declared
 def policies() -> dict[str, Policy]:
     """Return all policies by name, sorted; the summary is the first line of the file's docstring.
 
-    Raises
-    ------
-    TypeError
-        If a file in ``heuristics/policies`` holds no ``POLICY`` or no docstring.
+    It raises TypeError if a file holds no ``POLICY`` or no docstring.
     """
     found: dict[str, Policy] = {}
     for file, summary, policy in declared(heuristics.policies, "POLICY", Policy):

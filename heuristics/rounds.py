@@ -23,12 +23,11 @@ _NO_LIMIT = 1 << 200
 
 @runtime_checkable
 class EarlyEvictions(Protocol):
-    """What rules add that evict although memory suffices: ``evict`` is also called when due."""
+    """What rules add that evict although memory suffices."""
 
     def next_eviction(self, state: State) -> int | None:
-        """Return the round of the next planned eviction, None if none is planned.
+        """Return the round from which on ``evict`` is called, which may return nothing; or None.
 
-        In a round at or after it the simulator calls ``evict``, which may return nothing then.
         It is asked in every round before evictions and again after admissions.
         """
 
@@ -38,23 +37,19 @@ class ChunkedPrefill(Protocol):
     """What rules add that prefill a prompt in several rounds; real time only."""
 
     def chunks(self, state: State) -> list[tuple[int, int]]:
-        """Return (request, tokens) of what is prefilled in this round, in order.
-
-        It is called after ``admit`` and names each request in ``state.prefilling`` once.
-        """
+        """Return (request, tokens) of this round, after ``admit``: all that is on its way, once."""
 
 
 @runtime_checkable
 class Stalling(Protocol):
     """What rules add that may leave memory exceeded after ``evict``; real time only.
 
-    ``evict`` is then called once a round.  If what is left does not fit, the time of an empty batch
-    passes, nobody makes a token, and ``evict`` is called again: such a time is a gap between two
-    rounds, in which the tokens held are those of the round before, which are at most M.
+    Then the time of an empty batch passes as a gap between two rounds, with the tokens of the round
+    before, which are at most M, and ``evict`` is called again.
     """
 
-    def stall(self, state: State) -> None:
-        """Take note that time passes without progress."""
+    #: A mark: yes.
+    stalls: bool
 
 
 @runtime_checkable
@@ -85,9 +80,8 @@ class PolicyError(Exception):
 class Segment(NamedTuple):
     """A run without interruption: it makes tokens ``first``..``last`` of a request's output.
 
-    The first of them is held one round after ``start``.  ``first`` is 1 unless the request kept
-    tokens when it was preempted.  A run that was cancelled while its prompt was prefilled in
-    chunks makes none, ``last`` = ``first`` − 1, and ``start`` is the round of its last chunk.
+    The first of them is held one round after ``start``; it is 1 unless tokens were kept.  A run
+    cancelled between chunks has ``last`` = ``first`` − 1, and ``start`` is its last chunk's round.
     """
 
     start: int
@@ -107,8 +101,7 @@ class Trace:
     #: When each request completed, and when its last run began: rounds, or nanoseconds.
     completions: list[int]
     begins: list[int]
-    #: In real time (round, nanoseconds) of each round that begins later than the one before ends,
-    #: round 0 if it does not begin at time 0.
+    #: In real time (round, nanoseconds) of each round that begins after the one before has ended.
     gaps: list[tuple[int, int]] = field(default_factory=list)
     #: Number of rounds that were run.
     rounds: int = 0
@@ -132,6 +125,10 @@ class _State:
     def kept(self, request: int) -> int:
         return self.kept_tokens.get(request, 0)
 
+    @property
+    def active(self) -> bool:
+        return bool(self.starts or self.prefilling)
+
 
 def drive(
     name: str,
@@ -147,61 +144,45 @@ def drive(
     """Run rules until every request is complete.
 
     The arrivals are rounds, or nanoseconds with a batch time; a request is visible to the first
-    round that begins at or after its arrival.  The rules learn an output when its request
-    completes.  With ``keeps_tokens`` an evicted request keeps the tokens that it has made.
-
-    Raises
-    ------
-    EndlessLoopError
-        If the rules come back to an earlier state after the last arrival.
-    PolicyError
-        If the rules start what does not wait, evict what does not run or nothing although memory
-        is exceeded, exceed the memory, or start nothing although nothing runs or is to come.
-    NotApplicableError
-        If the rules cut prompts or stall, which unit rounds have no place for.
+    round that begins at or after its arrival.  With ``keeps_tokens`` an evicted request keeps the
+    tokens that it has made.  It raises EndlessLoopError if the rules come back to an earlier state
+    after the last arrival, PolicyError if they decide what cannot be done, NotApplicableError if
+    they cut prompts or stall in unit rounds.
     """
     if batch_time is None and isinstance(rules, ChunkedPrefill | Stalling):
         raise NotApplicableError(
             f"{name}: chunks of prompts and stalled rounds have no place in unit rounds; "
             "expected arrivals in seconds"
         )
-    run = _Run(name, rules, arrivals, prompts, outputs, memory, keeps_tokens, batch_time)
+    run = _Run(name, rules, arrivals, outputs, _State(memory, prompts), keeps_tokens)
+    run.batch_time = batch_time or UNIT_ROUND
     while run.unfinished:
         run.one_round()
     return run.trace
 
 
+@dataclass
 class _Run:
     """A run; time is the sum of what the batches take, and of the gaps between rounds."""
 
-    def __init__(
-        self,
-        name: str,
-        rules: Rules,
-        arrivals: Sequence[int],
-        prompts: Sequence[int],
-        outputs: Sequence[int],
-        memory: int,
-        keeps_tokens: bool,
-        batch_time: BatchTime | None,
-    ) -> None:
-        n = len(outputs)
-        self.name = name
-        self.rules = rules
-        self.outputs = outputs
-        self.keeps_tokens = keeps_tokens
+    name: str
+    rules: Rules
+    arrivals: Sequence[int]
+    outputs: Sequence[int]
+    state: _State
+    keeps_tokens: bool
+    batch_time: BatchTime = UNIT_ROUND
+
+    def __post_init__(self) -> None:
+        n, rules = len(self.outputs), self.rules
         self.trace = Trace([[] for _ in range(n)], [0] * n, [0] * n)
         self.unfinished = n
         self.time = self._ended = 0
-        self._batch_time = batch_time or UNIT_ROUND
-        self._n = n
         self._early = rules if isinstance(rules, EarlyEvictions) else None
         self._cut = rules if isinstance(rules, ChunkedPrefill) else None
         self._stalling = rules if isinstance(rules, Stalling) else None
-        self.state = _State(memory, prompts)
         self.waiting: set[int] = set()
-        self._to_come = sorted(range(n), key=lambda i: (arrivals[i], i), reverse=True)
-        self._arrivals = arrivals
+        self._to_come = sorted(range(n), key=lambda i: (self.arrivals[i], i), reverse=True)
         self._completions: list[tuple[int, int, int]] = []
         #: What is prefilled in this round: tokens computed before, and tokens of this round.
         self.prefills: list[tuple[int, int]] = []
@@ -214,10 +195,10 @@ class _Run:
 
     def one_round(self) -> None:
         """Decide one round and run it, together with the rounds in which nothing can change."""
-        if not self.active() and not self.waiting:
+        if not self.state.active and not self.waiting:
             self.skip_to_next_arrival()
         self._complete()
-        while self._to_come and self._arrivals[self._to_come[-1]] <= self.time:
+        while self._to_come and self.arrivals[self._to_come[-1]] <= self.time:
             request = self._to_come.pop()
             self.waiting.add(request)
             self.rules.arrive(request)
@@ -225,21 +206,18 @@ class _Run:
             return
         self._evict()
         if self.state.tokens_next > self.state.memory:
-            self.stall()
+            # The rules stall: time passes without progress.
+            self.time += self.batch_time.time_of(0, 0, 0, 0)
             return
         self._admit()
         self.advance()
-
-    def active(self) -> bool:
-        """Tell whether a request runs or is being prefilled."""
-        return bool(self.state.starts or self.state.prefilling)
 
     def skip_to_next_arrival(self) -> None:
         """Let the worker idle; an empty one runs no rounds, but unit rounds go on."""
         if not self._to_come:
             raise PolicyError(f"{self.name} starts nothing although nothing runs")
-        self.time = max(self.time, self._arrivals[self._to_come[-1]])
-        if self._batch_time is UNIT_ROUND:
+        self.time = max(self.time, self.arrivals[self._to_come[-1]])
+        if self.batch_time is UNIT_ROUND:
             self.state.now = self._ended = self.time
 
     def _complete(self) -> None:
@@ -317,7 +295,8 @@ class _Run:
         kept = tuple(sorted(state.kept_tokens.items()))
         fingerprint = (own, active, kept, self.unfinished)
         if fingerprint in self._seen:
-            raise EndlessLoopError(self.name, state.now, self._n - self.unfinished, self._n)
+            n = len(self.outputs)
+            raise EndlessLoopError(self.name, state.now, n - self.unfinished, n)
         self._seen.add(fingerprint)
 
     def _admit(self) -> None:
@@ -393,41 +372,29 @@ class _Run:
         self.state.tokens_next += rounds * len(self.state.starts)
         self.trace.rounds += rounds
 
-    def stall(self) -> None:
-        """Let time pass without progress."""
-        assert self._stalling is not None
-        self._stalling.stall(self.state)
-        self.time += self._batch_time.time_of(0, 0, 0, 0)
-
     def advance(self) -> None:
         """Let the round pass that has been decided, and those in which nothing can change."""
-        if not self.active():
+        if not self.state.active:
             # Requests wait, none runs, and nothing was admitted: only an arrival can help.
             self.skip_to_next_arrival()
             return
         if self.time > self._ended:
             self.trace.gaps.append((self.state.now, self.time))
-        self.time += self._first_round()
+        prefilled = sum(tokens for _, tokens in self.prefills)
+        squares = sum(tokens * (2 * before + tokens) for before, tokens in self.prefills)
+        self.time += self.batch_time.time_of(prefilled, squares, self.decoding, self.read)
         rounds = self.quiet_rounds() - 1
         self.pass_rounds(1)
         if rounds > 0:
             self._pass_decoding(rounds)
         self._ended = self.time
 
-    def _first_round(self) -> int:
-        """Return how long the round takes that has been decided."""
-        prefilled = squares = 0
-        for before, tokens in self.prefills:
-            prefilled += tokens
-            squares += tokens * (2 * before + tokens)
-        return self._batch_time.time_of(prefilled, squares, self.decoding, self.read)
-
     def _pass_decoding(self, rounds: int) -> None:
         """Let at most so many rounds pass without prefills, until a request arrives."""
-        model, decoding = self._batch_time, len(self.state.starts)
+        model, decoding = self.batch_time, len(self.state.starts)
         read = self.state.tokens_next - decoding
         first = model.base + model.per_decode * decoding + model.per_read * read
-        to_come = self._arrivals[self._to_come[-1]] if self._to_come else _NO_LIMIT
+        to_come = self.arrivals[self._to_come[-1]] if self._to_come else _NO_LIMIT
         limit = max(0, to_come - self.time)
         passed, time = pass_rounds(first, model.per_read * decoding, rounds, limit)
         self.pass_rounds(passed)

@@ -121,7 +121,7 @@ def _order_of(policy: Policy, known: Known, setting: Setting) -> Ints | None:
     if isinstance(policy, ListPolicy):
         return order_by_keys(known, policy.rank(known))
     if isinstance(policy, PlanPolicy) and (policy.offline or not arrive):
-        return policy.plan(known)
+        return np.concatenate(list(_pieces(policy, known)))
     if not isinstance(policy, AdvisedPolicy):
         return None
     if setting.batch_time is not None and arrive:
@@ -216,7 +216,11 @@ def _prefills(segments: list[list[Segment]]) -> tuple[tuple[tuple[int, ...], ...
 
 def _plan_rules(known: Known, policy: PlanPolicy) -> Rules:
     def plan(waiting: Ints) -> Iterator[Ints]:
-        some = known.take(waiting)
-        return policy.pieces(some) if policy.pieces else iter([policy.plan(some)])
+        return _pieces(policy, known.take(waiting))
 
     return PlannedRules(known.outputs.tolist(), plan)
+
+
+def _pieces(policy: PlanPolicy, known: Known) -> Iterator[Ints]:
+    plan = policy.plan(known)
+    return iter([plan]) if isinstance(plan, np.ndarray) else plan

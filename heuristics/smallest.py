@@ -4,26 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
-from typing import Protocol
-
-
-class Smallest(Protocol):
-    """Requests with an integer key each."""
-
-    def __len__(self) -> int: ...
-
-    def add(self, request: int, key: int) -> None:
-        """Add a request, which must not be there."""
-
-    def draw(self) -> int:
-        """Return a request with the smallest key, which stays."""
-
-    def remove(self, request: int) -> None:
-        """Remove a request, which must be there."""
 
 
 class FixedTies:
-    """Of equal keys the one with the smaller number, always the same for a request."""
+    """Requests with an integer key each; of equals the one with the smaller number of its own."""
 
     def __init__(self, numbers: Sequence[float]) -> None:
         self._numbers = numbers
@@ -39,6 +23,7 @@ class FixedTies:
         heappush(self._heap, (key, self._numbers[request], request))
 
     def draw(self) -> int:
+        """Return a request with the smallest key, which stays."""
         while self._keys.get(self._heap[0][2]) != self._heap[0][0]:
             heappop(self._heap)
         return self._heap[0][2]
@@ -48,7 +33,7 @@ class FixedTies:
 
 
 class FreshTies:
-    """Of equal keys one that ``pick`` chooses from a list of them, anew at each draw."""
+    """The same, where ``pick`` chooses from a list of equals, anew at each draw."""
 
     def __init__(self, pick: Callable[[list[int]], int]) -> None:
         self._pick = pick

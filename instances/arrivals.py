@@ -29,7 +29,7 @@ def arriving(
     Its requests arrive in their order, ``rate`` a round or a second on average and the first at 0;
     without a rate all stay at 0.  Lengths do not depend on the arrivals.  ``cv`` is the deviation
     of the gaps over their mean: 1 for a Poisson process, more for bursts (gamma).  In rounds a
-    request arrives in the first one that begins at or after its time.  Raises ValueError of ``cv``
+    request arrives in the first one that begins at or after its time.  Raises ValueError for ``cv``
     without a rate, or of a last arrival that is too late.
     """
     if rate is None:

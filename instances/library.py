@@ -13,25 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from instances.families import (
-    am1,
-    am2,
-    amax_trap,
-    binomial,
-    example_3_1,
-    exponential,
-    geometric,
-    late_burst,
-    linearly_weighted_geometric,
-    mcsf_trap,
-    mixed,
-    normal,
-    planted,
-    three_partition,
-    total_trap,
-    two_point,
-    uniform,
-)
+from instances.families import families, late_burst, planted, three_partition
 from instances.files import SCHEMA_FILE, format_instance, instance_schema
 from instances.hand_made import hand_made_instances
 from instances.model import Instance
@@ -77,42 +59,37 @@ def planted_schedules() -> dict[str, tuple[int, ...]]:
 
 
 def _by_folder() -> Iterator[tuple[str, Instance]]:
-    for family, n in ((uniform, 100), (normal, 100), (binomial, 100), (exponential, 100)):
-        instance = family.generate(seed=0, n=n)
-        yield "", _named(instance, f"{instance.family}_{n}")
-    yield "", _named(mixed.generate(seed=0, n=200), "mixed_200")
-    yield "", example_3_1.generate()
+    for family in ("uniform", "normal", "binomial", "exponential"):
+        yield "", _drawn(family, f"{family}_100", n=100)
+    yield "", _drawn("mixed", "mixed_200", n=200)
+    yield "", _drawn("example-3-1")
     for seed in range(10):
-        yield "am1", _named(am1.generate(seed=seed), f"am1_{seed:02}")
-        yield "am2", _named(am2.generate(seed=seed), f"am2_{seed:02}")
+        yield "am1", _drawn("am1", f"am1_{seed:02}", seed=seed)
+        yield "am2", _drawn("am2", f"am2_{seed:02}", seed=seed)
     for name, drawn in _THREE_PARTITIONS.items():
-        yield "three_partition", _named(three_partition.generate(**drawn), name)
+        yield "three_partition", _drawn("three-partition", name, **drawn)
     for memory in (16, 81, 256):
-        yield "traps", mcsf_trap.generate(memory=memory)
-        yield "traps", total_trap.generate(memory=memory)
+        yield "traps", _drawn("mcsf-trap", memory=memory)
+        yield "traps", _drawn("total-trap", memory=memory)
     for variant in get_args(late_burst.Variant):
         for memory in (16, 64, 256, 1024):
-            instance = late_burst.generate(memory=memory, variant=variant)
-            yield "traps", _named(instance, instance.name.removesuffix("_seed0"))
+            instance = _drawn("late-burst", memory=memory, variant=variant)
+            yield "traps", replace(instance, name=instance.name.removesuffix("_seed0"))
     for upper in (8, 32):
-        instance = amax_trap.generate(upper=upper)
-        yield "traps", _named(instance, f"amax_trap_2_{upper}")
-    yield "predictions", _named(two_point.generate(), "two_point_200")
-    yield "predictions", _named(geometric.generate(), "geometric_200")
-    yield (
-        "predictions",
-        _named(linearly_weighted_geometric.generate(), "linearly_weighted_geometric_200"),
-    )
+        yield "traps", _drawn("amax-trap", f"amax_trap_2_{upper}", upper=upper)
+    for family in ("two-point", "geometric", "linearly-weighted-geometric"):
+        yield "predictions", _drawn(family, f"{family.replace('-', '_')}_200")
     for name, drawn in _PLANTED.items():
-        yield "planted", _named(planted.generate(**drawn), name)
+        yield "planted", _drawn("planted", name, **drawn)
     for instance in hand_made_instances():
         yield "tiny", instance
     for instance in worst_case_instances():
         yield "worst_case", instance
 
 
-def _named(instance: Instance, name: str) -> Instance:
-    return replace(instance, name=name)
+def _drawn(family: str, name: str = "", **parameters: Any) -> Instance:
+    instance = families()[family].generate(**parameters)
+    return replace(instance, name=name or instance.name)
 
 
 def texts() -> dict[Path, str]:
@@ -123,13 +100,10 @@ def texts() -> dict[Path, str]:
     return files
 
 
-def _is_registry(path: Path) -> bool:
-    """Tell whether a file belongs to the best-known values, which ``kvopt.best_known`` writes."""
-    return path.relative_to(FOLDER).parts[0].startswith("best_known")
-
-
 def _generated() -> Generated:
-    return texts(), (path for path in FOLDER.rglob("*.json") if not _is_registry(path))
+    # ``kvopt.best_known`` writes the best-known values.
+    below = (path.relative_to(FOLDER) for path in FOLDER.rglob("*.json"))
+    return texts(), (FOLDER / each for each in below if not each.parts[0].startswith("best_known"))
 
 
 main = generating("python -m instances.library", _generated)

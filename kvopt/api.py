@@ -314,18 +314,12 @@ def _of_kind(text: str, *kinds: Kind) -> Method:
 
 
 def _numbers(**given: float | None) -> dict[str, Any]:
-    """Return numbers as the command line reads them; a ``memory_limit`` of None stays.
-
-    Raises ValueError with one line, if one is out of range.
-    """
-    return {
-        name: None if (name, value) == ("memory_limit", None) else _checked(name, value)
-        for name, value in given.items()
-    }
-
-
-def _checked(name: str, value: float | None) -> float:
-    try:
-        return _READERS[name](str(value))
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
+    """Return numbers as the command line reads them; a ``memory_limit`` of None stays."""
+    numbers: dict[str, Any] = {}
+    for name, value in given.items():
+        try:
+            no_limit = (name, value) == ("memory_limit", None)
+            numbers[name] = None if no_limit else _READERS[name](str(value))
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+    return numbers

@@ -99,7 +99,7 @@ def read_model_name(path: str | Path) -> tuple[str, str]:
 
 
 def read_solution(path: str | Path, instance: Instance, model: str | Path) -> list[int]:
-    """Return the start round of each request by a solution file of a model, or a FileError.
+    """Return the start rounds in a solution file of a model, or raise a FileError.
 
     A variable counts as 1 beyond a half, as solvers meet integers within a tolerance.
     """

@@ -77,7 +77,10 @@ def main(options: Options) -> int:
     if not options.check:
         require_checkout("--check writes nothing")
     for name in options.names:
-        _take(pages()[name], options.store)
+        page = pages()[name]
+        suite = page.read_suite()
+        new = suite_rows(suite, options.store)
+        _write(FOLDER, page, joined(suite, read_rows(rows_file(page)), new))
     return _committed(check=options.check)
 
 
@@ -100,12 +103,6 @@ def _show(options: Options) -> int:
 def rows_file(page: Page, folder: Path | None = None) -> Path:
     """Return where the rows of a page are, in its folder; where they are committed without one."""
     return (folder or FOLDER) / "rows" / f"{page.slug}.csv"
-
-
-def _take(page: Page, store: str) -> None:
-    """Add a store's rows to the committed ones of a page, and draw its figure anew."""
-    suite = page.read_suite()
-    _write(FOLDER, page, joined(suite, read_rows(rows_file(page)), suite_rows(suite, store)))
 
 
 def _write(folder: Path, page: Page, rows: pd.DataFrame) -> None:
@@ -138,8 +135,8 @@ def texts(*, check: bool) -> dict[Path, str]:
     files, found, every, all_stale = {}, [], [], 0
     for page in pages().values():
         rows, path = read_rows(rows_file(page)), FOLDER / f"{page.slug}.md"
-        stale = _said(path) if check else None
-        stale = stale_rows(rows) if stale is None else stale
+        said = stated(path.read_text(encoding="utf-8")) if check and path.exists() else None
+        stale = stale_rows(rows) if said is None else said
         judged = page.judged(rows)
         files[path] = page_text(page, rows, judged, stale)
         found.append((page, judged))
@@ -149,22 +146,14 @@ def texts(*, check: bool) -> dict[Path, str]:
     return files | {FOLDER / "README.md": index_text(found, rows, all_stale)}
 
 
-def _said(path: Path) -> int | None:
-    """Return how many rows a page calls stale, if there is one that says it."""
-    return stated(path.read_text(encoding="utf-8")) if path.exists() else None
-
-
 def _committed(*, check: bool) -> int:
     files = texts(check=check)
     for page in pages().values():
         path = FOLDER / f"{page.slug}.svg"
-        if page.figure is None or not rows_file(page).exists():
-            continue
-        if not check:
-            files[path] = page.figure(read_rows(rows_file(page)))
-        else:
-            # It is only looked for: its text depends on the drawing library's version.
-            files[path] = path.read_text(encoding="utf-8") if path.exists() else ""
+        if page.figure is not None and rows_file(page).exists():
+            # To check it is only looked for: its text depends on the drawing library's version.
+            found = path.read_text(encoding="utf-8") if check and path.exists() else ""
+            files[path] = found if check else page.figure(read_rows(rows_file(page)))
     present = [*FOLDER.glob("*.md"), *FOLDER.glob("*.svg")]
     return regenerate(_PROGRAM, files, present, check=check)
 

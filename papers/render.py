@@ -11,6 +11,7 @@ import pandas as pd
 from papers.page import COUNTED, Finding, Judged, Page, Part
 from papers.rows import planned_runs
 from papers.span import CONFIDENCE, Verdict, span_text
+from reports import markdown
 from reports.freshness import stale_rows, told
 from reports.markdown import code, pipe_table, table_text
 
@@ -83,7 +84,6 @@ def page_text(
 ) -> str:
     """Return a page as Markdown, which calls so many rows ``stale``; None for those that are."""
     parts = [
-        f"# {page.title}\n",
         *([rows_told(rows, stale_rows(rows) if stale is None else stale)] if len(rows) else ()),
         f"{page.source}  {page.experiment}\n",
         pipe_table(["", "in the paper", "here"], [list(each) for each in page.settings]),
@@ -94,8 +94,8 @@ def page_text(
         parts.append(f"![{page.title}]({page.slug}.svg)\n\n{page.caption}\n")
     suite = page.read_suite()
     for part, found in zip(page.parts, judged, strict=True):
-        parts.append(_part_text(part, planned_runs(suite, part.sections), rows, found))
-    return "\n".join(parts)
+        parts += _parts_of(part, planned_runs(suite, part.sections), rows, found)
+    return markdown.page_text(page.title, parts)
 
 
 def _tolerances(page: Page, judged: Sequence[Sequence[Judged]]) -> list[str]:
@@ -129,11 +129,11 @@ def _suite_text(page: Page) -> str:
     return code(str(page.suite)) if page.suite else f"[`{page.slug}.toml`](suites/{page.slug}.toml)"
 
 
-def _part_text(part: Part, planned: int, rows: pd.DataFrame, judged: Sequence[Judged]) -> str:
+def _parts_of(part: Part, planned: int, rows: pd.DataFrame, judged: Sequence[Judged]) -> list[str]:
     own = part.own(rows)
     sections = ", ".join(f"`{name}`" for name in part.sections)
     few = "  Fewer than half: no finding is decided." if any(each.few for each in judged) else ""
-    lines = [
+    parts = [
         f"## {part.title}\n",
         f"*{_KINDS[part.kind]}*  {part.about}\n",
         f"{len(own):,} of {planned:,} runs of {sections}.{few}\n",
@@ -145,8 +145,8 @@ def _part_text(part: Part, planned: int, rows: pd.DataFrame, judged: Sequence[Ju
     ]
     for make in part.tables if len(own) else ():
         table = make(own)
-        lines.append(f"### {table.title}\n\n{table_text(table)}")
-    return "\n".join(lines)
+        parts.append(f"### {table.title}\n\n{table_text(table)}")
+    return parts
 
 
 def _line(number: int, judged: Judged, part: Part) -> list[str]:

@@ -18,30 +18,11 @@ from reports.nightly.rows import typed
 RUN = ["instance_sha256", "batch_time", "method", "seed", "time_limit", "threads"]
 #: Statuses of runs that are to be run again.
 BROKEN = ("error", "crashed")
+#: The oldest rows do not know the last five.
 COLUMNS = (
-    "section",
-    "instance",
-    "family",
-    "n",
-    "memory",
-    *RUN,
-    "status",
-    "tel",
-    "lower_bound",
-    "bound_source",
-    "detail",
-    "evictions",
-    "mean_tokens",
-    "peak_tokens",
-    "seconds",
-    "git_commit",
-    "finished_utc",
-    # The oldest rows do not know these.
-    "cpu",
-    "cores",
-    "python",
-    "solver",
-    "code",
+    *("section", "instance", "family", "n", "memory", *RUN, "status", "tel", "lower_bound"),
+    *("bound_source", "detail", "evictions", "mean_tokens", "peak_tokens", "seconds"),
+    *("git_commit", "finished_utc", "cpu", "cores", "python", "solver", "code"),
 )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,31 +18,22 @@ def long_trace(runs: pd.DataFrame, column: str) -> pd.DataFrame:
     A run with a TEL (or a bound) but no trace of it has found it at its end. What is no pair of
     numbers is left out.
     """
-    traces = [_points(each) for each in runs[column]]
-    counts = np.array([len(each) for each in traces], dtype=int)
-    flat = _flat(traces)
-    points = pd.DataFrame(
-        {
-            "run": np.repeat(runs.index.to_numpy(), counts),
-            "seconds": flat[:, 0],
-            "value": flat[:, 1],
-        }
-    )
     final = runs["tel" if column == "incumbents" else "lower_bound"]
-    bare = (counts == 0) & final.notna().to_numpy()
-    ends = pd.DataFrame(
-        {
-            "run": runs.index[bare],
-            "seconds": runs.loc[bare, "seconds"].fillna(0.0).to_numpy(),
-            "value": final[bare].astype(float).to_numpy(),
-        }
-    )
-    points = pd.concat([points, ends], ignore_index=True)
-    known: pd.DataFrame = points.loc[np.isfinite(points["seconds"]) & (points["value"] > 0)]
+    points: list[tuple[Any, float, float]] = []
+    for run, trace, value, end in zip(
+        runs.index, runs[column], final, runs["seconds"], strict=True
+    ):
+        pairs = _pairs(trace)
+        if not pairs and pd.notna(value):
+            pairs = [(0.0 if pd.isna(end) else float(end), float(value))]
+        points += [(run, *pair) for pair in pairs]
+    made = pd.DataFrame(points, columns=["run", "seconds", "value"])
+    made = made.astype({"seconds": float, "value": float})
+    known: pd.DataFrame = made[np.isfinite(made["seconds"]) & made["value"].gt(0)]
     return known
 
 
-def _points(trace: Any) -> list[Any]:
+def _pairs(trace: Any) -> list[tuple[float, float]]:
     if isinstance(trace, str):
         try:
             trace = json.loads(trace)
@@ -51,28 +41,13 @@ def _points(trace: Any) -> list[Any]:
             return []
     if not isinstance(trace, list | tuple | np.ndarray):
         return []
-    return list(trace)
-
-
-def _flat(traces: list[list[Any]]) -> np.ndarray:
-    """Return all points, shape (k, 2); what is no pair of numbers becomes a missing point."""
-    points = list(chain.from_iterable(traces))
-    try:
-        flat = np.array(points, dtype=float)
-    except (TypeError, ValueError):
-        flat = np.array([])
-    if flat.shape == (len(points), 2):
-        return flat
-    pairs = [point if _is_pair(point) else (np.nan, np.nan) for point in points]
-    return np.array(pairs, dtype=float).reshape(-1, 2)
-
-
-def _is_pair(point: Any) -> bool:
-    return (
-        isinstance(point, list | tuple | np.ndarray)
+    return [
+        (float(point[0]), float(point[1]))
+        for point in trace
+        if isinstance(point, list | tuple | np.ndarray)
         and len(point) == 2
         and all(isinstance(each, int | float | np.number) for each in point)
-    )
+    ]
 
 
 @dataclass(frozen=True)

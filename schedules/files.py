@@ -22,7 +22,7 @@ class ScheduleFileError(FileError):
 
 
 def read_schedule(path: str | Path) -> Schedule:
-    """Read a schedule file, or raise ScheduleFileError of no valid ``kvopt.schedule/1``."""
+    """Read a schedule file, or raise ScheduleFileError if it is no valid ``kvopt.schedule/1``."""
     try:
         return parse_schedule(read_object(path, SCHEMA))
     except FileError as error:

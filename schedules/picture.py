@@ -43,8 +43,6 @@ _LAST_ROUND = 2**53
 #: Up to this many holdings each is an area; above, those of one colour are one band.
 MANY_AREAS = 200
 _COLOURS = 8
-_SIZE = (10.0, 6.2)
-_PAIR_SIZE = (10.0, 6.6)
 _DPI = 150
 #: In a notebook, dots per inch.
 _SHOWN_DPI = 80
@@ -91,12 +89,12 @@ def picture_of(instance: Instance, schedule: Schedule) -> Figure:
     """
     stack = _stacked(instance, schedule)
     with _styled():
-        figure = _new_figure(_SIZE)
+        figure = _new_figure(6.2)
         axes, below = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
         add_titles(figure, instance, [schedule])
         axes.set_title(_subtitle(instance, schedule), **_QUIET)
         _add_frame(axes, instance, stack)
-        below.set_xlabel(axes.get_xlabel())
+        below.set_xlabel(stack.label)
         axes.set_xlabel("")
         _draw_counts(below, stack)
         _draw_areas(figure, axes, instance, stack)
@@ -111,7 +109,7 @@ def pair_picture(instance: Instance, first: Schedule, second: Schedule) -> Figur
     both = (first, second)
     stacks = [_stacked(instance, each) for each in both]
     with _styled():
-        figure = _new_figure(_PAIR_SIZE)
+        figure = _new_figure(6.6)
         rows = figure.subplots(2, 1, sharex=True, sharey=True)
         add_titles(figure, instance, both)
         # What the axes share is set last, by the one that needs most room.
@@ -121,10 +119,8 @@ def pair_picture(instance: Instance, first: Schedule, second: Schedule) -> Figur
             _add_frame(axes, instance, stack)
             told = f"{cut_middle(schedule.method, 80)}:   {_subtitle(instance, schedule)}"
             axes.set_title(told, **_QUIET)
-        rows[0].set_xlabel("")
-        rows[0].set_xlim(
-            min(stack.edges[0] for stack in stacks), max(stack.edges[-1] for stack in stacks)
-        )
+        ends = [(stack.edges[0], stack.edges[-1]) for stack in stacks]
+        rows[0].set(xlabel="", xlim=(min(ends)[0], max(end for _, end in ends)))
         for axes, stack in zip(rows, stacks, strict=True):
             _draw_areas(figure, axes, instance, stack, key=axes is rows[0])
     return figure
@@ -166,8 +162,8 @@ def _styled() -> AbstractContextManager[None]:
     return own_style(sns.axes_style("ticks") | sns.plotting_context("notebook") | _STYLE)
 
 
-def _new_figure(size: tuple[float, float]) -> Figure:
-    figure = Figure(figsize=size, dpi=_DPI, layout="constrained")
+def _new_figure(height: float) -> Figure:
+    figure = Figure(figsize=(10.0, height), dpi=_DPI, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
@@ -260,8 +256,8 @@ def _draw_counts(axes: Any, stack: _Stack) -> None:
     running, waiting = stack.running, stack.waiting
     for values, colour, label in ((running, _RUNNING, "running"), (waiting, _WAITING, "waiting")):
         axes.stairs(values, stack.edges, color=colour, linewidth=1.4, label=label, baseline=None)
-    axes.set_ylim(0, 1.15 * max(1, int(running.max()), int(waiting.max())))
-    axes.set_ylabel("requests")
+    most = max(1, int(running.max()), int(waiting.max()))
+    axes.set(ylim=(0, 1.15 * most), ylabel="requests")
     axes.yaxis.set_major_locator(_whole_numbers(4))
     axes.yaxis.set_major_formatter(FuncFormatter(_with_commas))
     axes.spines[["top", "right"]].set_visible(False)
@@ -324,8 +320,7 @@ def _subtitle(instance: Instance, schedule: Schedule) -> str:
 
 def _add_frame(axes: Any, instance: Instance, stack: _Stack) -> None:
     memory, peak = instance.memory, int(stack.tokens.max())
-    axes.set_xlim(stack.edges[0], stack.edges[-1])
-    axes.set_xlabel(stack.label)
+    axes.set(xlim=(stack.edges[0], stack.edges[-1]), xlabel=stack.label)
     axes.set_ylabel("KV memory held (tokens)")
     # Rounds are written out in full, so large ones leave room for fewer of them.
     for axis, most in ((axes.xaxis, 8 if stack.edges[-1] < 10**7 else 4), (axes.yaxis, 8)):

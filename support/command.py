@@ -261,7 +261,7 @@ def refuse_both(options: Options, *names: str) -> None:
 
 
 def refuse_suffixes(options: Options, wanted: Mapping[str, Sequence[str]]) -> None:
-    """Raise a UsageError of an output whose name has none of its suffixes."""
+    """Raise a UsageError for an output whose name has none of its suffixes."""
     for name, suffixes in wanted.items():
         path = getattr(options, name)
         if path is not None and Path(path).suffix.lower() not in suffixes:

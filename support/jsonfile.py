@@ -89,21 +89,16 @@ def parse_object(text: str, schema: str) -> dict[str, Any]:
         raise FileError(_short(str(error))) from None
     if not isinstance(document, dict):
         raise FileError(f"expected a JSON object, found {_shown(document)}")
-    check_schema(document, schema)
+    if "schema" not in document:
+        raise FileError(f'field schema: expected "{schema}", found none')
+    if document["schema"] != schema:
+        raise FileError(f'field schema: expected "{schema}", found {_shown(document["schema"])}')
     return document
 
 
 def no_json(error: json.JSONDecodeError) -> str:
     """Return what is wrong where a text ceases to be JSON, without the place."""
     return error.msg[:1].lower() + error.msg[1:]
-
-
-def check_schema(document: dict[str, Any], schema: str) -> None:
-    """Raise FileError if the ``schema`` key of an object is missing or names another schema."""
-    if "schema" not in document:
-        raise FileError(f'field schema: expected "{schema}", found none')
-    if document["schema"] != schema:
-        raise FileError(f'field schema: expected "{schema}", found {_shown(document["schema"])}')
 
 
 def file_schema(adapter: TypeAdapter[Any], name: str) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def check_outputs(
 
 
 def check_apart(outputs: Mapping[str, Path], inputs: Iterable[str | Path] = ()) -> None:
-    """Raise OutputError of an output that is an input or another output, by any name or link."""
+    """Raise OutputError for an output that is an input or another output, by any name or link."""
     # Writing to a device or a pipe replaces nothing.
     files = [(option, path) for option, path in outputs.items() if not _is_special(path)]
     sources = [*map(Path, inputs), *_named_files(outputs)]

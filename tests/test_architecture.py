@@ -117,7 +117,6 @@ LONGER = {
     "formulations/certificates/sweep_kernels.py: step_back",
     "formulations/certificates/prices.py: measured",
     "kvopt/sweeps/comparison.py: comparison",
-    "serving/rates.py: rate_sweep",
     "formulations/bounds/pattern_kernels.py: best_patterns_use",
 }
 MOST_LINES = 60

@@ -204,6 +204,14 @@ def _next_kind(x, able, dear, own, peak, gain, counts, count, memory, room, spar
     return x
 
 
+@filling_part()
+def _complete(depth, g, own_held, own_paid, held, paid):
+    """Fill what all hold and pay with one more of a kind that completes at t, a depth further."""
+    for e in range(held.shape[1]):
+        held[depth + 1, e] = held[depth, e] + own_held[g, e]
+        paid[depth + 1, e] = paid[depth, e] + own_paid[g, e]
+
+
 @njit()
 def expand(t, level, low, high, rules, sizes, most):
     """Return the bases at t − 1 that nodes at t of the bases ``low``..``high`` − 1 leave.
@@ -245,12 +253,10 @@ def _fill(
 ):  # fmt: skip
     """Fill what bases leave, from one of them on; return where it stopped, and what is filled.
 
-    It stops before the first base of which not all that is left has room, and tells for what there
-    is none; or at one where what is left comes to the most there may be.
+    It stops before a base for which there is no room, and tells of what; or at the most allowed.
     """
     members, number, slack = level
-    able, dear, own, peak, gain = entering
-    own_held, own_paid, lost = before
+    (able, dear, own, peak, gain), (own_held, own_paid, lost) = entering, before
     count, chosen, places, spent, oldest, held, paid = work
     first, last, kind, keys, counts = rules.first, rules.last, rules.kind, rules.keys, rules.counts
     tokens, pay, worth = rules.tokens, rules.pay, rules.worth
@@ -289,9 +295,7 @@ def _fill(
             fresh = x < len(able)
             if fresh:
                 g = able[x]
-                for e in range(held.shape[1]):
-                    held[depth + 1, e] = held[depth, e] + own_held[g, e]
-                    paid[depth + 1, e] = paid[depth, e] + own_paid[g, e]
+                _complete(depth, g, own_held, own_paid, held, paid)
                 spent[depth + 1] = spent[depth] + dear[g]
                 oldest[depth + 1] = max(oldest[depth], last[g] - first[g])
                 count[g], chosen[depth], places[depth] = count[g] + 1, g, x

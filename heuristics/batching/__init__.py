@@ -48,26 +48,12 @@ class Pool:
         return np.lexsort(columns[::-1]).astype(np.int64)
 
 
-def compare_f(total_a: int, size_a: int, total_b: int, size_b: int) -> int:
-    """Return the sign of F(A) − F(B), given the output sums and sizes of two batches.
-
-    The fractions are compared in integers, so that equal values of F are seen as equal.
-    """
-    left, right = total_a * size_b**2, total_b * size_a**2
-    return (left > right) - (left < right)
-
-
-def in_batches(pool: Pool, line: Ints, choose: Callable[[Ints], Mask]) -> Ints:
-    """Return positions batch by batch, each batch by nondecreasing output (W Alg. 1, Phase 1).
+def batches(pool: Pool, line: Ints, choose: Callable[[Ints], Mask]) -> Iterator[Ints]:
+    """Yield batch by batch, each by nondecreasing output and chosen when asked for (W Alg. 1).
 
     ``choose`` sees the remaining positions in the order of ``line``, shape (k,), and returns which
     of them form the next batch, shape (k,); never none of them.
     """
-    return np.concatenate(list(batches(pool, line, choose)))
-
-
-def batches(pool: Pool, line: Ints, choose: Callable[[Ints], Mask]) -> Iterator[Ints]:
-    """Yield what ``in_batches`` returns batch by batch; each is chosen when it is asked for."""
     while len(line):
         chosen = choose(line)
         batch = line[chosen]

@@ -1,11 +1,8 @@
 """Batches by local swaps (wang2025 Alg. 3), from the smallest peaks or from any other start.
 
-A swap replaces a request of the batch by one outside and keeps the batch size, so F falls if and
-only if the sum of outputs does: if and only if ``o_in < o_out``.
-
-Order of the loops, which the paper leaves open: both over the batch (``r_out``) and over the rest
-(``r_in``) requests come by ascending peak s + o, the order of Alg. 3's first line, ties by arrival,
-then by position.  The first improving swap that fits is made and both loops start anew.
+A swap keeps the batch size, so F falls if and only if ``o_in < o_out``.  The paper leaves the order
+of the loops open: here both go by ascending peak s + o, ties by arrival, then by position.  The
+first improving swap that fits is made and both loops start anew.
 """
 
 from __future__ import annotations
@@ -15,19 +12,14 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics.batching import Mask, Pool, batches, in_batches
+from heuristics.batching import Mask, Pool, batches
 from heuristics.policy import Ints
 
 _NONE = np.int64(2**62)
 
 
-def order_by_swaps(pool: Pool) -> Ints:
-    """Order requests by batches, each the smallest peaks that fit, improved by swaps (W Alg. 3)."""
-    return np.concatenate(list(batches_by_swaps(pool)))
-
-
 def batches_by_swaps(pool: Pool) -> Iterator[Ints]:
-    """Yield the batches of ``order_by_swaps``, each chosen when it is asked for."""
+    """Yield batches, each the smallest peaks that fit, improved by swaps (W Alg. 3)."""
     peaks, outputs = pool.peaks, pool.outputs
 
     def choose(line: Ints) -> Mask:
@@ -40,15 +32,8 @@ def batches_by_swaps(pool: Pool) -> Iterator[Ints]:
     return batches(pool, pool.sorted_by(peaks), choose)
 
 
-def order_by_swaps_from(pool: Pool, first: Ints) -> Ints:
-    """Order requests by batches, each what fits in a given order, improved by swaps (W Alg. 7).
-
-    Parameters
-    ----------
-    first
-        All positions in the order in which a batch takes them while they fit; one that does not
-        fit is passed over.
-    """
+def batches_by_swaps_from(pool: Pool, first: Ints) -> Iterator[Ints]:
+    """Yield batches, each what fits in the order ``first``, improved by swaps (W Alg. 7)."""
     peaks, outputs = pool.peaks, pool.outputs
     places = np.empty(len(first), dtype=np.int64)
     places[first] = np.arange(len(first))
@@ -59,7 +44,7 @@ def order_by_swaps_from(pool: Pool, first: Ints) -> Ints:
         inside[by_place[first_fit(peaks[line[by_place]], pool.memory)]] = True
         return improve_by_swaps(peaks[line], outputs[line], inside, pool.memory)
 
-    return in_batches(pool, pool.sorted_by(peaks), choose)
+    return batches(pool, pool.sorted_by(peaks), choose)
 
 
 def improve_by_swaps(peaks: Ints, outputs: Ints, inside: Mask, memory: int) -> Mask:
@@ -68,14 +53,7 @@ def improve_by_swaps(peaks: Ints, outputs: Ints, inside: Mask, memory: int) -> M
     For an ``r_out``, the requests outside with a smaller output are candidates, and the first of
     them has the least peak: if it does not fit, none does.  It stands where the running minimum
     of the outputs outside first falls below o_out, so one pass over the requests finds the
-    candidates of the whole batch.
-
-    Parameters
-    ----------
-    peaks, outputs : shape (n,)
-        Tokens.
-    inside : shape (n,)
-        The batch to start from; its peaks sum to at most ``memory``.
+    candidates of the whole batch.  ``inside`` is the batch to start from, which fits.
     """
     inside = inside.copy()
     spare = memory - int(peaks[inside].sum())

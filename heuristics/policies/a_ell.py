@@ -1,23 +1,16 @@
 """Promote-ℓ: a request that exceeds its lower end is cancelled, then served last (C Alg. 6, A_ℓ).
 
-It is not clairvoyant.  It is made for outputs of two lengths: ℓ and u are the ends of each
-request's own prediction interval.  It has no parameters and draws nothing.
+It is not clairvoyant and made for two outputs: ℓ and u are the ends of a request's own prediction.
 
-Each request is believed to make ℓ tokens at first.  A round:
+1. A request is believed to make ℓ tokens.  One that has made ℓ and is not finished is cancelled, is
+   believed to make u, and goes to the end of the queue; several do so in the order of their starts.
+   Where ℓ = u nothing is cancelled.
+2. The queue (arrival, then position) is served from its head as long as the look-ahead (3) allows
+   with all outputs as believed; the first misfit ends the round.
 
-1. An active request that has made ℓ tokens and is not finished must be a long one: it is cancelled,
-   is believed to make u from now on, and goes to the end of the queue.  Several that are cancelled
-   in one round keep the order of their starts.  Where ℓ = u nothing is cancelled.
-2. The queue is served from its head as long as the look-ahead (3) allows, all outputs taken as
-   believed, those of active requests too, so memory is never exceeded; the first misfit ends the
-   round.
-
-The queue is first in, first out: arrivals in order of arrival, then position in the instance, and
-behind what was cancelled before them.  ``docs/policies.md`` says what the paper leaves open.
-
-chen2025 states its ratio (Theorem 7) for any s; the proof counts work as o², which is s = 0.  For
-s > 0 it does not hold: with s = 100, ℓ = 15, u = 50 and half of the outputs long the ratio is 1.41,
-against 1.214 of the theorem (see the tests).  So nothing is claimed for s > 0.
+``docs/policies.md`` says what the paper leaves open.  chen2025 states its ratio (Theorem 7) for any
+s; the proof counts work as o², which is s = 0.  With s = 100, ℓ = 15, u = 50 and half of the
+outputs long the ratio is 1.41, above the theorem's 1.214 (see the tests).
 
 Reference: ``heuristics/reference/a_ell.py``.
 """

@@ -1,16 +1,12 @@
 """Random order, every output taken at its predicted upper end (C Alg. 1, A_max).
 
-It is not clairvoyant: the look-ahead believes the upper end of each prediction interval, so memory
-is never exceeded and nothing is cancelled.  The seed decides the order.
+It is not clairvoyant: the look-ahead believes upper ends, so nothing is cancelled.
 
-chen2025 draws, in every round, as many requests as fit, uniformly from those that wait.  Equal
-prompts and one interval for all make them alike to the policy, so the draws of all rounds together
-are one random order of the requests, of which each round takes the longest feasible prefix.  With
-unequal prompts or intervals a drawn set of largest size may not fit; the prefix of the random
-order, defined in every case, is what is done here.  Parameter ``order``: with ``upper`` requests
-with smaller upper ends come first, and the random order decides among equal ones.  That is the
-other reading, in which the largest set counts more than the draw; with equal prompts it starts as
-many as the upper ends allow (the argument is in ``h-sf``), and with one interval it is the same.
+chen2025 draws, in every round, as many requests as fit.  Equal prompts and one interval make them
+alike, so all draws are one random order, of which each round takes the longest feasible prefix;
+that prefix is defined for other requests too.  ``order=upper`` is the other reading, in which the
+largest set counts more than the draw: smaller upper ends first, ties at random.  With equal prompts
+it starts as many as the upper ends allow (proof in ``h-sf``); with one interval it is the same.
 
 Each request draws a number of its own (smallest first), so later requests change no earlier draw.
 

@@ -1,16 +1,12 @@
 """Smallest known lower bound first, refined when cancelled (C Alg. 2, and Alg. 5; A_min).
 
-It is not clairvoyant and uses the lower ends of the prediction intervals only, each request its
-own (chen2025 Alg. 5; with one interval for all that is Alg. 2).
-
-Each request has a lower bound on its output, at first the lower end of its interval.  A round:
+It is not clairvoyant and uses the lower end of each request's own interval (chen2025 Alg. 5; with
+one interval for all that is Alg. 2) as the first lower bound on its output.
 
 1. If the active requests would hold more than M tokens at the next time, they are cancelled in
-   ascending order of their bounds until the rest fits.  What a cancelled request had made becomes
-   its bound if that is more.
-2. The waiting requests, those just cancelled too, are taken in ascending order of their bounds, as
-   many as the look-ahead (3) allows with each output taken at its bound; the first that does not
-   fit ends the round.
+   ascending order of their bounds until the rest fits.  What one had made is its bound if more.
+2. The waiting requests, those too, are taken in ascending order of their bounds, as many as the
+   look-ahead (3) allows with each output at its bound; the first that does not fit ends the round.
 
 ``docs/policies.md`` has the parameter ``ties``, and what the paper leaves open.  Here an active
 request that has made m tokens and is not finished is believed to make max(bound, m + 1).
@@ -27,7 +23,7 @@ from collections.abc import Callable
 
 from heuristics.believed import LookAheadRules
 from heuristics.policy import Choice, Known, RoundPolicy, State
-from heuristics.smallest import FixedTies, FreshTies, Smallest
+from heuristics.smallest import FixedTies, FreshTies
 
 TIES = Choice("ties", ("fresh", "permutation"), "of equal bounds: drawn anew, or one random order")
 
@@ -39,8 +35,8 @@ class LowerBoundRules(LookAheadRules):
         super().__init__()
         self._bounds: list[int] = known.lower.tolist()
         self.redraws = pick is not None or known.values["ties"] == "fresh"
-        self._waiting: Smallest
-        self._active: Smallest
+        self._waiting: FixedTies | FreshTies
+        self._active: FixedTies | FreshTies
         if self.redraws:
             pick = pick or (lambda equals: equals[int(known.rng.random() * len(equals))])
             self._waiting, self._active = FreshTies(pick), FreshTies(pick)

@@ -1,19 +1,15 @@
 """Arrival order up to (1 − α)M, on overflow clear each request with chance β (J1 sec. 7, J2 5.2).
 
-Admission is that of ``alpha-greedy``.  If the active requests would hold more than M tokens at
-the next time, each of them is cleared independently with probability β, and this is repeated in
-the same round until the rest fits: the papers let memory stay exceeded for a while, which no
-schedule of this suite may.  A cleared request loses its tokens and returns to its place in the
-queue.
+Admission is that of ``alpha-greedy``.  If the active requests would hold more than M tokens at the
+next time, each is cleared with probability β, again and again in the same round until the rest
+fits: the papers let memory stay exceeded for a while, which no schedule here may.  A cleared
+request loses its tokens and returns to its place in the queue.
 
-``stall=yes``, for instances in seconds, draws as the papers do: one pass over the active requests.
-If those that are left still do not fit, nobody makes a token, the time of an empty batch passes,
-and the next pass is drawn; so a small β costs time.  That time is no round: the worker holds what
-it held at the end of the round before, which is at most M, until a round can be run, and a schedule
-shows it as a round that begins late.  What arrives meanwhile is seen after it.
+``stall=yes``, for instances in seconds, makes one pass as the papers do.  If those that are left do
+not fit, the time of an empty batch passes without a token, and the next pass is drawn.  That time
+is no round: a schedule shows it as a round that begins late.
 
-It is not clairvoyant and uses no prediction; the draws depend on the seed only.  With β = 1 it
-is ``alpha-greedy``, endless loops included.
+It is not clairvoyant and uses no prediction.  With β = 1 it is ``alpha-greedy``.
 
 Guarantee: none; for β < 1 it ends with probability 1, since sooner or later one request is left
 alone and completes.  But that may take very many rounds: with a small α new requests fill the
@@ -49,13 +45,12 @@ class ClearingRules(ProtectionRules):
 class StallingRules(ClearingRules):
     """Draws once for each active request; time passes while what is left does not fit."""
 
+    stalls = True
+
     def evict(self, state: State) -> list[int]:
         cleared = self.choose(list(state.starts))
         self._queue.put_back(cleared)
         return cleared
-
-    def stall(self, state: State) -> None:
-        del state
 
 
 def rules(known: Known) -> Rules:

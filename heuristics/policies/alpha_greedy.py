@@ -1,14 +1,12 @@
 """Arrival order up to (1 − α)M tokens, on overflow clear everything (J1 sec. 7, J2 sec. 5.2).
 
-In every round the active requests go on; then waiting requests are admitted in arrival order
-while the tokens held at the next time, with s + 1 for each new one, stay at or below
-⌊(1 − α)M⌋; the first that would exceed it ends the round.  If the active requests would hold
-more than M tokens at the next time, all of them are cleared: they return to their places in the
-queue, their tokens are lost, and the same round admits from the head of the queue.
+Waiting requests are admitted in arrival order while the tokens held at the next time, with s + 1
+for each new one, stay at or below ⌊(1 − α)M⌋, α the decimal as written; the first that would exceed
+it ends the round.  If the active requests would hold more than M at the next time, all lose their
+tokens and return to their places in the queue, and the same round admits from its head.
 
-It is not clairvoyant and uses no prediction.  α is the decimal number as written, so the
-threshold is exact.  The papers leave open what happens to a request with s + 1 > (1 − α)M, which
-no batch could ever take; here the head of the queue always starts when the worker is empty.
+It is not clairvoyant and uses no prediction.  The papers leave open what happens to a request with
+s + 1 > (1 − α)M; here the head of the queue always starts when the worker is empty.
 
 Guarantee: none, not even that it ends.  With a small α the same requests are admitted and
 cleared for ever (J1 sec. 7); the simulator proves that by a repeated state and reports it.

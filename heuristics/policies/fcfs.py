@@ -6,12 +6,6 @@ the order of the instance file.  No worst-case guarantee is claimed.
 Reference: ``heuristics/reference/mc_benchmark.py``.
 """
 
-from heuristics.policy import Keys, Known, ListPolicy
+from heuristics.policy import ListPolicy
 
-
-def rank(known: Known) -> Keys:
-    """Earlier arrivals first."""
-    return (known.arrivals,)
-
-
-POLICY = ListPolicy("fcfs", rank=rank)
+POLICY = ListPolicy("fcfs", rank=lambda known: (known.arrivals,))

@@ -1,7 +1,6 @@
 """Hindsight shortest first: the most requests that fit, by true outputs (C Alg. 3, H-SF).
 
-It is clairvoyant and has no parameters.  In every round it starts a largest set of waiting
-requests that the look-ahead of chen2025 (3) allows.  Ties go by arrival, then by position.
+Clairvoyant.  Every round starts a largest set of waiting requests that the look-ahead (3) allows.
 
 With equal prompts, which chen2025 assumes throughout, that set is the longest feasible prefix of
 the waiting requests by output.  Proof: let U be feasible at round t, |U| = m, and V the m shortest
@@ -11,12 +10,10 @@ holds, or nothing because it has ended.  So V is feasible too.  Subsets of feasi
 feasible, so going through the order up to the first misfit finds the largest m; among all sets of
 that size it takes one with the least total output.
 
-With unequal prompts chen2025 defines nothing.  Here the same prefix by output is taken, which
-makes the schedule of ``mc-sf``; it need not be a largest feasible set.
+With unequal prompts chen2025 defines nothing; the same prefix is taken, as in ``mc-sf``.
 
 chen2025 compares with it in its competitive ratios; its TEL is no lower bound on OPT, since it is
-not always optimal (M = 5, s = 1, o = 1, 1, 3, 3: 13, OPT 12).  The guarantee is that of ``mc-sf``,
-whose schedule it makes.
+not always optimal (M = 5, s = 1, o = 1, 1, 3, 3: 13, OPT 12).  The guarantee is that of ``mc-sf``.
 
 Reference: ``heuristics/reference/h_sf.py``.
 """
@@ -24,4 +21,4 @@ Reference: ``heuristics/reference/h_sf.py``.
 from heuristics.policies import mc_sf
 from heuristics.policy import ListPolicy
 
-POLICY = ListPolicy("h-sf", guarantees=mc_sf.GUARANTEES, rank=mc_sf.rank)
+POLICY = ListPolicy("h-sf", guarantees=mc_sf.POLICY.guarantees, rank=mc_sf.POLICY.rank)

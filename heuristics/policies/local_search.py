@@ -1,12 +1,11 @@
 """Local search on the priority list: annealing from the best simple order.
 
-Clairvoyant, offline and randomised: it knows all requests from the start and serves as a strong
-list to compare others with.  It starts from the order of least TEL among ``fcfs``, ``mc-sf``,
-``mc-sf-total``, ``svf``, ``swf`` and ``output-peak``.  Each of ``moves`` steps exchanges two
-requests of the list or takes some to another place (``heuristics.local_search``, without delays,
-since what a policy has is an order).  In seconds the search is in rounds of one length, the mean
-one with full memory, and the best lists are compared on the clock.  The result is never worse than
-the best of those orders; beyond that no worst-case guarantee is claimed.
+Clairvoyant, offline and randomised.  It starts from the order of least TEL among ``fcfs``,
+``mc-sf``, ``mc-sf-total``, ``svf``, ``swf`` and ``output-peak``.  Each of ``moves`` steps exchanges
+two requests of the list or takes some to another place (``heuristics.local_search``, without
+delays, since what a policy has is an order).  In seconds the search is in rounds of the mean length
+with full memory, and the best lists are compared on the clock.  The result is never worse than the
+best of those orders; no other worst-case guarantee is claimed.
 
 Reference: none, no paper states it as pseudocode.
 """
@@ -26,7 +25,7 @@ from heuristics.policies import fcfs, mc_sf, mc_sf_total, output_peak, svf, swf
 from heuristics.policy import UNIT_ROUND, Ints, Known, Parameter, PlanPolicy
 from heuristics.real_time import starts_in_time
 
-SIMPLE = (fcfs.rank, mc_sf.rank, mc_sf_total.rank, svf.rank, swf.rank, output_peak.rank)
+SIMPLE = (fcfs.POLICY, mc_sf.POLICY, mc_sf_total.POLICY, svf.POLICY, swf.POLICY, output_peak.POLICY)
 #: Lists of the search, the best ones, that are tried in the admission.
 LISTS = 40
 #: Rounds in which all arrive at most where the search is one of seconds.
@@ -42,7 +41,7 @@ def plan(known: Known) -> Ints:
     def starts_of(order: Ints) -> Ints:
         return np.array(starts_in_order(requests, order, known.memory), dtype=np.int64)
 
-    keys = [rank(known)[0] for rank in SIMPLE]
+    keys = [policy.rank(known)[0] for policy in SIMPLE]
     orders = [np.lexsort((np.arange(n), known.arrivals, key)).astype(np.int64) for key in keys]
     simple = [starts_of(order) for order in orders]
     best = min(range(len(simple)), key=lambda k: int(simple[k].sum()))
@@ -52,7 +51,7 @@ def plan(known: Known) -> Ints:
         known.memory,
         simple[best],
         Budget(moves=moves),
-        order=np.lexsort((_places(orders[best]), simple[best])),
+        order=np.lexsort((np.argsort(orders[best]), simple[best])),
         seed=int(known.rng.integers(2**63)),
         on_better=lambda _, order: found.append(order),
         delays=False,
@@ -84,13 +83,6 @@ def _total(known: Known, requests: Requests, order: Ints) -> int:
     if known.batch_time is UNIT_ROUND:
         return sum(starts_in_order(requests, order, known.memory))
     return sum(starts_in_time(requests, order, known.memory, known.batch_time).completions)
-
-
-def _places(order: Ints) -> Ints:
-    """Return the place of each request in a list."""
-    places = np.empty_like(order)
-    places[order] = np.arange(len(order))
-    return places
 
 
 POLICY = PlanPolicy(

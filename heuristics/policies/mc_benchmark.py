@@ -6,7 +6,7 @@ schedule as ``fcfs`` and stands here under the name of its experiments.  No guar
 Reference: ``heuristics/reference/mc_benchmark.py``.
 """
 
-from heuristics.policies.fcfs import rank
+from heuristics.policies import fcfs
 from heuristics.policy import ListPolicy
 
-POLICY = ListPolicy("mc-benchmark", rank=rank)
+POLICY = ListPolicy("mc-benchmark", rank=fcfs.POLICY.rank)

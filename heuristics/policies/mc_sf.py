@@ -18,13 +18,7 @@ from heuristics.guarantee import (
     constant,
     volume_first,
 )
-from heuristics.policy import Keys, Known, ListPolicy
-
-
-def rank(known: Known) -> Keys:
-    """Smaller o first."""
-    return (known.outputs,)
-
+from heuristics.policy import ListPolicy
 
 GUARANTEES = (
     Guarantee(
@@ -44,4 +38,4 @@ GUARANTEES = (
     ),
 )
 
-POLICY = ListPolicy("mc-sf", guarantees=GUARANTEES, rank=rank)
+POLICY = ListPolicy("mc-sf", guarantees=GUARANTEES, rank=lambda known: (known.outputs,))

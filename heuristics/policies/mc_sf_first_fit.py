@@ -7,7 +7,7 @@ worst-case guarantee is claimed.
 Reference: ``heuristics/reference/mc_sf.py``.
 """
 
-from heuristics.policies.mc_sf import rank
+from heuristics.policies import mc_sf
 from heuristics.policy import ListPolicy
 
-POLICY = ListPolicy("mc-sf-first-fit", rank=rank, first_fit=True)
+POLICY = ListPolicy("mc-sf-first-fit", rank=mc_sf.POLICY.rank, first_fit=True)

@@ -6,12 +6,6 @@ tends to 3, one with fewer requests of the second kind shows it (``instances.fam
 Reference: ``heuristics/reference/mc_sf.py``.
 """
 
-from heuristics.policy import Keys, Known, ListPolicy
+from heuristics.policy import ListPolicy
 
-
-def rank(known: Known) -> Keys:
-    """Smaller s + o first."""
-    return (known.prompts + known.outputs,)
-
-
-POLICY = ListPolicy("mc-sf-total", rank=rank)
+POLICY = ListPolicy("mc-sf-total", rank=lambda known: (known.prompts + known.outputs,))

@@ -2,18 +2,14 @@
 
 ``docs/policies.md`` says what the source has and why this is a reading.  In unit rounds:
 
-- Segment 1 covers the first ``segment`` output tokens, and each further one ends at twice the
-  tokens of the one before.
-- A request that reaches the end of its segment unfinished leaves the worker, keeps its output
-  tokens (they are prefilled again with the prompt) and queues for the next segment; if that may
-  start at once, it goes on without a gap.
-- Segment k has the threshold n_k = ⌈scale · M · e_k / V⌉, where e_k requests have entered its
-  queue so far and V is what all entries so far would hold, in token-rounds, if each ran to the
-  end of its segment.
-- In a round, each segment with at least n_k waiting offers its n_k oldest.  Segments take turns by
-  the arrival of their oldest request, and a request starts if memory suffices up to the ends
-  of the segments of all that run; the first that does not fit ends the round.  So memory is never
-  exceeded and nothing is ever cleared.
+- Segment 1 has the first ``segment`` output tokens; each further one ends at twice the tokens.
+- A request that reaches the end of its segment unfinished leaves the worker, keeps its tokens (they
+  are prefilled again) and queues for the next segment; it may go on without a gap.
+- Segment k has the threshold n_k = ⌈scale · M · e_k / V⌉, where e_k requests have entered its queue
+  and V is what all entries so far would hold, in token-rounds, if each ran to its segment's end.
+- In a round, each segment with at least n_k waiting offers its n_k oldest, segments by their oldest
+  request.  One starts if memory suffices up to the ends of the segments of all that run; the first
+  that does not fit ends the round.  So nothing is ever cleared.
 - An empty worker takes what there is, in order of arrival.
 
 It is not clairvoyant and uses no prediction: only that a request makes at most M − s tokens.  The
@@ -64,7 +60,7 @@ class _Segments(ThresholdRules):
         evicted: list[int] = []
         while self.next_eviction(state) == state.now:
             request = heappop(self._segment_ends)[2]
-            self.leave(request)
+            self._ends.remove(request)
             made = state.made(request)
             self.enter(request, made, self.segment(made))
             evicted.append(request)

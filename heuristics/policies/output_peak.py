@@ -6,12 +6,8 @@ differs from ``svf`` by at most a factor of two.  No worst-case guarantee is cla
 Reference: ``heuristics/reference/svf.py``.
 """
 
-from heuristics.policy import Keys, Known, ListPolicy
+from heuristics.policy import ListPolicy
 
-
-def rank(known: Known) -> Keys:
-    """Smaller o·(s + o) first."""
-    return (known.outputs * (known.prompts + known.outputs),)
-
-
-POLICY = ListPolicy("output-peak", rank=rank)
+POLICY = ListPolicy(
+    "output-peak", rank=lambda known: (known.outputs * (known.prompts + known.outputs),)
+)

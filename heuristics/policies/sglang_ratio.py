@@ -1,7 +1,7 @@
 """SGLang's scheduler: reserves a decaying share of the tokens still to come (sgl-project/sglang).
 
-Read in the engine's scheduler, ``PrefillAdder`` and ``ScheduleBatch.retract_decode``, versions of
-2025 and 2026, and put into rounds:
+Read in the engine's ``PrefillAdder`` and ``ScheduleBatch.retract_decode``, versions of 2025 and
+2026, and put into rounds:
 
 - Admission takes requests in queue order while the prompt and the whole ``max_new`` of each new
   one fit into M minus the tokens now held minus, for each running request, ``ratio`` times
@@ -11,9 +11,9 @@ Read in the engine's scheduler, ``PrefillAdder`` and ``ScheduleBatch.retract_dec
   decode rounds to 14 % of that.  An idle engine starts again at the top.
 - If the running requests would hold more than M at the next time, those with the fewest output
   tokens are retracted (ties: longer prompt, then later admission) until the rest fits.  They keep
-  their output tokens, which are prefilled again with the prompt, and join the queue anew: under
-  ``fcfs`` that is the tail.  The ratio becomes the share of their ``max_new`` that the remaining
-  requests will have made in 20 rounds, at most 1.  Such a round admits nothing.
+  their tokens, which are prefilled again, and join the queue anew: under ``fcfs`` at the tail.  The
+  ratio becomes the share of their ``max_new`` that the remaining requests will have made in 20
+  rounds, at most 1.  Such a round admits nothing.
 
 ``docs/policies.md`` has the queue orders, what differs from the engine, and how prompts are cut.
 
@@ -25,10 +25,11 @@ Reference: ``heuristics/reference/sglang_ratio.py``.
 from __future__ import annotations
 
 from fractions import Fraction
+from heapq import heappop, heappush
 from math import floor
 
 from heuristics.policy import Choice, Known, Parameter, RoundPolicy, Rules, State
-from heuristics.queues import KeyedQueue, exact
+from heuristics.queues import exact
 
 #: The engine's defaults: first ratio, its last value as a share of the first, rounds between
 #: them, tokens of one request that a reservation never exceeds, and rounds that the new ratio
@@ -81,7 +82,9 @@ class _ReservingRules(Rules):
         self._prompts: list[int] = known.prompts.tolist()
         self._ratio = ReservationRatio(exact(known.values["conservativeness"]))
         self._order, self._draw = known.values["order"], known.rng.random
-        self._queue = KeyedQueue(self._key)
+        #: Key and number of each entry into the queue, and its request.
+        self._queue: list[tuple[float, int, int]] = []
+        self._entries = 0
         self._full = False
         self._retracted = False
         self._most_prefilled = chunk or _NO_LIMIT
@@ -90,7 +93,11 @@ class _ReservingRules(Rules):
         self._last_round = self._running = 0
 
     def arrive(self, request: int) -> None:
-        self._queue.enter(request)
+        self._enter(request, 0)
+
+    def _enter(self, request: int, kept: int) -> None:
+        heappush(self._queue, (self._key(request, kept), self._entries, request))
+        self._entries += 1
 
     def finish(self, request: int, output: int) -> None:
         del request, output
@@ -107,11 +114,11 @@ class _ReservingRules(Rules):
         while tokens_next > state.memory and len(remaining) > 1:
             request = remaining.pop()
             tokens_next -= self._prompts[request] + state.made(request) + 1
-            self._queue.enter(request, state.made(request))
+            self._enter(request, state.made(request))
             retracted.append(request)
         if tokens_next > state.memory:
             (request,) = state.prefilling
-            self._queue.enter(request, state.kept(request))
+            self._enter(request, state.kept(request))
             retracted.append(request)
         self._ratio.retract(
             sum(map(state.made, remaining)),
@@ -167,7 +174,7 @@ class _ReservingRules(Rules):
                 room -= self._reserved(state, request)
         admitted: list[int] = []
         while self._queue and left > 0:
-            request = self._queue.head()
+            request = self._queue[0][2]
             whole = self._to_prefill(state, request)
             tokens = min(whole, left)
             if whole + self._reserved(state, request) > room or whole + 1 > free_next:
@@ -177,7 +184,7 @@ class _ReservingRules(Rules):
             room -= tokens + (self._reserved(state, request) if tokens == whole else 0)
             free_next -= tokens + (tokens == whole)
             self._cut.append((request, tokens))
-            admitted.append(self._queue.pop())
+            admitted.append(heappop(self._queue)[2])
         return admitted
 
     def _reserved(self, state: State, request: int) -> int:

@@ -1,20 +1,17 @@
 """Sorted-F on lower bounds that grow as tokens are made, smallest evicted first (W Alg. 5).
 
-Not clairvoyant: it sees prediction intervals and uses their lower ends alone.  Each request has an
-estimate of its output, at first the lower end, never less than the tokens that it has made.
-Phase 1 of Sorted-F orders what waits by estimates, anew at every arrival; ``phase1`` says in which
-form (``swap``, ``dp`` or ``exact``, see the policies of these names).
+Not clairvoyant: a request's estimate of its output is the lower end of its prediction, or the
+tokens that it has made.  Phase 1 of Sorted-F orders what waits by estimates, anew at every arrival,
+in the form ``phase1`` (``swap``, ``dp`` or ``exact``, see the policies of these names).
 
 What the pseudocode leaves open, and how it is read here:
 
-- An active request that is not finished makes at least one more token, so the look-ahead believes
-  its output to be max(estimate, made + 1).  Then no projected time but the next one can exceed
-  the memory: later ones count only requests that have not outgrown the estimates with which they
-  passed the look-ahead.
+- The look-ahead believes an unfinished active request to make max(estimate, made + 1).  Then only
+  the next time can exceed the memory: later ones count no request that has outgrown its estimate.
 - W admits before it evicts, with the overflow in sight, so a round that evicts admits nothing.
 - Among equal estimates the request that comes last in the order is evicted first.
-- An evicted request loses its tokens, keeps what they say of its output, and takes its old place
-  in the order, which is ahead of all that waited when it was admitted.
+- An evicted request loses its tokens, keeps its estimate, and takes its old place in the order,
+  which is ahead of all that waited when it was admitted.
 
 No worst-case guarantee is claimed, by W neither.
 
@@ -30,15 +27,14 @@ from collections.abc import Callable, Iterator
 
 from heuristics.batching import Pool
 from heuristics.batching.swap import batches_by_swaps
-from heuristics.batching.table import order_by_peaks, order_exactly
+from heuristics.batching.table import batches_by_peaks, batches_exactly
 from heuristics.planned import PlannedRules
 from heuristics.policy import Choice, Ints, Known, RoundPolicy, State
 
-#: Each yields the order piece by piece.
 PHASE_1: dict[str, Callable[[Pool], Iterator[Ints]]] = {
     "swap": batches_by_swaps,
-    "dp": lambda pool: iter([order_by_peaks(pool)]),
-    "exact": lambda pool: iter([order_exactly(pool)]),
+    "dp": batches_by_peaks,
+    "exact": batches_exactly,
 }
 
 

@@ -1,14 +1,12 @@
 """Batches of least F that fit when started together, solved exactly (W Alg. 1, Sorted-F).
 
 Clairvoyant.  Orders what waits, anew at every arrival, as batches that minimise Σo / |X|², the
-larger batch among equals, over all sets that stay within M when they start together; inside a
-batch the shortest output comes first.  Admission is the common one of this suite, where a request
-may start in the round in which another completes (W keeps the completing one in memory for that
-round).
+larger among equals, over all sets that stay within M when they start together; shortest output
+first inside.  Admission is the common one, as in ``sorted-f-dp``.
 
 W calls this Phase 1 combinatorial; a dynamic program over (size, prompt tokens) solves it, see
-``heuristics.batching.table.order_exactly`` for the proof.  Time O(n²·min(M, Σs)) a batch; an
-instance whose table needs more than 1 GiB is refused.
+``heuristics.batching.table.batches_exactly`` for the proof.  Time O(n²·min(M, Σs)) a batch; a table
+of more than 1 GiB is refused.
 
 W Theorem 4.1 states a ratio below 48 when all requests arrive at 0.  It is asymptotic: W (sec. 2)
 has the largest peak grow slower than M, and n·(largest peak)/M without end, so of one instance it
@@ -18,19 +16,13 @@ Reference: ``heuristics/reference/sorted_f.py``.
 """
 
 from heuristics.batching import Pool
-from heuristics.batching.table import order_exactly
+from heuristics.batching.table import batches_exactly
 from heuristics.guarantee import AT_ZERO, Guarantee, constant
-from heuristics.policy import Ints, Known, PlanPolicy
-
-
-def plan(known: Known) -> Ints:
-    """Batch by batch, shortest output first inside."""
-    return order_exactly(Pool.of(known))
-
+from heuristics.policy import PlanPolicy
 
 POLICY = PlanPolicy(
     "sorted-f-exact",
-    plan=plan,
+    plan=lambda known: batches_exactly(Pool.of(known)),
     guarantees=(
         Guarantee(
             "48",

@@ -11,12 +11,10 @@ Reference: ``heuristics/reference/sorted_f.py``.
 
 from heuristics.batching import Pool
 from heuristics.batching.quantile import order_by_quantiles
-from heuristics.policy import Ints, Known, PlanPolicy
+from heuristics.policy import PlanPolicy
 
-
-def plan(known: Known) -> Ints:
-    """Batch by batch, shortest output first inside."""
-    return order_by_quantiles(Pool.of(known), known.rng)
-
-
-POLICY = PlanPolicy("sorted-f-quantile", randomised=True, plan=plan)
+POLICY = PlanPolicy(
+    "sorted-f-quantile",
+    randomised=True,
+    plan=lambda known: order_by_quantiles(Pool.of(known), known.rng),
+)

@@ -9,21 +9,8 @@ comes first; admission is the common one.  No worst-case guarantee is claimed, b
 Reference: ``heuristics/reference/sorted_f.py``.
 """
 
-from collections.abc import Iterator
-
 from heuristics.batching import Pool
-from heuristics.batching.swap import batches_by_swaps, order_by_swaps
-from heuristics.policy import Ints, Known, PlanPolicy
+from heuristics.batching.swap import batches_by_swaps
+from heuristics.policy import PlanPolicy
 
-
-def plan(known: Known) -> Ints:
-    """Batch by batch, shortest output first inside."""
-    return order_by_swaps(Pool.of(known))
-
-
-def pieces(known: Known) -> Iterator[Ints]:
-    """Batch by batch, each when it is asked for."""
-    return batches_by_swaps(Pool.of(known))
-
-
-POLICY = PlanPolicy("sorted-f-swap", plan=plan, pieces=pieces)
+POLICY = PlanPolicy("sorted-f-swap", plan=lambda known: batches_by_swaps(Pool.of(known)))

@@ -8,16 +8,9 @@ neither.
 Reference: ``heuristics/reference/sorted_lp.py``.
 """
 
-import numpy as np
-from numpy.typing import NDArray
-
 from heuristics.batching import Pool
-from heuristics.policy import AdvisedPolicy, Ints, Known
+from heuristics.policy import AdvisedPolicy
 
-
-def order(known: Known, advice: NDArray[np.float64]) -> Ints:
-    """Smaller y first."""
-    return Pool.of(known).sorted_by(advice)
-
-
-POLICY = AdvisedPolicy("sorted-lp", offline=True, order=order)
+POLICY = AdvisedPolicy(
+    "sorted-lp", offline=True, order=lambda known, advice: Pool.of(known).sorted_by(advice)
+)

@@ -7,14 +7,7 @@ Reference: ``heuristics/reference/svf.py``.
 """
 
 from heuristics.guarantee import AT_ZERO, BELOW_MEMORY, Guarantee, volume_first
-from heuristics.policy import Keys, Known, ListPolicy
-
-
-def rank(known: Known) -> Keys:
-    """Smaller s·o + o(o+1)/2 first."""
-    s, o = known.prompts, known.outputs
-    return (s * o + o * (o + 1) // 2,)
-
+from heuristics.policy import ListPolicy
 
 POLICY = ListPolicy(
     "svf",
@@ -28,5 +21,5 @@ POLICY = ListPolicy(
             ratio=volume_first,
         ),
     ),
-    rank=rank,
+    rank=lambda known: (known.volumes,),
 )

@@ -1,31 +1,20 @@
 """Small volumes before large ones, one bit a request (our reading of arXiv 2606.22327, 1-bit SVF).
 
-The order knows one bit of each request: whether its volume s·o + o(o+1)/2 is at most
-``threshold``·M token-rounds, that is ``threshold`` rounds of the whole memory.  Small ones come
-first, ties by arrival, then by position.
+The bit says whether a volume s·o + o(o+1)/2 is at most ``threshold`` rounds of the whole memory.
 
-The source names a 1-bit variant of its smallest-volume-first rule that needs a single bit of
-information; we know its abstract only, not its definition, so rule, unit and default of the
-threshold are ours, and no guarantee of the source is claimed.  The look-ahead of the common
-admission still uses the true outputs, so this policy counts as clairvoyant and differs from
-``svf`` in nothing but the order.
+The source names a 1-bit variant of its rule; we know its abstract only, so rule, unit and default
+of the threshold are ours, and no guarantee of the source is claimed.  The common admission still
+uses the true outputs, so this policy counts as clairvoyant.
 
 Reference: ``heuristics/reference/svf.py``.
 """
 
-from heuristics.policy import Keys, Known, ListPolicy, Parameter
-
-
-def rank(known: Known) -> Keys:
-    """Volumes of at most the threshold first."""
-    s, o = known.prompts, known.outputs
-    return (s * o + o * (o + 1) // 2 > known.values["threshold"] * known.memory,)
-
+from heuristics.policy import ListPolicy, Parameter
 
 POLICY = ListPolicy(
     "svf-1bit",
     parameters=(
         Parameter("threshold", 1.0, 0.0, 1e9, "largest volume that counts as small, rounds of M"),
     ),
-    rank=rank,
+    rank=lambda known: (known.volumes > known.values["threshold"] * known.memory,),
 )

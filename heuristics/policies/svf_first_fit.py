@@ -6,7 +6,7 @@ stops at the first that does not fit.  The guarantee of ``svf`` is not claimed f
 Reference: ``heuristics/reference/svf.py``.
 """
 
-from heuristics.policies.svf import rank
+from heuristics.policies import svf
 from heuristics.policy import ListPolicy
 
-POLICY = ListPolicy("svf-first-fit", rank=rank, first_fit=True)
+POLICY = ListPolicy("svf-first-fit", rank=svf.POLICY.rank, first_fit=True)

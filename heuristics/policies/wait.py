@@ -1,20 +1,16 @@
 """Fluid thresholds by output class, with look-ahead (arXiv 2504.11320, WAIT; our reading).
 
-The source groups prompts by type, gives each type a threshold from the balance of a fluid model
-and runs a type only when as many of its prompts have gathered, at most that many per stage.  Its
-full text was not at hand when this was written (abstract, summaries and the authors' simulator
-were), and its worker can pause a request without freeing memory, which no schedule here can.  So
-this is our reading in unit rounds:
+The source runs a type of prompts only when as many have gathered as its threshold, from the balance
+of a fluid model.  Its full text was not at hand (abstract, summaries and the authors' simulator
+were), and its worker can pause a request without freeing memory, which no schedule here can.
 
 - The type of a request is its output class: 1, 2, 3–4, 5–8, ... tokens.
 - The threshold of class j is n_j = ⌈scale · M · c_j / V⌉, where c_j requests of the class have
   arrived so far and V is the volume s·o + o(o+1)/2 of all that have arrived.  With that mix, a
   worker that keeps its M tokens full finishes M · c_j / V requests of the class per round.
-- In a round, each class with at least n_j waiting offers its n_j oldest.  Classes take turns by
-  the arrival of their oldest request, and a request starts if no later time would hold more than
-  M tokens; the first that does not fit ends the round.
-- Below the thresholds everything waits, except that an empty worker takes what there is, in
-  order of arrival: so the last requests are served too, and a lone one starts at once.
+- In a round, each class with at least n_j waiting offers its n_j oldest, classes by their oldest
+  request.  One starts if no later time would hold more than M; the first misfit ends the round.
+- An empty worker takes what there is, in order of arrival: so the last requests are served too.
 
 It is clairvoyant, and uses nothing that has not arrived.
 
@@ -30,17 +26,18 @@ from bisect import insort
 from heapq import merge
 from math import ceil
 
-from heuristics.believed import BelievedEnds
-from heuristics.policy import Known, Parameter, RoundPolicy, Rules, State
+from heuristics.believed import LookAheadRules
+from heuristics.policy import Known, Parameter, RoundPolicy, State
 from heuristics.queues import exact
 
 SCALE = Parameter("scale", 1.0, 0.001, 1e6, "factor on the thresholds of the fluid balance")
 
 
-class ThresholdRules(Rules):
+class ThresholdRules(LookAheadRules):
     """Classes that wait until enough has gathered, then start where the look-ahead allows it."""
 
     def __init__(self, known: Known) -> None:
+        super().__init__()
         self.prompts: list[int] = known.prompts.tolist()
         self._flow = exact(known.values["scale"]) * known.memory
         self._arrived: list[int] = []
@@ -50,8 +47,6 @@ class ThresholdRules(Rules):
         self._volume = 0
         #: By class, until another request enters.
         self._thresholds: dict[int, int] = {}
-        self._ends = BelievedEnds()
-        self._quiet = True
 
     def length(self, request: int, kept: int) -> int:
         """Return for how many rounds a request that kept tokens will run at most."""
@@ -78,14 +73,6 @@ class ThresholdRules(Rules):
             self._thresholds[group] = ceil(self._flow * self._entered[group] / self._volume)
         return self._thresholds[group]
 
-    def leave(self, request: int) -> None:
-        """Take note that a request is no longer active."""
-        self._ends.remove(request)
-
-    def finish(self, request: int, output: int) -> None:
-        del output
-        self.leave(request)
-
     def admit(self, state: State) -> list[int]:
         ready = self._ready()
         offers = [
@@ -111,9 +98,6 @@ class ThresholdRules(Rules):
             del waiting[: sum(place in started for place in waiting[: len(started)])]
         self._quiet = self._nothing_next(state, tokens_next)
         return admitted
-
-    def quiet(self) -> bool:
-        return self._quiet
 
     def started(self, request: int, end: int, state: State) -> None:
         """Take note that a request starts now and will have left the worker at ``end``."""

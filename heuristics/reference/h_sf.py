@@ -26,12 +26,7 @@ def h_sf(instance: Instance) -> Schedule:
 def largest_batches(instance: Instance, order: Sequence[int], believed: Sequence[int]) -> list[int]:
     """Return start rounds where every round starts the longest prefix that (3) allows.
 
-    Parameters
-    ----------
-    order
-        All positions in the order in which they are taken.
-    believed
-        Outputs that (3) believes in (tokens).
+    ``order`` has all positions; (3) believes in the outputs ``believed`` (tokens).
     """
     o = outputs_of(instance)
     p: dict[int, int] = {}  # start rounds

@@ -8,14 +8,9 @@ from instances import Instance
 
 
 def held(instance: Instance, p: Mapping[int, int], o: Sequence[int], time: int) -> int:
-    """Return the tokens that some requests hold at a time, Σ (s_i + t' − p_i)·1{o_i ≥ t' − p_i}.
+    """Return the tokens that requests hold at a time, Σ (s_i + t' − p_i)·1{o_i ≥ t' − p_i}.
 
-    Parameters
-    ----------
-    p
-        Start round of each request that counts.
-    o
-        Output of every request, true or believed (tokens).
+    ``p`` are start rounds; ``o`` are the outputs of all requests, true or believed (tokens).
     """
     return sum(
         instance.requests[i].prompt + time - start

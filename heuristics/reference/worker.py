@@ -81,13 +81,7 @@ class Worker:
         return sum(job.next_tokens for job in self.running)
 
     def serve(self, name: str) -> Schedule:
-        """Go through the rounds until every request is complete, and return the schedule.
-
-        Raises
-        ------
-        TooLongError
-            If that takes more than ``MOST_ROUNDS``.
-        """
+        """Return the schedule; it raises TooLongError after ``MOST_ROUNDS``."""
         to_come = sorted(self.jobs, key=lambda job: (job.arrival, job.position))
         unfinished = len(self.jobs)
         while unfinished:

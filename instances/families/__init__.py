@@ -29,6 +29,6 @@ class Family:
 
 @cache
 def families() -> dict[str, Family]:
-    """Return all families by name, sorted, or raise TypeError of a file that is none."""
+    """Return all families by name, sorted, or raise TypeError for a file that is none."""
     found = declared(sys.modules[__name__], "generate", Callable, _HELPERS)
     return {each[0]: Family(*each) for each in sorted(found, key=itemgetter(0))}

@@ -96,11 +96,8 @@ def figures(data: Path) -> Iterator[list[str]]:
                 timeline = simulate(instance, method.call, batch_time)
                 ours = spreads(latencies(timeline).take(others))
                 errors = [
-                    [
-                        f"{100 * ((ours[metric][key] or 0) / (each or 1) - 1):+.1f}"
-                        for key, each in of
-                    ]
-                    for metric, of in ((metric, spread.items()) for metric, spread in real.items())
+                    [f"{100 * ((ours[metric][k] or 0) / (v or 1) - 1):+.1f}" for k, v in of.items()]
+                    for metric, of in real.items()
                 ]
                 yield [name, what, rules, *map(", ".join, errors)]
 

@@ -63,7 +63,7 @@ OPTIONS = together(
 
 
 def judge_options(options: Options) -> None:
-    """Raise a UsageError of options that do not go together."""
+    """Raise a UsageError for options that do not go together."""
     refuse_both(options, "--rerun", "--rerun-failed")
     if bool(options.scheduler) != (options.executor == "dask"):
         raise UsageError("--scheduler and --executor dask go together")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from instances import Instance
@@ -64,85 +64,55 @@ class Line:
         return self.keeps_tokens or policy_name(self.record.method) in token_keeping_policies()
 
 
-Cell = Callable[[Line, Schedule, Against], object]
-
-#: Means in seconds, each with its 99th percentile behind it.
-_TIMES = {"E2EL s": "e2el", "TTFT s": "ttft", "TPOT s": "tpot"}
-
-
 def table_text(instance: Instance, lines: Sequence[Line], against: Against) -> str:
     """Return the header and a line a schedule, by TEL; all fit into a hundred characters.
 
     All have the same predictions, which are named elsewhere.
     """
-    shown_as = _columns(instance, against)
-    rows = []
+    header, rows = ["policy", "class"], []
     for line in sorted(lines, key=lambda line: (line.tel or 0, line.record.method)):
         if (schedule := line.schedule) is None:
             continue
         name = line.record.method.partition(" with ")[0] + (MARK if line.marked else "")
         of_class = str(knowledge(line.record.method).on(instance)).removeprefix("with ")
-        cells = (cell(line, schedule, against) for _, cell in shown_as)
+        in_unit = _in_rounds if instance.unit is ROUNDS else _in_seconds
+        titles, cells = zip(*in_unit(line, schedule, against), strict=True)
+        header = ["policy", "class", *titles]
         rows.append([name, of_class, *("-" if each is None else str(each) for each in cells)])
-    return plain_table(["policy", "class", *(header for header, _ in shown_as)], rows)
+    return plain_table(header, rows)
 
 
-def _columns(instance: Instance, against: Against) -> list[tuple[str, Cell]]:
-    """Return header and cell of each column behind the class."""
-    if instance.unit is not ROUNDS:
-        e2el, *others = (
-            [(header, _time(f"mean_{name}_ms")), ("p99", _time(f"p99_{name}_ms"))]
-            for header, name in _TIMES.items()
-        )
-        good = [("good/s", _goodput)] if against.slo else []
-        return [*e2el, ("left %", _left), *(each for pair in others for each in pair), *good]
-    return [
-        ("TEL", lambda _, schedule, __: schedule.tel),
-        ("TEL/OPT" if against.optimum else "TEL/LB", _ratio),
-        *([("to best", _to_best)] if registered(instance) else []),
-        ("makespan", lambda _, schedule, __: makespan(instance, schedule)),
-        ("memory %", _memory),
-        ("evicted", lambda _, schedule, __: sum(map(len, schedule.attempts or ()))),
-        ("ms", _milliseconds),
-    ]
-
-
-def _ratio(line: Line, schedule: Schedule, against: Against) -> str | None:
-    del line
-    return f"{schedule.tel / against.value:.4f}" if against.value else None
-
-
-def _left(line: Line, schedule: Schedule, against: Against) -> str | None:
+def _in_seconds(
+    line: Line, schedule: Schedule, against: Against
+) -> Iterator[tuple[str, str | None]]:
+    """Yield title and text of each cell; means in seconds with their 99th percentiles."""
     about = against.value and (against.covers_kept or not line.keeps_tokens)
     share = left(schedule.tel, against.value) if about else None
-    return None if share is None else percent_left(share)
+    for title, name in (("E2EL s", "e2el"), ("TTFT s", "ttft"), ("TPOT s", "tpot")):
+        yield title, _time(line, f"mean_{name}_ms")
+        yield "p99", _time(line, f"p99_{name}_ms")
+        if name == "e2el":
+            yield "left %", None if share is None else percent_left(share)
+    if against.slo is not None:
+        timed = line.record.mean_ttft_ms is not None
+        good = goodput(timeline(line.instance, schedule), against.slo) if timed else None
+        yield "good/s", None if good is None else f"{good:.3f}"
 
 
-def _memory(line: Line, schedule: Schedule, against: Against) -> str:
-    del against
-    return f"{100 * mean_memory(line.instance, schedule) / line.instance.memory:.1f}"
+def _in_rounds(line: Line, schedule: Schedule, against: Against) -> Iterator[tuple[str, object]]:
+    record, memory = line.record, mean_memory(line.instance, schedule) / line.instance.memory
+    ratio = f"{schedule.tel / against.value:.4f}" if against.value else None
+    yield "TEL", schedule.tel
+    yield "TEL/OPT" if against.optimum else "TEL/LB", ratio
+    if (known := registered(line.instance)) is not None:
+        yield "to best", None if line.keeps_tokens else f"{known.gap(schedule.tel):.2f} %"
+    yield "makespan", makespan(line.instance, schedule)
+    yield "memory %", f"{100 * memory:.1f}"
+    yield "evicted", sum(map(len, schedule.attempts or ()))
+    yield "ms", f"{1000 * (record.solver_seconds or record.seconds):.1f}"
 
 
-def _milliseconds(line: Line, *_: object) -> str:
-    return f"{1000 * (line.record.solver_seconds or line.record.seconds):.1f}"
-
-
-def _to_best(line: Line, schedule: Schedule, against: Against) -> str | None:
-    del against
-    known = registered(line.instance)
-    return None if known is None or line.keeps_tokens else f"{known.gap(schedule.tel):.2f} %"
-
-
-def _goodput(line: Line, schedule: Schedule, against: Against) -> str | None:
-    if against.slo is None or line.record.mean_ttft_ms is None:
-        return None
-    return f"{goodput(timeline(line.instance, schedule), against.slo):.3f}"
-
-
-def _time(name: str) -> Cell:
-    def cell(line: Line, *_: object) -> str | None:
-        value = getattr(line.record, name)
-        # Six characters up to three hours.
-        return None if value is None else f"{value / 1000:.{3 if value < 100_000 else 1}f}"
-
-    return cell
+def _time(line: Line, name: str) -> str | None:
+    value = getattr(line.record, name)
+    # Six characters up to three hours.
+    return None if value is None else f"{value / 1000:.{3 if value < 100_000 else 1}f}"

@@ -57,13 +57,10 @@ def policies_table(
     """Run every policy until the deadline, the quick ones first, and return a table.
 
     The ratio of a TEL is to the optimum where that is known, else to the best bound known, so at
-    least the ratio to OPT.  All schedules have passed the checker; a policy without one has its
-    reason instead, and one that may keep tokens is marked.  The last line says how many were not
-    run.
-
-    Policies run one after the other, in rounds some beside the others.  Each may take its
-    share of the time that is left when it begins, so that a slow one costs no other its turn.
-    Standard error shows how far they are, unless it is to be ``quiet``.
+    least the ratio to OPT.  A policy without a schedule has its reason instead, and one that may
+    keep tokens is marked.  Policies run one after the other, in rounds some beside the others; each
+    may take its share of the time that is left when it begins.  Standard error shows how far they
+    are, unless it is to be ``quiet``.
     """
     runnable, refused = _tasks(instance, batch_time, prediction, seed, limits)
     progress = Display(sys.stderr, len(runnable), quiet)
@@ -77,15 +74,16 @@ def policies_table(
         here = [each for line in lines for each in of_run(instance, line.record)]
         here += bound.bounds(instance, at_once=bool(why))
     compared, against, wrong, misstated = _compared(instance, batch_time, lines, here, slo)
+    kept = KEEPS_TOKENS_COVERED if against.covers_kept else KEEPS_TOKENS_NOTE
     below = [
         f"predictions: {read_prediction(prediction)[2]}" if prediction else "",
-        *_notes(lines, against),
+        f"{MARK.strip()} {kept}" if any(line.marked for line in lines) else "",
         _answered(instance, lines, against, [] if why else series.waiting),
         compared,
         f"class: {OF_CLASSES}",
         *_unrun([(line.record.method, line.reason) for line in lines if line.reason]),
         *_unrun((name, f"not run: {reason}") for name, reason in refused),
-        _left(series, why or "the time was over"),
+        _unbegun(series, why or "the time was over"),
     ]
     told = map(wrapped, filter(None, "\n".join(below).splitlines()))
     text = "\n".join([table_text(instance, lines, against), *told])
@@ -214,12 +212,6 @@ def _optimum(instance: Instance, *, believed: bool) -> tuple[str, int] | None:
     return None
 
 
-def _notes(lines: Sequence[Line], against: Against) -> list[str]:
-    if not any(line.marked for line in lines):
-        return []
-    return [f"{MARK.strip()} {KEEPS_TOKENS_COVERED if against.covers_kept else KEEPS_TOKENS_NOTE}"]
-
-
 def _unrun(found: Iterable[tuple[str, str]]) -> list[str]:
     """Return one line for every reason that policies have no schedule for."""
     of_reason: dict[str, list[str]] = {}
@@ -228,7 +220,7 @@ def _unrun(found: Iterable[tuple[str, str]]) -> list[str]:
     return [f"{', '.join(names)}: {reason}" for reason, names in of_reason.items()]
 
 
-def _left(series: Series, why: str) -> str:
+def _unbegun(series: Series, why: str) -> str:
     """Return one line on the policies that were not run, empty if all were."""
     names = [task.method.text for task in series.waiting]
     were = "was" if len(names) == 1 else "were"

@@ -59,7 +59,7 @@ def main(options: Options) -> int:
 def show(name: str, *, beside: bool = False) -> str:
     """Return the file of a policy (and of its pseudocode) or formulation, or a solver's constants.
 
-    ``beside`` sets the two side by side, 100 columns each.  Raises a MethodError of an unknown
+    ``beside`` sets the two side by side, 100 columns each.  Raises a MethodError for an unknown
     name.
     """
     if name in formulations():

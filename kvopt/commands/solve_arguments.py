@@ -142,16 +142,8 @@ OPTIONS = together(
 _LOOSE = (
     ("formulation", "policy", "--formulation goes with --solver, not with --policy"),
     ("write_model", "policy", "--write-model goes with a MIP formulation, not with --policy"),
-    (
-        "formulation",
-        "method",
-        "--method says all: write SOLVER:FORMULATION in place of --formulation",
-    ),
-    (
-        "predict",
-        "method",
-        '--method says all: write "POLICY with PREDICTION" in place of --predict',
-    ),
+    ("formulation", "method", "--method says all: write SOLVER:FORMULATION"),
+    ("predict", "method", '--method says all: write "POLICY with PREDICTION"'),
 )
 
 

@@ -32,8 +32,8 @@ class Constants:
 def constants(method: Method) -> tuple[Constants, ...]:
     """Return the public constants of the files of a method's rooms; nothing is imported.
 
-    Other policies, and models of other kinds, are left out.  Raises OSError or SyntaxError of a
-    file.
+    Other policies, and models of other kinds, are left out.  Raises OSError or SyntaxError for a
+    bad file.
     """
     policy = "" if method.call is None else method.call.policy.name.replace("-", "_")
     others = {"policies", *(({"mip", "cp", "search"} - {method.solves}) if method.solves else ())}

@@ -45,7 +45,7 @@ class Engine:
 
 @cache
 def engines() -> dict[str, Engine]:
-    """Return all engines by name, sorted, or raise TypeError of a wrong declaration."""
+    """Return all engines by name, sorted, or raise TypeError for a wrong declaration."""
     found: dict[str, Engine] = {}
     for path in sorted(_FOLDER.glob("[!_]*.py")):
         tree = parse_file(path, head=True)

@@ -26,7 +26,7 @@ def expand_ranges(text: str) -> list[str]:
     """Return a method's text with each value of its ranges, the last range changing first.
 
     ``FIRST..LAST step STEP`` goes from the first to the last that does not exceed LAST, exactly in
-    decimal; between whole numbers the step is 1 by default.  Raises MethodError of an empty range,
+    decimal; between whole numbers the step is 1 by default.  Raises MethodError for an empty range,
     a step that leads nowhere, or too many methods.
     """
     path = _PATH.match(text)

@@ -79,7 +79,7 @@ UNREAD = "unread-"
 
 
 def fingerprint(method: Method, outputs: Collection[str] = ()) -> str:
-    """Return the digest of the sources that decide a method's result, or raise OSError of one.
+    """Return the digest of the sources that decide a method's result, or raise an OSError.
 
     ``outputs`` are absolute paths of what the command writes, which is no source of a custom file.
     """

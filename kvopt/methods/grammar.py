@@ -141,7 +141,7 @@ def unique_methods(methods: Iterable[Method]) -> tuple[Method, ...]:
 
 
 def refuse_namesakes(methods: Iterable[Method]) -> None:
-    """Raise MethodError of two files of one name: a table could not tell their rows apart."""
+    """Raise MethodError for two files of one name, whose rows a table could not tell apart."""
     paths: dict[str, Path] = {}
     for method in methods:
         if method.path is None:
@@ -364,7 +364,7 @@ def _example(solver: str) -> str:
 
 
 def refuse_invented(method: Method) -> None:
-    """Raise MethodError of an engine that is neither ours nor one that Pyomo lists."""
+    """Raise MethodError for an engine that is neither ours nor one that Pyomo lists."""
     if method.kind != "engine" or method.solver in named_engines():
         return
     # One question for all names: each takes seconds.

@@ -96,7 +96,7 @@ def format_formulation(formulation: Formulation, values: Mapping[str, bool | int
 
 
 def read_formulation(text: str) -> tuple[Formulation, OptionValues]:
-    """Return a formulation and its options that differ from their defaults, or a MethodError."""
+    """Return a formulation and its options that are no defaults, or raise a MethodError."""
     call = parse_call(text)
     known = find_name(call.name, formulations())
     if known is None:

@@ -188,8 +188,8 @@ def _runner(path: Path, solve: Callable[..., Any]) -> Callable[[Task, Report], N
             try:
                 sender("schedule", starts=returned)
             except TypeError as error:
-                line = _first_line(solve)
-                where = path.name if line is None else f"{path.name}:{line}"
+                code = getattr(inspect.unwrap(solve), "__code__", None)
+                where = path.name if code is None else f"{path.name}:{code.co_firstlineno}"
                 raise OwnMethodError(one_line(f"{where}: solve: {error}")) from error
         report.done(solver=path.name)
 
@@ -215,11 +215,6 @@ def told_by_line(path: Path) -> Iterator[None]:
                 where = f"{path.name}:{trace.tb_lineno}"
             trace = trace.tb_next
         raise OwnMethodError(one_line(f"{where}: {type(error).__name__}: {error}")) from error
-
-
-def _first_line(solve: Callable[..., Any]) -> int | None:
-    code = getattr(inspect.unwrap(solve), "__code__", None)
-    return None if code is None else code.co_firstlineno
 
 
 class Sender:

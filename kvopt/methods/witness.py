@@ -78,7 +78,7 @@ def word_counts(method: str) -> bool:
 
 @cache
 def engine_witness(method: str, value: int) -> Witness:
-    """Return the witness of an engine that works alone on one formulation, or a MethodError.
+    """Return the witness of an engine alone on one formulation, or raise a MethodError.
 
     Next to other methods the text does not say what its bound rests on; ``search`` alone is
     ``search:layers``.

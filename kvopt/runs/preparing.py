@@ -19,7 +19,8 @@ from heuristics import admission, real_time
 from heuristics.compiled import interpreting, pays
 from heuristics.policy import Policy
 from heuristics.simulator import Setting, run_policy
-from instances.batch_time import parse_batch_time
+from instances import Instance
+from instances.batch_time import BatchTime, parse_batch_time
 from kvopt.engines.start import run_engine, warm_start_policies
 from kvopt.methods.engines import engine_of
 from kvopt.methods.method import Method
@@ -45,17 +46,17 @@ _OF_KERNELS = ("numba", "scipy.sparse")
 
 def prepare(task: Task, report: Report) -> Run:
     """Import and compile all that the method needs; return what runs it."""
-    method = task.method
+    method, instance = task.method, task.instance
     if task.model_file:
         return partial(run_engine, importlib.import_module("kvopt.engines.export"), method)
-    assert task.instance is not None
-    computed = _computed(task)
+    assert instance is not None
+    computed = _computed(task, instance)
     engine = None if computed is None else _engine_of(task, computed)
-    units = _units(task, engine, computed)
+    units = _units(task, instance, engine, computed)
     if computed is method and missing_units(units):
-        _answer_first(task, report)
+        _answer_first(task, instance, report)
     compile_first(units, lambda done, of: report.send(Compiling(goes_on=True, done=done, of=of)))
-    if pays(len(task.instance)):
+    if pays(len(instance)):
         # What was compiled is loaded.
         (real_time if task.batch_time else admission).compile_kernels()
     for library in _libraries(computed, units):
@@ -66,36 +67,35 @@ def prepare(task: Task, report: Report) -> Run:
         report.send(OwnFile())
         own = load_own(method.path) if is_python(method.path) else load_program(method.path)
         if not isinstance(own, Policy):
-            return partial(_run_own, own)
+            return partial(_run_own, own, instance)
         method = replace(method, call=as_policy_call(own, method))
     if method.call is not None:
         if method.call.policy.warm_up is not None:
             method.call.policy.warm_up()
-        return partial(_run_policy, method)
+        return partial(_run_policy, method, instance)
     assert engine is not None
     if task.batch_time:
         engine.compile_kernels()
     return partial(run_engine, engine, method)
 
 
-def _answer_first(task: Task, report: Report) -> None:
+def _answer_first(task: Task, instance: Instance, report: Report) -> None:
     """Report a bound and a schedule at second 0."""
-    instance = task.instance
-    assert instance is not None
     first = report.through(lambda event: report.sink(event.model_copy(update={"seconds": 0.0})))
-    _report_quick_bounds(task, first)
+    _report_quick_bounds(task, instance, first)
     if len(instance) <= _FIRST_UP_TO:
         policy = warm_start_policies()[0]
-        batch_time = parse_batch_time(task.batch_time) if task.batch_time else None
         with interpreting():
-            schedule = run_policy(policy, instance, Setting(batch_time=batch_time))
+            schedule = run_policy(policy, instance, Setting(batch_time=_batch_time(task)))
         first.found(schedule, f"policy {policy.name}")
 
 
-def _report_quick_bounds(task: Task, report: Report) -> None:
+def _batch_time(task: Task) -> BatchTime | None:
+    return parse_batch_time(task.batch_time) if task.batch_time else None
+
+
+def _report_quick_bounds(task: Task, instance: Instance, report: Report) -> None:
     """Report the bounds that cost next to nothing; volumes bound rounds, loads seconds."""
-    instance = task.instance
-    assert instance is not None
     if not task.batch_time:
         report.bound(volume_bound(instance), "volumes")
         return
@@ -103,14 +103,13 @@ def _report_quick_bounds(task: Task, report: Report) -> None:
         report.bound(*found)
 
 
-def _computed(task: Task) -> Method | None:
+def _computed(task: Task, instance: Instance) -> Method | None:
     """Return what an engine computes: the method, or the relaxation that a policy is advised by."""
     if task.method.kind in ("auto", "engine"):
         return task.method
     if not task.method.advised or task.expected_starts is not None:
         return None
-    assert task.instance is not None
-    return adviser_of(task.instance)
+    return adviser_of(instance)
 
 
 def _engine_of(task: Task, method: Method) -> ModuleType:
@@ -119,11 +118,11 @@ def _engine_of(task: Task, method: Method) -> ModuleType:
     return importlib.import_module(engine_of("auto" if method.joined else method.solver).module)
 
 
-def _units(task: Task, engine: ModuleType | None, computed: Method | None) -> set[str]:
+def _units(
+    task: Task, instance: Instance, engine: ModuleType | None, computed: Method | None
+) -> set[str]:
     """Return the units of kernels that a task runs."""
-    instance, call = task.instance, task.method.call
-    assert instance is not None
-    units = set()
+    units, call = set(), task.method.call
     if pays(len(instance)):
         units.add("clocked-queues" if task.batch_time else "queues")
     if call is not None and call.policy.warm_up is not None:
@@ -144,24 +143,21 @@ def _libraries(method: Method | None, units: set[str]) -> tuple[str, ...]:
     return (*_OF_KERNELS, "highspy") if method.solves in ("bound", "search") else _OF_KERNELS
 
 
-def _run_own(own: Run, task: Task, report: Report) -> None:
-    _report_quick_bounds(task, report)
+def _run_own(own: Run, instance: Instance, task: Task, report: Report) -> None:
+    _report_quick_bounds(task, instance, report)
     own(task, report)
 
 
-def _run_policy(method: Method, task: Task, report: Report) -> None:
-    assert task.instance is not None
+def _run_policy(method: Method, instance: Instance, task: Task, report: Report) -> None:
     assert method.call is not None
-    _report_quick_bounds(task, report)
+    _report_quick_bounds(task, instance, report)
     began = time.monotonic()
     advice = None
     if method.advised:
         advice = expected_starts(task, task.end_from(time.monotonic()))
         report.relaxation(None, advice.tolist())
-    batch_time = parse_batch_time(task.batch_time) if task.batch_time else None
     with nullcontext() if method.path is None else told_by_line(method.path):
-        schedule = run_policy_call(method.call, task.instance, task.seed, advice, batch_time)
+        schedule = run_policy_call(method.call, instance, task.seed, advice, _batch_time(task))
     seconds = time.monotonic() - began
-    found_by = f"policy {method.call.policy.name}"
-    report.found(schedule, found_by)
+    report.found(schedule, f"policy {method.call.policy.name}")
     report.done(solver_seconds=seconds)

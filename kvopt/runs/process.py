@@ -71,10 +71,11 @@ class Process:
         self._started = time.monotonic()
         ends = fork_process(compiler)
         self._channel, self._control = ends.channel, ends.control
+        self._status = bytearray()
         #: What takes each chunk that comes, by the descriptor on which it comes, as long as it may.
         self._sources = {
             ends.channel.fileno(): self._take_lines,
-            ends.control.fileno(): self._take_status,
+            ends.control.fileno(): self._status.extend,
             ends.printed: self._take_output,
         }
         self._printed_on = ends.printed
@@ -83,7 +84,7 @@ class Process:
         self._longest, self._begun, self._too_long = longest, bytearray(), False
         self._lines: deque[bytes] = deque()
         self._last_word = self._at_its_end = False
-        self._status = self._output = b""
+        self._output = b""
         first = {"call": call, "environment": dict(os.environ), "reads": reads}
         self._unsent = bytearray(f"{json.dumps(first)}\n{lines}".encode())
 
@@ -196,9 +197,6 @@ class Process:
             self._begun.clear()
         else:
             self._begun += piece
-
-    def _take_status(self, chunk: bytes) -> None:
-        self._status += chunk
 
     def _take_output(self, chunk: bytes) -> None:
         # A character takes up to four bytes.

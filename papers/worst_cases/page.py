@@ -8,12 +8,11 @@ from matplotlib.patches import Rectangle
 
 from instances.worst_cases import Worst, worst_of_each
 from papers.worst_cases.search import POLICIES, left_out
+from reports import markdown
 from reports.figures.style import COLOURS, INK, drawing
 from reports.markdown import pipe_table
 
 _HEAD = """\
-# Exact worst cases on small instances
-
 For each policy the largest TEL over the optimum, among **all** instances of n requests with memory
 M, in every order of the requests.  A request is (s, o), or (a, s, o) with arrivals, with s ≥ 0,
 o ≥ 1, s + o ≤ M.  The optimum is exact, by dynamic programming, and so is the ratio: on instances
@@ -59,10 +58,10 @@ def page_text(rows: Sequence[Worst]) -> str:
     reasons: dict[str, list[str]] = {}
     for name, reason in left_out().items():
         reasons.setdefault(reason, []).append(f"`{name}`")
-    lines = [f"- {', '.join(names)}: {reason}." for reason, names in sorted(reasons.items())]
+    lines = [f"- {', '.join(names)}: {reason}.\n" for reason, names in sorted(reasons.items())]
     count = sum(map(len, reasons.values()))
     parts.append(f"## Left out\n\n{count} of {count + len(POLICIES)} policies:\n")
-    return "\n".join([*parts, *lines, ""])
+    return markdown.page_text("Exact worst cases on small instances", [*parts, "".join(lines)])
 
 
 def _line(row: Worst) -> list[str]:

@@ -27,16 +27,8 @@ MOST_CURVES = 10
 INK = "#010203"
 #: Tones of the middle, at least 3:1 against white and against the dark ground alike.
 COLOURS = (
-    "#2f7fc1",
-    "#c9601a",
-    "#2a9060",
-    "#b8568f",
-    "#8f7a1c",
-    "#7f6bc9",
-    "#c24b4b",
-    "#1f8f9c",
-    "#7d7d7d",
-    "#a3692e",
+    *("#2f7fc1", "#c9601a", "#2a9060", "#b8568f", "#8f7a1c"),
+    *("#7f6bc9", "#c24b4b", "#1f8f9c", "#7d7d7d", "#a3692e"),
 )
 #: Of the points of curves, as many as there are colours.
 _MARKERS = "osD^vP*X<>"
@@ -55,21 +47,15 @@ _FONTS = ("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
 #: Dots an inch of a PNG, twice what a screen shows.
 _DPI = 200
 
+_GROUNDS = ("figure.facecolor", "axes.facecolor", "savefig.facecolor", "legend.facecolor")
+_INKED = (
+    *("text.color", "axes.labelcolor", "axes.edgecolor", "axes.titlecolor", "grid.color"),
+    *("xtick.color", "ytick.color", "xtick.labelcolor", "ytick.labelcolor"),
+)
 _STYLE: dict[str, Any] = {
     "svg.fonttype": "path",
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-    "savefig.facecolor": "none",
-    "legend.facecolor": "none",
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": INK,
-    "axes.titlecolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "grid.color": INK,
+    **dict.fromkeys(_GROUNDS, "none"),
+    **dict.fromkeys(_INKED, INK),
     "grid.alpha": 0.14,
     "grid.linewidth": 0.8,
     "axes.spines.top": False,

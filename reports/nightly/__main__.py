@@ -18,9 +18,9 @@ from kvopt.sweeps.plan import plan
 from reports.folder import MARKER, Kind, check_place, list_text, report_files, write_files
 from reports.freshness import stale_rows, to_be_stated
 from reports.nightly.compare import compare
-from reports.nightly.page import comparison_text, texts
+from reports.nightly.page import comparison_text, readme_text, texts
 from reports.nightly.rows import RowsError, nightly_rows, read_rows, rows_text
-from support.checkout import require_checkout
+from support.checkout import ROOT, require_checkout
 from support.command import CHECK_OPTION, Command, Options, option
 from support.committed import regenerate
 from support.outputs import OutputError
@@ -28,6 +28,8 @@ from support.usage import UsageError
 
 FOLDER = Path(__file__).parent
 ROWS = "rows.csv"
+#: The page that shows the main result.
+README = ROOT / "README.md"
 _COMPARISON = "COMPARISON.md"
 _NIGHT = Kind(
     name="night",
@@ -65,8 +67,9 @@ def main(options: Options) -> int:
     reference = read_rows(FOLDER / ROWS) if (FOLDER / ROWS).exists() else None
     if options.store is None:
         kept = (FOLDER / ROWS).read_text(encoding="utf-8")
-        files = texts(read_rows(FOLDER / ROWS), known_values()) | {ROWS: kept}
-        write_files(FOLDER, files, _NIGHT)
+        rows = read_rows(FOLDER / ROWS)
+        write_files(FOLDER, texts(rows, known_values()) | {ROWS: kept}, _NIGHT)
+        README.write_text(readme_text(README.read_text("utf-8"), rows, known_values()), "utf-8")
         return 0
     now = _stored(options.store, options.suite)
     if options.out is not None:
@@ -114,6 +117,7 @@ def _check() -> int:
     files = texts(rows, known_values(), stale)
     files[MARKER] = list_text([*files, ROWS], _NIGHT)
     wanted = {FOLDER / name: text for name, text in files.items()}
+    wanted[README] = readme_text(README.read_text("utf-8"), rows, known_values(), stale)
     return regenerate(_PROGRAM, wanted, report_files(FOLDER, _NIGHT), check=True)
 
 

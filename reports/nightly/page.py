@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 
 from reports.build import make_report
-from reports.freshness import stale_rows, told
-from reports.markdown import has_page, page_text, table_page
+from reports.figures.ranking import ranking_figure, ranking_table
+from reports.freshness import stale_rows, staleness, told
+from reports.markdown import has_page, page_text, table_page, table_text
 from reports.nightly.compare import Comparison
 from reports.nightly.rows import TIMING
 from reports.page import Figure, Page, Part
@@ -14,6 +17,8 @@ from reports.results import BestKnown, Results
 from reports.table import Table
 from support.text import counted
 
+#: The place of the main result in the README.
+_RESULT = re.compile(r"(<!-- main result[^>]*-->\n).*?(<!-- end -->\n)", re.DOTALL)
 #: Lines of each list that are shown; the counts are always whole.
 MOST_LINES = 200
 _INTRODUCTION = """\
@@ -59,8 +64,10 @@ def texts(
             continue
         report = _report(chosen, best_known)
         if not files:
+            if report.words.sentences:
+                parts[:0] = main_result(chosen, best_known)
             parts += [*report.first, report.words]
-            drawn = [part for part in report.first if isinstance(part, Figure)]
+            drawn = [part for part in parts if isinstance(part, Figure)]
             files |= {f"figures/{part.slug}.svg": part.drawing.svg for part in drawn}
         tables = [part for part in report.shown if isinstance(part, Table) and has_page(part)]
         files |= {f"{folder}/{part.slug}.md": table_page(part) for part in tables}
@@ -69,14 +76,37 @@ def texts(
     return files | {"README.md": page_text("Nightly tables", [*parts, *lines])}
 
 
+def main_result(rows: pd.DataFrame, best_known: BestKnown | None) -> tuple[Table, Figure]:
+    """Return the one table and the one figure that come first, here and in the README."""
+    (unit, *_) = _results(rows[rows["reproducible"]], best_known).units
+    table = ranking_table(unit.boards)
+    note = "Pale: the part of the gap that no bound decides."
+    return table, Figure(table.slug, "Mean gap to the optimum", note, ranking_figure(table))
+
+
+def readme_text(
+    readme: str, rows: pd.DataFrame, best_known: BestKnown | None, stale: int | None = None
+) -> str:
+    """Return the README with the main result, and how old its rows are, between its two marks."""
+    table, figure = main_result(rows, best_known)
+    picture = f"![{figure.title}](reports/nightly/figures/{figure.slug}.svg)"
+    age = staleness(len(rows), stale_rows(rows) if stale is None else stale)
+    shown = f"\n{picture}\n\n{table_text(table)}{age}\n"
+    return _RESULT.sub(lambda marks: f"{marks[1]}{shown}{marks[2]}", readme)
+
+
 def report_of(rows: pd.DataFrame, best_known: BestKnown | None = None) -> Page:
     """Return the report of the reproducible sections, in which policies are ranked."""
     return _report(rows[rows["reproducible"]], best_known)
 
 
 def _report(rows: pd.DataFrame, best_known: BestKnown | None) -> Page:
+    return make_report(_results(rows, best_known), pages=0, pictures=0)
+
+
+def _results(rows: pd.DataFrame, best_known: BestKnown | None) -> Results:
     keyed = rows.assign(key=[str(position) for position in range(len(rows))])
-    return make_report(Results(keyed, best_known or {}), pages=0, pictures=0)
+    return Results(keyed, best_known or {})
 
 
 def _sections(rows: pd.DataFrame) -> str:

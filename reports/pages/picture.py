@@ -61,7 +61,7 @@ class Losing:
     gap: float
 
 
-_STORED = "Best schedule of this store"
+STORED = "Best schedule of this store"
 _KNOWN = "Best known schedule"
 _BESIDE = "Best schedule above that of"
 _NOTE = "KV memory held over time under the limit M, and requests that run and wait."
@@ -69,11 +69,6 @@ _BESIDE_NOTE = (
     "Both over the same times and tokens: where the lower one runs other requests "
     "or leaves room, it loses."
 )
-
-
-def no_picture(reason: str) -> Picture:
-    """Return the place of the best stored schedule, with the reason why it is not drawn."""
-    return Picture(_STORED, reason)
 
 
 def draw_pictures(
@@ -86,7 +81,7 @@ def draw_pictures(
     """
     described = store.instance(str(line["instance_sha256"]))
     if described is None:
-        return [no_picture("The instance is not in the store.")]
+        return [Picture(STORED, "The instance is not in the store.")]
     made: list[Picture] = []
     try:
         instance = parse_instance(described)
@@ -96,20 +91,20 @@ def draw_pictures(
             if line["upper_key"] == line["found_key"]:
                 # The name of the tables, which a file of one's own gives itself.
                 best = replace(best, method=str(line["upper_by"]))
-            made.append(Picture(_STORED, _NOTE, _svg(picture_of(instance, best))))
+            made.append(Picture(STORED, _NOTE, _svg(picture_of(instance, best))))
         elif known is None:
-            made.append(no_picture(reason))
+            made.append(Picture(STORED, reason))
         if known is not None:
             best = bounded(read_schedule(known), line)
             if not (verdict := check_schedule(instance, best)).valid:
-                return [*made, no_picture(f"Not drawn: {verdict}")]
+                return [*made, Picture(STORED, f"Not drawn: {verdict}")]
             made.append(Picture(_KNOWN, _NOTE, _svg(picture_of(instance, best)), ".best-known"))
         if best is not None:
             made += _pairs(store, instance, best, policies, line)
     except StoreError:
         raise
     except Exception as error:
-        made.append(no_picture(f"Not drawn: {one_line(fault(error), 200)}"))
+        made.append(Picture(STORED, f"Not drawn: {one_line(fault(error), 200)}"))
     return made
 
 

@@ -16,7 +16,7 @@ from reports.figures.style import try_drawing
 from reports.page import Figure
 from reports.pages.instance import InstancePage, make_page
 from reports.pages.lines import PageLines
-from reports.pages.picture import Documents, Losing, Picture, draw_pictures, no_picture
+from reports.pages.picture import STORED, Documents, Losing, Picture, draw_pictures
 from reports.results import Results
 from reports.table import WORST_ON, Table
 from reports.verdict import Sentence
@@ -104,9 +104,9 @@ def report_pages(
             drawn = draw_pictures(store, line, policies, better)
             left -= sum(bool(each.svg) for each in drawn)
         elif key or better:
-            drawn = [no_picture(f"Not drawn here; {command} --pictures N draws more.")]
+            drawn = [Picture(STORED, f"Not drawn here; {command} --pictures N draws more.")]
         else:
-            drawn = [no_picture("No schedule is stored.")]
+            drawn = [Picture(STORED, "No schedule is stored.")]
         if identity in followed:
             traced = lines.traced.of(identity)
             draw = partial(bounds_figure, traced, line["upper"], line["lower"])
@@ -120,12 +120,9 @@ def report_pages(
 def _losing(own: pd.DataFrame) -> list[Losing]:
     """Return the policies that UB betters: the first, the last and those evenly between."""
     places = np.linspace(0, len(own) - 1, min(len(own), MOST_LOSING)).round().astype(int)
-    lines = own.iloc[places]
+    lines = own.iloc[places][["label", "key", "tel", "upper"]].itertuples(index=False, name=None)
     return [
-        Losing(label, key, (int(tel) - int(upper)) / int(tel))
-        for label, key, tel, upper in zip(
-            lines["label"], lines["key"], lines["tel"], lines["upper"], strict=True
-        )
+        Losing(label, key, (int(tel) - int(upper)) / int(tel)) for label, key, tel, upper in lines
     ]
 
 

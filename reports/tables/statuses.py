@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, get_args
+from functools import cache
+from typing import get_args
 
 import pandas as pd
 
@@ -60,7 +61,10 @@ def machines(runs: pd.DataFrame) -> Table:
     keys = ["cpu", "cores", "ram_gb", "platform", "python", "libraries", "git_commit"]
     told = runs.assign(
         platform=runs["platform"].map(_system),
-        libraries=_libraries(runs["versions"]),
+        libraries=[
+            _libraries(each if isinstance(each, str) else json.dumps(each, default=str))
+            for each in runs["versions"]
+        ],
         git_commit=runs["git_commit"].str[:12],
     )
     frame = told.groupby(keys, dropna=False, sort=True).size().rename("runs").reset_index()
@@ -81,18 +85,12 @@ def _system(platform: str) -> str:
     return " ".join(parts.groups()) if parts else platform
 
 
-def _libraries(versions: pd.Series) -> pd.Series:
-    """Write each version once, however many runs have it."""
-    told = versions.map(lambda v: v if isinstance(v, str) else json.dumps(v, default=str))
-    return told.map({each: _text(each) for each in told.unique()})
-
-
-def _text(versions: Any) -> str:
-    if isinstance(versions, str):
-        try:
-            versions = json.loads(versions)
-        except ValueError:
-            return str(versions)
-    if not isinstance(versions, dict):
-        return ""
-    return ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
+@cache
+def _libraries(versions: str) -> str:
+    """Return the versions of a row, each by its name; what is no object stands as it is."""
+    try:
+        read = json.loads(versions)
+    except ValueError:
+        return versions
+    named = sorted(read.items()) if isinstance(read, dict) else []
+    return ", ".join(f"{name} {version}" for name, version in named)

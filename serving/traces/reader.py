@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,9 +14,10 @@ from serving.deployments import UNSTATED, EngineSettings
 from serving.traces.measured import Measured
 from serving.traces.numbers import Unit, whole
 from serving.traces.report import Reason
-from serving.traces.stream import TraceStream
+from serving.traces.stream import TraceStream, first_object
 from support.text import printable
 
+Ints = NDArray[np.int64]
 #: Counts the tokens of a text; None where the tokenizer fails.
 TokenCount = Callable[[str], int | None]
 
@@ -32,10 +33,10 @@ class Rows:
     are for the report.
     """
 
-    numbers: NDArray[np.int64]
-    times: NDArray[np.int64] | None
-    prompts: NDArray[np.int64]
-    outputs: NDArray[np.int64]
+    numbers: Ints
+    times: Ints | None
+    prompts: Ints
+    outputs: Ints
     reasons: NDArray[np.int8]
     prefixes: Sequence[Any] | None = None
     block: int = 0
@@ -43,6 +44,20 @@ class Rows:
     settings: EngineSettings = UNSTATED
     notes: tuple[str, ...] = ()
     lacks: str = ""
+
+    def take(self, places: Ints | slice) -> Rows:
+        """Return some of the rows."""
+        chosen = range(len(self.numbers))[places] if isinstance(places, slice) else places.tolist()
+        return replace(
+            self,
+            numbers=self.numbers[places],
+            times=None if self.times is None else self.times[places],
+            prompts=self.prompts[places],
+            outputs=self.outputs[places],
+            reasons=self.reasons[places],
+            prefixes=None if self.prefixes is None else [self.prefixes[k] for k in chosen],
+            measured=None if self.measured is None else self.measured.take(places),
+        )
 
 
 class Reader(ABC):
@@ -65,9 +80,13 @@ class Reader(ABC):
         """The unit of its times; empty where it has none."""
         return ""
 
-    @abstractmethod
     def names(self, head: str) -> set[str]:
-        """Return the columns or keys that a file's beginning shows, as far as it can tell."""
+        """Return the columns or keys that a file's beginning shows, as far as it can tell.
+
+        These are the keys of its first object; none where it is no JSON, or a file of kvopt.
+        """
+        found, _ = first_object(head)
+        return set() if (found.get("schema") or "").startswith("kvopt.") else set(found)
 
     def claims(self, head: str) -> bool:
         """Tell whether a file with this beginning is of the format."""

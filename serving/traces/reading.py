@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -128,16 +129,15 @@ def read_trace(
         selection = _selected(form, options, stream)
     finally:
         stream.close()
-    skipped = selection.skipped
     if not selection.kept:
-        raise TraceError(f"{printable(stream.label)}: {_nothing_left(selection, skipped)}")
+        raise TraceError(f"{printable(stream.label)}: {selection.nothing_left}")
     instance, notes = _instance(stream.path, form, selection)
     report = TraceReport(
         file=stream.label,
         format=form.name,
         rows=selection.rows,
         kept=selection.kept,
-        skipped=skipped,
+        skipped=selection.skipped,
         notes=tuple(notes),
         settings=selection.settings,
         measured=selection.measured,
@@ -164,14 +164,6 @@ def _memory_of_the_default() -> str:
         return ""
     held = f"{served}, whose batch time is the default, holds {served.memory.tokens:,}"
     return f"; {held}, kvopt memory computes others"
-
-
-def _nothing_left(selection: _Selection, skipped: tuple[Skipped, ...]) -> str:
-    if skipped:
-        return f"no request is left of {selection.rows:,} rows: {'; '.join(map(str, skipped))}"
-    if selection.options.window is not None and selection.seen:
-        return f"no row is within the window; the last arrives at {selection.last_second:g} s"
-    return "row 2: expected a request, found the end of the file"
 
 
 def _format(stream: TraceStream, options: TraceOptions) -> Format:
@@ -212,24 +204,15 @@ def _unknown(head: str) -> str:
 
 @dataclass
 class _Selection:
-    """The rows that become requests, and why the others do not."""
+    """The rows that are looked at, of which some become requests."""
 
     options: TraceOptions
     stream: TraceStream
-    rows: int = 0
     kept: int = 0
-    seen: bool = False
-    timed: bool = False
     settings: EngineSettings = UNSTATED
-    lacks: str = ""
-    notes: dict[str, None] = field(default_factory=dict)
     _first: int | None = None
-    _last: int = 0
-    _block: int = 0
-    _prefixes: SharedPrefixes = field(default_factory=SharedPrefixes)
-    _measured: list[Measured] = field(default_factory=list)
-    _kept: list[tuple[NDArray[np.int64], ...]] = field(default_factory=list)
-    _skipped: dict[Reason, Skipped] = field(default_factory=dict)
+    _last: int | None = None
+    _parts: list[Rows] = field(default_factory=list)
 
     @property
     def memory(self) -> int:
@@ -249,24 +232,21 @@ class _Selection:
             )
         return self.options.memory
 
-    @property
-    def skipped(self) -> tuple[Skipped, ...]:
-        """What was skipped, by the first row."""
-        return tuple(sorted(self._skipped.values(), key=lambda each: each.first_row))
-
-    @property
-    def last_second(self) -> float:
-        """When the last row arrived that was seen, seconds since the first request."""
-        return 0.0 if self._first is None else (self._last - self._first) / 1e9
-
     def take(self, rows: Rows) -> bool:
         """Take what is wanted of a stretch; tell whether there may be more of it."""
         self.settings = rows.settings
         start, end, more = 0, len(rows.numbers), True
-        reasons = self._judged(rows)
+        prompts, outputs, reasons = rows.prompts, rows.outputs, rows.reasons
+        for reason, fault in (
+            (Reason.NEGATIVE, (prompts < 0) | (outputs < 0)),
+            (Reason.NO_OUTPUT, outputs == 0),
+            (Reason.OVER_MEMORY, prompts + outputs > self.memory),
+        ):
+            reasons[fault & (reasons == Reason.NONE)] = reason
         if rows.times is not None:
             self._in_order(rows.numbers, rows.times)
             sound = np.flatnonzero((reasons == Reason.NONE) | (reasons == Reason.OVER_MEMORY))
+            self._last = int(rows.times[-1])
             if self._first is None and len(sound):
                 self._first = int(rows.times[sound[0]])
             if self.options.window is not None:
@@ -277,74 +257,61 @@ class _Selection:
                 more = end == len(rows.numbers)
         elif self.options.window is not None:
             raise TraceOptionError(f"window: {self.stream.label} has no arrivals")
-        self.seen = True
-        return self._sort(rows, reasons[start:end], start, end) and more
-
-    def _in_order(self, numbers: NDArray[np.int64], times: NDArray[np.int64]) -> None:
-        if not self.seen:
-            self.timed, self._last = True, int(times[0])
-        back = np.flatnonzero(np.diff(times, prepend=self._last) < 0)
-        if len(back):
-            self.stream.row = int(numbers[back[0]])
-            late = (int(times[back[0] - 1]) if back[0] else self._last) - int(times[back[0]])
-            self.stream.refuse(
-                f"expected rows in the order of arrival, found one {late / 1e9:g} s "
-                "before the row above it"
-            )
-        self._last = int(times[-1])
-
-    def _judged(self, rows: Rows) -> NDArray[np.int8]:
-        """Return why each row is no request."""
-        reasons, prompts, outputs = rows.reasons.copy(), rows.prompts, rows.outputs
-        for reason, fault in (
-            (Reason.NEGATIVE, (prompts < 0) | (outputs < 0)),
-            (Reason.NO_OUTPUT, outputs == 0),
-            (Reason.OVER_MEMORY, prompts + outputs > self.memory),
-        ):
-            reasons[fault & (reasons == Reason.NONE)] = reason
-        return reasons
-
-    def _sort(self, rows: Rows, reasons: NDArray[np.int8], start: int, end: int) -> bool:
-        """Keep requests and count the others; tell whether the limit leaves room for more."""
-        prompts, outputs = rows.prompts[start:end], rows.outputs[start:end]
-        kept = np.flatnonzero(reasons == Reason.NONE)
-        limit = self.options.limit
+        kept, limit = np.flatnonzero(reasons[start:end] == Reason.NONE), self.options.limit
         if limit is not None and len(kept) >= limit - self.kept:
-            kept = kept[: limit - self.kept]
-            reasons = reasons[: kept[-1] + 1]
-        self.rows += len(reasons)
+            kept, more = kept[: limit - self.kept], False
+            end = start + int(kept[-1]) + 1
         self.kept += len(kept)
         if self.kept > MOST_REQUESTS:
             raise TraceError(
                 f"{printable(self.stream.label)}: expected at most {MOST_REQUESTS:,} requests, "
                 "found more (--limit takes the first)"
             )
-        columns = [prompts[kept], outputs[kept]]
-        if rows.times is not None:
-            columns.append(rows.times[start:end][kept])
-        self._kept.append(tuple(columns))
-        self._note(rows, start + kept)
-        self._count(rows.numbers[start:end], reasons)
-        return limit is None or self.kept < limit
+        self._parts.append(rows.take(slice(start, end)))
+        return more
 
-    def _note(self, rows: Rows, kept: NDArray[np.int64]) -> None:
-        """Take what the file tells of the requests besides, by their places in the rows."""
-        self.lacks = self.lacks or rows.lacks
-        self.notes |= dict.fromkeys(rows.notes)
-        if rows.measured is not None:
-            self._measured.append(rows.measured.take(kept))
-        if rows.prefixes is not None:
-            self._block = rows.block
-            for place in kept.tolist():
-                self._prefixes.add(rows.prefixes[place], rows.block, int(rows.prompts[place]))
+    def _in_order(self, numbers: NDArray[np.int64], times: NDArray[np.int64]) -> None:
+        last = int(times[0]) if self._last is None else self._last
+        back = np.flatnonzero(np.diff(times, prepend=last) < 0)
+        if len(back):
+            self.stream.row = int(numbers[back[0]])
+            late = (int(times[back[0] - 1]) if back[0] else last) - int(times[back[0]])
+            self.stream.refuse(
+                f"expected rows in the order of arrival, found one {late / 1e9:g} s "
+                "before the row above it"
+            )
 
-    def _count(self, numbers: NDArray[np.int64], reasons: NDArray[np.int8]) -> None:
-        for value in np.unique(reasons[reasons != Reason.NONE]).tolist():
-            reason, places = Reason(value), np.flatnonzero(reasons == value)
-            before = self._skipped.get(reason)
-            first = before.first_row if before else int(numbers[places].min())
-            count = len(places) + (before.rows if before else 0)
-            self._skipped[reason] = Skipped(reason, count, first)
+    @property
+    def rows(self) -> int:
+        """How many rows were looked at."""
+        return sum(len(each.numbers) for each in self._parts)
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """What was skipped, by the first row."""
+        found: dict[int, Skipped] = {}
+        for part in self._parts:
+            for value in np.unique(part.reasons[part.reasons != Reason.NONE]).tolist():
+                numbers = part.numbers[part.reasons == value]
+                before = found.get(value, Skipped(Reason(value), 0, int(numbers.min())))
+                found[value] = replace(before, rows=before.rows + len(numbers))
+        return tuple(sorted(found.values(), key=lambda each: each.first_row))
+
+    @cached_property
+    def requests(self) -> list[Rows]:
+        """The rows that are kept, in stretches."""
+        return [each.take(np.flatnonzero(each.reasons == Reason.NONE)) for each in self._parts]
+
+    @property
+    def nothing_left(self) -> str:
+        """Why there is no request."""
+        if self.skipped:
+            told = "; ".join(map(str, self.skipped))
+            return f"no request is left of {self.rows:,} rows: {told}"
+        if self.options.window is not None and self._last is not None:
+            last = 0.0 if self._first is None else (self._last - self._first) / 1e9
+            return f"no row is within the window; the last arrives at {last:g} s"
+        return "row 2: expected a request, found the end of the file"
 
     @property
     def measured(self) -> Measured | None:
@@ -352,16 +319,20 @@ class _Selection:
 
         None, too, where their arrivals are drawn anew: what was measured was another load.
         """
-        if not self._measured or self.options.rate is not None:
-            return None
-        return Measured.joined(self._measured)
+        found = [each.measured for each in self.requests if each.measured is not None]
+        return Measured.joined(found) if found and self.options.rate is None else None
+
+    @property
+    def lacks(self) -> str:
+        """What would state the arrivals, where the file lacks it that others of its format have."""
+        return next((each.lacks for each in self._parts if each.lacks), "")
 
     @property
     def warning(self) -> str:
         """What the file should state and does not, and what that means for a run."""
         if not self.lacks or self.options.rate is not None:
             return ""
-        measured = ", and what was measured is not shown" if self._measured else ""
+        measured = ", and what was measured is not shown" if self.measured else ""
         return (
             f"no {self.lacks} in the file: all requests arrive at round 0, in rounds and not in "
             f"seconds{measured} (--rate draws arrivals)"
@@ -370,24 +341,31 @@ class _Selection:
     @property
     def told(self) -> list[str]:
         """What the report says of the rows, one line each."""
-        replicas = self.settings.replicas or 1
-        shared = f"recorded on {replicas} engines that share the requests; here one has all"
+        replicas, shared, block = self.settings.replicas or 1, SharedPrefixes(), 0
+        for rows in self.requests:
+            block = block or rows.block
+            for ids, prompt in zip(rows.prefixes or (), rows.prompts.tolist(), strict=False):
+                shared.add(ids, rows.block, prompt)
+        recorded = f"recorded on {replicas} engines that share the requests; here one has all"
         return [
-            *([shared] if replicas > 1 else []),
-            *self.notes,
-            *([self._prefixes.note(self._block)] if self._block else []),
+            *([recorded] if replicas > 1 else []),
+            *dict.fromkeys(note for each in self._parts for note in each.notes),
+            *([shared.note(block)] if block else []),
         ]
 
     def columns(self) -> tuple[list[int], list[int], list[int] | None]:
         """Return prompts, outputs and, where there are any, times in nanoseconds from 0."""
-        prompts, outputs, *times = (np.concatenate(each) for each in zip(*self._kept, strict=True))
-        if not times:
-            return prompts.tolist(), outputs.tolist(), None
-        base = int(times[0][0])
+        prompts = np.concatenate([each.prompts for each in self.requests]).tolist()
+        outputs = np.concatenate([each.outputs for each in self.requests]).tolist()
+        stretches = [each.times for each in self.requests if each.times is not None]
+        if not stretches:
+            return prompts, outputs, None
+        times = np.concatenate(stretches)
+        base = int(times[0])
         if self.options.window is not None:
             assert self._first is not None
             base = self._first + in_nanoseconds(self.options.window[0])
-        return prompts.tolist(), outputs.tolist(), (times[0] - base).tolist()
+        return prompts, outputs, (times - base).tolist()
 
 
 def _instance(path: Path, form: Format, selection: _Selection) -> tuple[Instance, list[str]]:

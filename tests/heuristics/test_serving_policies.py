@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from heuristics.policies.sglang_ratio import ReservationRatio
 from heuristics.policy import NotApplicableError
 from heuristics.predictions import Prediction
-from heuristics.queues import ArrivalQueue, KeyedQueue, exact
+from heuristics.queues import ArrivalQueue, exact
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import Setting, run_policy
 from instances import Instance
@@ -56,15 +56,6 @@ def test_arrival_queue_gives_back_old_places() -> None:
     queue.put_back([2])
     queue.put_back([4])
     assert [queue.pop() for _ in range(len(queue))] == [4, 2, 7]
-
-
-def test_keyed_queue_breaks_ties_by_entry() -> None:
-    """Equal keys leave in order of entry, and what kept tokens is keyed by them."""
-    queue = KeyedQueue(lambda request, kept: request % 2 + kept)
-    for request, kept in ((3, 0), (2, 0), (4, 0), (6, 1)):
-        queue.enter(request, kept)
-    # Keys 1, 0, 0, 1.
-    assert [queue.pop() for _ in range(4)] == [2, 4, 3, 6]
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,17 @@ from tests.oracles.brute_force import brute_force_optimum
 from tests.tiers import a_few
 
 TINY = sorted((ROOT / "instances" / "tiny").glob("*.json"))
+#: Methods beside which others work.
+JOINED = ["highs", "cpsat", "appsi_highs"]
+#: What a bound rests on where volumes prove it, too.
+SOURCES = {
+    "highs:ilp": "HiGHS",
+    "cpsat:cpsat": "CP-SAT",
+    "search:layers": "search",
+    "search": "search",
+    "highs": "volumes",
+    "auto": "volumes",
+}
 
 
 def _solve(instance: Instance, seconds: float) -> Finished:
@@ -204,18 +215,7 @@ def test_larger_ones_end_in_time_with_a_bound(instance: Instance) -> None:
         (uniform.generate(n=400), "bound:bound-patterns"),
         (uniform.generate(n=2000), "bound:bound-dual"),
     ],
-    ids=[
-        "few",
-        "small",
-        "small, large memory",
-        "medium",
-        "large memory",
-        "large",
-        "two kinds",
-        "many starts",
-        "patterns of many rounds",
-        "too many starts",
-    ],
+    ids=str,
 )
 def test_what_runs_beside_the_local_search(instance: Instance, name: str) -> None:
     """Both directions where few; sweeps where patterns are; else groups, or prices on a grid."""
@@ -245,43 +245,20 @@ def test_what_runs_where_no_method_is_named(small: Path, solve: Command) -> None
     assert summary_of(solve(small, "--formulation", "cpsat").stdout)["method"] == "cpsat:cpsat"
 
 
-@pytest.mark.parametrize(
-    ("method", "joined"),
-    [
-        ("highs", True),
-        ("cpsat", True),
-        ("appsi_highs", True),
-        ("highs:ilp", False),
-        ("cpsat:cpsat", False),
-        ("auto", False),
-        ("search", False),
-        ("bound", False),
-        ("improve", False),
-        ("svf", False),
-    ],
-)
-def test_whom_others_join(method: str, joined: bool) -> None:
+def test_whom_others_join() -> None:
     """Solvers of models that are asked for by name alone: the text decides."""
-    assert read_method(method, planned=True).joined is joined
+    alone = ["highs:ilp", "cpsat:cpsat", "auto", "search", "bound", "improve", "svf"]
+    joined = {each: read_method(each, planned=True).joined for each in [*JOINED, *alone]}
+    assert [each for each, others in joined.items() if others] == JOINED
 
 
-@pytest.mark.parametrize(
-    ("method", "source"),
-    [
-        ("highs:ilp", "HiGHS"),
-        ("cpsat:cpsat", "CP-SAT"),
-        ("search:layers", "search"),
-        ("search", "search"),
-        ("highs", "volumes"),
-        ("auto", "volumes"),
-    ],
-)
-def test_whoever_is_asked_for_a_proof_proves_by_itself(method: str, source: str) -> None:
+@pytest.mark.parametrize("method", SOURCES)
+def test_whoever_is_asked_for_a_proof_proves_by_itself(method: str) -> None:
     """Where the volume bound meets the best policy, too: 1 + 2 for two of one token in M = 2."""
     pair = Instance("pair", 2, (Request(0, 0, 1, 1), Request(1, 0, 1, 1)))
     record = execute(task_of(pair, method, time_limit=30)).record
     assert (record.status, record.tel, record.lower_bound) == ("optimal", 3, 3)
-    assert record.bound_source == source
+    assert record.bound_source == SOURCES[method]
 
 
 @pytest.mark.parametrize("solver", ["highs", "cpsat"])
@@ -293,17 +270,23 @@ def test_no_witness_where_others_help(solver: str) -> None:
     assert search_witness(alone, "optimal", 12, 12, source) == engine_witness(alone, 12)
 
 
+def _asked() -> tuple[RunState, auto._Team, Task]:
+    """Return a run of HiGHS as ``auto`` has it beside others, begun from [0, 1, 2, 5]."""
+    state = RunState(FOUR, "highs")
+    engine = read_method("highs").on(formulations()["ilp"])
+    job = Job(FOUR, "highs", None, False, time.monotonic(), 1, 0, [0, 1, 2, 5], 16, asked=engine)
+    team = auto._Team(job, Report(lambda event: (state.take(event), None)[1]))
+    (task,) = [order for order in team._tick() if isinstance(order, Task)]
+    return state, team, task
+
+
 def test_what_the_engine_had_by_itself() -> None:
     """What the row has of it: begun, a checked schedule, a bound; not those of the others.
 
     OPT is 12 with the starts 0, 1, 0, 3; [0, 3, 0, 3] is 14, one after the other 20.
     """
-    state = RunState(FOUR, "highs")
-    engine = read_method("highs").on(formulations()["ilp"])
+    state, team, task = _asked()
     given = [0, 1, 2, 5]
-    job = Job(FOUR, "highs", None, False, time.monotonic(), 1, 0, given, 16, asked=engine)
-    team = auto._Team(job, Report(lambda event: (state.take(event), None)[1]))
-    (task,) = [order for order in team._tick() if isinstance(order, Task)]
     assert (task.method.text, task.warm_start) == ("highs:ilp", given)
     other = replace(task, method=read_method("improve"))
     sent: list[tuple[Task, Event]] = [
@@ -324,11 +307,7 @@ def test_what_the_engine_had_by_itself() -> None:
 @pytest.mark.parametrize("asked", [True, False])
 def test_a_wrong_schedule_of_a_member_refuses_the_run(starts: list[int], asked: bool) -> None:
     """No arithmetic of the team makes an optimum of it, whatever bounds follow."""
-    state = RunState(FOUR, "highs")
-    engine = read_method("highs").on(formulations()["ilp"])
-    job = Job(FOUR, "highs", None, False, time.monotonic(), 1, 0, [0, 1, 2, 5], 16, asked=engine)
-    team = auto._Team(job, Report(lambda event: (state.take(event), None)[1]))
-    (task,) = [order for order in team._tick() if isinstance(order, Task)]
+    state, team, task = _asked()
     sender = task if asked else replace(task, method=read_method("improve"))
     team._listen(sender, ScheduleFound(starts=starts))
     for bound in (4, 8, 12):

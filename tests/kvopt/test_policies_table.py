@@ -78,6 +78,11 @@ def test_the_table_fits_into_a_hundred_characters() -> None:
     limits = Limits(time.monotonic() + 20, None, jobs=2)
     slo = read_slo("ttft:2s")
     timed = policies_table(SECONDS, BATCH, slo=slo, prediction=None, seed=0, limits=limits)
+    svf = kvopt.run(SECONDS, "svf", batch_time=BATCH)
+    cells = next(line.split() for line in timed.text.splitlines() if line.startswith("svf "))
+    assert cells[2] == f"{(svf.serving.mean_e2el_ms or 0) / 1000:.3f}"
+    assert cells[-1] == f"{svf.goodput('ttft:2s'):.3f}"
+    assert any(line.startswith("lower bound ") for line in timed.text.splitlines())
     for table in (table_of(kvopt.read("tiny_two_bursts"), seconds=5), timed):
         lines = table.text.splitlines()[:20]
         assert max(len(line) for line in lines) <= 100

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -10,7 +11,14 @@ import numpy as np
 import pytest
 
 from instances import Instance, Request
-from instances.batch_time import Batch, BatchTimeError, EngineLimits, Range, parse_batch_time
+from instances.batch_time import (
+    Batch,
+    BatchTime,
+    BatchTimeError,
+    EngineLimits,
+    Range,
+    parse_batch_time,
+)
 from serving.batch_time import batch_times, read_batch_time
 from serving.deployments import engine_limits
 
@@ -136,6 +144,13 @@ def _rounds(path: Path, columns: tuple[str, ...], noise: float, wrong: dict[int,
     path.write_text("\n".join(lines) + "\n")
 
 
+def _fitted(folder: Path, rows: Iterable[tuple[float, ...]]) -> BatchTime:
+    """Return what is fitted to rounds of prefill, decode, kv and seconds."""
+    lines = [",".join(map(str, row)) for row in rows]
+    (path := folder / "rounds.csv").write_text("\n".join(["prefill,decode,kv,seconds", *lines]))
+    return read_batch_time(f"fitted({path})")
+
+
 def test_a_fit_finds_the_numbers_that_made_the_rounds(tmp_path: Path) -> None:
     """Rounds without noise give their coefficients back, named so that no file is needed."""
     path = tmp_path / "rounds (1), measured.csv"
@@ -163,20 +178,16 @@ def test_a_fit_tells_its_held_out_error_and_is_never_negative(tmp_path: Path) ->
 
 def test_the_error_is_that_of_the_model_that_is_told(tmp_path: Path) -> None:
     """Also where the rows that are not held out are too few for two stages."""
-    path = tmp_path / "rounds.csv"
-    path.write_text("prefill,decode,kv,seconds\n" + "0,1,0,0.1\n500,0,0,0.05\n" * 5)
-    model = read_batch_time(f"fitted({path})")
+    model = _fitted(tmp_path, [(0, 1, 0, 0.1), (500, 0, 0, 0.05)] * 5)
     assert model.origin.endswith("held-out error 0.0 %")
     assert model.time_of(500, 0, 0, 0) == pytest.approx(50e6, rel=0.01)
 
 
 def test_a_fit_that_no_row_can_judge_is_refused(tmp_path: Path) -> None:
     """All that are held out are slow, and left out."""
-    path = tmp_path / "rounds.csv"
-    rows = [f"0,{d},{40 * d},{0.9 if d in (5, 10) else 0.05 + 2e-4 * d}" for d in range(1, 11)]
-    path.write_text("\n".join(["prefill,decode,kv,seconds", *rows]))
+    rows = [(0, d, 40 * d, 0.9 if d in (5, 10) else 0.05 + 2e-4 * d) for d in range(1, 11)]
     with pytest.raises(BatchTimeError, match="no batch time fits"):
-        read_batch_time(f"fitted({path})")
+        _fitted(tmp_path, rows)
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.1])
@@ -204,22 +215,15 @@ def test_rounds_of_prompts_do_not_move_those_that_decode(tmp_path: Path) -> None
         for p in (16, 64, 256, 1024, 4096)
         for d in (0, 8, 64, 256)
     ]
-    rows = [",".join(map(str, row)) for row in decodes + grid]
-    path = tmp_path / "rounds.csv"
-    path.write_text("\n".join(["prefill,decode,kv,seconds", *rows]), encoding="utf-8")
-    base, prefill, _, decode, read = (
-        np.array(read_batch_time(f"fitted({path})").coefficients) / 1e12
-    )
+    found = np.array(_fitted(tmp_path, decodes + grid).coefficients) / 1e12
+    base, prefill, _, decode, read = found
     assert [base, decode, read] == pytest.approx([0.02, 1e-4, 1e-7], rel=1e-6)
     assert 1e-4 < prefill < 3e-4
 
 
 def test_rows_without_prompts_are_told(tmp_path: Path) -> None:
     """A log of decode rounds alone says nothing of prompts, whose time is then 0."""
-    path = tmp_path / "rounds.csv"
-    lines = [f"0,{d},{100 * d},{0.01 + 1e-4 * d}" for d in range(1, 31)]
-    path.write_text("\n".join(["prefill,decode,kv,seconds", *lines]), encoding="utf-8")
-    model = read_batch_time(f"fitted({path})")
+    model = _fitted(tmp_path, [(0, d, 100 * d, 0.01 + 1e-4 * d) for d in range(1, 31)])
     assert model.per_prefill == 0
     assert model.origin.endswith("; prompts in 0 rows only")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.text import Text
 
 import kvopt
 from instances import Instance, Request, write_instance
@@ -189,18 +190,13 @@ def test_the_picture_says_the_same(bounded: Finished) -> None:
     assert result.record.lower_bound < result.bound
     left_at_most = re.search(r"at most ([\d.]+) %", str(result))
     assert left_at_most is not None
-    shown = re.search(r"lower bound ([\d.]+) s \(gap ([\d.]+) %\)", " ".join(_texts(result)))
+    texts = " ".join(each.get_text() for each in result.plot().figure.findobj(Text))
+    shown = re.search(r"lower bound ([\d.]+) s \(gap ([\d.]+) %\)", texts)
     assert shown is not None
     assert float(shown[1]) == pytest.approx(bounded.record.lower_bound / 1e9, abs=1e-3)
     # One digit, rounded up, and two digits, rounded.
     assert -0.01 < float(left_at_most[1]) - float(shown[2]) < 0.11
-
-
-def _texts(result: kvopt.Result) -> list[str]:
-    """Return all that is written in the picture of a result."""
-    from matplotlib.text import Text
-
-    return [each.get_text() for each in result.plot().figure.findobj(Text)]
+    assert "time (seconds)" in texts
 
 
 def test_the_registry_is_asked_in_rounds() -> None:

@@ -392,18 +392,6 @@ def test_one_row_a_request(suffix: str, tmp_path: Path, four: Path) -> None:
     pd.testing.assert_frame_equal(frame, read.drop(columns="good"), rtol=1e-15, atol=0)
 
 
-@pytest.mark.slow("walks")
-@pytest.mark.parametrize("suffix", [".png", ".svg"])
-def test_the_picture_in_seconds(suffix: str, tmp_path: Path, four: Path) -> None:
-    """Drawn by ``--plot``, with an axis of seconds."""
-    path = tmp_path / f"picture{suffix}"
-    named = [str(four), "--policy", "svf", "--batch-time", BATCH, "--quiet"]
-    assert solve([*named, "--plot", str(path)]) == 0
-    assert path.stat().st_size > 5_000
-    axes = kvopt.run(FOUR, "svf", batch_time=BATCH).plot()
-    assert axes.figure.axes[1].get_xlabel() == "time (seconds)"
-
-
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
@@ -447,20 +435,6 @@ def test_a_suite_states_a_batch_time(tmp_path: Path, four: Path) -> None:
     assert read_rows(store)["tel"].tolist() == [TEL]
     suite.write_text(text + '"fitted(x.csv)"')
     assert evaluate([str(suite), "--store", str(store), "--quiet"]) == 2
-
-
-def test_every_policy_in_one_table(four: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Latencies, what the bound leaves, and the goodput."""
-    named = [str(four), "--policy", "all", "--batch-time", BATCH, "--slo", "e2el:0.5s", "--quiet"]
-    assert solve([*named, "--time-limit", "60"]) == 0
-    header, *lines = capsys.readouterr().out.splitlines()
-    assert header.split()[:7] == ["policy", "class", "E2EL", "s", "p99", "left", "%"]
-    svf = next(line.split() for line in lines if line.startswith("svf "))
-    # 1.170 s of four requests: 0.2925.
-    assert svf[1:3] == ["clairvoyant", "0.292"]
-    # All but the fourth complete within half a second.
-    assert f"{3 / 0.78:.3f}" in svf
-    assert any(line.startswith("lower bound 0.") for line in lines)
 
 
 def test_the_registry_takes_no_runs_in_seconds(tmp_path: Path, four: Path) -> None:

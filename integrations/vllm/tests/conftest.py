@@ -1,14 +1,28 @@
-"""The policies that the ledgers were recorded with: that of README, and one in the folder."""
+"""The policies that the ledgers were recorded with, README's among them, and the requests."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 LEDGERS = Path(__file__).parent / "ledgers"
 _README = Path(__file__).resolve().parents[3] / "README.md"
+
+
+@dataclass(eq=False)
+class Seen:
+    """A request as the queue reads it."""
+
+    num_prompt_tokens: int
+    max_tokens: int
+    sampling_params: SimpleNamespace
+    num_output_tokens: int = 0
+    num_output_placeholders: int = 0
+    arrival_time: float = 0.0
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from heuristics.policy import Keys, Known
 from heuristics.simulator import run_policy
 from instances import Instance
 from instances.model import Request
-from integrations.vllm.tests.conftest import LEDGERS
+from integrations.vllm.tests.conftest import LEDGERS, Seen
 
 Ledger = dict[str, Any]
 
@@ -73,18 +73,12 @@ def test_the_queue_admits_whom_the_engine_admitted(ledger: Ledger, own_policies:
     assert not ahead or {row[5] for row in ledger["requests"]} == {0}
 
 
-@dataclass(eq=False)
-class Seen:
-    """A request as the queue reads it, and how much of its run is computed."""
+@dataclass(eq=False, kw_only=True)
+class Served(Seen):
+    """A request, and how much of its run is computed."""
 
     position: int
-    arrival_time: float
-    num_prompt_tokens: int
-    max_tokens: int
-    sampling_params: SimpleNamespace
     output: int
-    num_output_tokens: int = 0
-    num_output_placeholders: int = 0
     computed: int = 0
 
     @property
@@ -98,7 +92,7 @@ class Replay:
     """What the engine knew when it planned each step of a ledger."""
 
     ledger: Ledger
-    runs: dict[int, Seen] = field(default_factory=dict)
+    runs: dict[int, Served] = field(default_factory=dict)
     begin: int = -1
     end: int = -1
 
@@ -115,11 +109,13 @@ class Replay:
         self.unit = 10**9 if seconds else 1
         rows = enumerate(self.ledger["instance"]["requests"])
         self.requests = [
-            Seen(
-                *(place, row["arrival"] * self.unit, row["prompt"]),
-                row["output_upper"] if engine["stop_tokens"] else row["output"],
-                SimpleNamespace(extra_args=row),
-                row["output"],
+            Served(
+                num_prompt_tokens=row["prompt"],
+                max_tokens=row["output_upper"] if engine["stop_tokens"] else row["output"],
+                sampling_params=SimpleNamespace(extra_args=row),
+                arrival_time=row["arrival"] * self.unit,
+                position=place,
+                output=row["output"],
             )
             for place, row in rows
         ]

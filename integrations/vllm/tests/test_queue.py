@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,20 +11,9 @@ from typing import Any
 import pytest
 from kvopt_vllm.queue import LookAhead, SettingsError, make_queue, predicted
 
+from integrations.vllm.tests.conftest import Seen
 from kvopt.methods.own import OwnMethodError
 from kvopt.methods.syntax import MethodError
-
-
-@dataclass(eq=False)
-class Seen:
-    """A request as the queue reads it."""
-
-    num_prompt_tokens: int
-    max_tokens: int
-    sampling_params: SimpleNamespace
-    num_output_tokens: int
-    num_output_placeholders: int
-    arrival_time: float = 0.0
 
 
 def request(prompt: int, most: int, made: int = 0, **given: Any) -> Seen:

@@ -28,22 +28,8 @@ def test_whole_lengths_however_written(length: int) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        "",
-        "x",
-        "2.5",
-        "1_0",
-        "0x10",
-        "nan",
-        "inf",
-        "1e",
-        "١",
-        "5" * 101,
-        None,
-        True,
-        [],
-        2.5,
-        float("nan"),
-        float("inf"),
+        *("", "x", "2.5", "1_0", "0x10", "nan", "inf", "1e", "١", "5" * 101),
+        *(None, True, [], 2.5, float("nan"), float("inf")),
     ],
 )
 def test_no_whole_lengths(value: object) -> None:

@@ -169,25 +169,12 @@ class PolicyQueue:
 
 
 def make_queue(
-    settings: Any,
-    blocks: int,
-    block: int,
-    planned_ahead: int,
-    running: Callable[[], Sequence[Any]],
+    settings: Any, blocks: int, block: int, planned_ahead: int, running: Callable[[], Sequence[Any]]
 ) -> PolicyQueue:
-    """Return the queue that ``additional_config["kvopt"]`` asks for.
+    """Return the queue that ``additional_config["kvopt"]`` asks for (docs/vllm.md).
 
-    Parameters
-    ----------
-    settings
-        ``policy``, as on kvopt's command line: ``svf``, ``file:mine.py(beta=2)``; ``admission``,
-        ``look-ahead`` or ``engine`` (vLLM's own, which preempts).
-    blocks, block
-        Blocks that hold tokens, and tokens of a block.
-    planned_ahead
-        Steps that are planned before the last one has ended: 1 if asynchronous, else 0.
-    running
-        Returns the requests that hold blocks.
+    There are ``blocks`` of ``block`` tokens; ``planned_ahead`` steps are planned before the last
+    one has ended (1 if asynchronous); ``running`` returns the requests that hold blocks.
     """
     given = {"admission": "look-ahead"} | (settings if type(settings) is dict else {})
     if given.keys() != {"policy", "admission"} or given["admission"] not in _ADMISSIONS:
@@ -218,13 +205,7 @@ def make_queue(
 
 
 def read_policy(text: str) -> tuple[ListPolicy, Values]:
-    """Return a policy of kvopt or of a file, and the values of its parameters.
-
-    Raises
-    ------
-    SettingsError
-        If there is none, or it does not rank requests as they arrive.
-    """
+    """Return a policy of kvopt or of a file and its values, or raise SettingsError."""
     parsed = parse_method(text)
     if parsed.path:
         policy: object = load_own(Path(parsed.path))
