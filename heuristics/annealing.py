@@ -7,11 +7,10 @@ are taken strictly in list order; each starts at the first round t, no earlier t
 and its arrival, at which it fits beside those taken before, or with d > 0 at the first such round
 from t + d on.
 
-What is kept of the worker are the ends of the active requests, sorted, and the tokens held at each:
-64-bit integers and no array over time, so large tokens and late rounds cost nothing.  Where many
-requests run at once, as where many start within a few rounds, the tokens held by time are faster
-than their ends; 32 bits hold them, since neither those held nor a peak exceeds 10⁹.  Both give the
-same starts.
+The worker is known by the ends of the active requests, sorted, and the tokens held at each: no
+array over time, so large tokens and late rounds cost nothing.  Where many requests run at once, the
+tokens held by time are faster, in 32 bits, since neither those nor a peak exceeds 10⁹.  Both give
+the same starts.
 
 A changed list is decoded from the first changed place on, until its total must exceed the threshold
 of the acceptance, which is drawn before, or the worker is as it was but for a shift.

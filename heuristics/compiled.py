@@ -1,13 +1,11 @@
 """Kernels: plain functions that run interpreted on lists, or compiled by numba on arrays.
 
-A small instance runs them as they stand, so that a short command never imports a compiler.  What
-is compiled for a large one is kept (``support.compiling``), so that a second process only loads
-it.
+A small instance runs them as they stand, so that a short command never imports a compiler; what is
+compiled for a large one is kept (``support.compiling``).
 
 Kernels that make nothing, but fill the arrays of their callers, are compiled without numba's
-runtime for memory: with it each function that takes a tuple of arrays, or a part of an array,
-counts references by atomic steps.  And they are put into their callers.  How much faster the local
-search is for the two is a benchmark (``tests/benchmarks/test_bench_local_search.py``).
+runtime for memory, which counts references by atomic steps, and are put into their callers
+(measured in ``tests/benchmarks/test_bench_local_search.py``).
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
 Source: ours; forward justification, as in Valls, Ballestín and Quintanilla 2005.
 
-The tokens held are kept by time, in 32 bits, which hold them since neither those held nor a peak
-exceeds 10⁹; and the least tokens held within each block of ``BLOCK`` times, so that where memory
-is full a search for a gap goes on block by block.
+Tokens held are kept by time in 32 bits (none exceeds 10⁹), with the least of each block of
+``BLOCK`` times, so that where memory is full a search for a gap goes on block by block.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Prediction models: the interval [lower, upper] that a policy is told instead of the output.
+"""Prediction models: the interval [lower, upper] that a policy sees instead of the output.
 
-An interval holds the output, as chen2025 (sec. 2) has it: policies take its upper end for a
-bound and reserve memory by it.  ``interval`` says the same of every request, so it may be
-wrong of one; then the run is refused, and the request named.  Widening it to the output would tell
-the policy, of just the requests that matter, the exact output; leaving it as it is would break the
-policies that rely on it.
+An interval holds the output, as chen2025 (sec. 2) has it: policies reserve memory by its upper end.
+``interval`` says the same of every request, so it may be wrong of one; then the run is refused and
+the request named: widening it would reveal the exact output of just the requests that matter.
 """
 
 from __future__ import annotations

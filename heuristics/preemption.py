@@ -3,68 +3,71 @@
 An evicted request keeps its output tokens and prefills them again with its prompt.  A round:
 
 1. If the running requests would hold more than M tokens at the next time, those that hold the
-   fewest, of equals the last, are evicted until the rest fits, and nothing else happens: they are
-   the cheapest to bring back.
+   fewest, of equals the last, are evicted until the rest fits, and nothing else happens.
 2. Else the waiting requests are taken by their keys, the smallest first.  Each starts if the
-   look-ahead allows it with the believed outputs.  Where it does not, the running request with the
-   largest key goes first if that is more than ``factor`` times the key of the waiting one, then the
-   next, and so on.  If it does not fit then, these stay, and the round's admission ends.
+   look-ahead allows it with the believed outputs.  Where it does not, running requests with more
+   than ``factor`` times its key go first, the largest key before others, until it fits.  If it does
+   not fit then, these stay, and the round's admission ends.
 
 What has started in a round is not evicted in it, nor the other way round.  Ties go by arrival,
-then by position.
-
-Every request completes.  Proof: docs/proofs/termination.md (P11).
+then by position.  Every request completes.  Proof: docs/proofs/termination.md (P11).
 """
 
 from __future__ import annotations
 
 from bisect import insort
-from typing import Protocol
+from functools import partial
 
-from heuristics.believed import BelievedEnds
-from heuristics.policy import Known, Parameter, Rules, State
+from heuristics.believed import LookAheadRules
+from heuristics.machine_time import machine_time
+from heuristics.policy import Ints, Known, Parameter, State
 from heuristics.queues import exact
 
 #: By how much a running request has to exceed a waiting one, to be evicted for it.
 FACTOR = Parameter("factor", 12.0, 1.0, 1e9, "a running request goes for one of so much less")
 
 
-class Work(Protocol):
+class Work:
     """By what requests are compared, integers; made and kept are output tokens."""
 
     #: Whether the key of a running request never rises.
-    falls: bool
+    falls = False
+
+    def __init__(self, known: Known) -> None:
+        self._prompts: list[int] = known.prompts.tolist()
+        self._time = partial(machine_time, known.batch_time, known.memory)
 
     def waiting(self, request: int, kept: int) -> int:
         """Return the key of a waiting request."""
+        raise NotImplementedError
 
     def running(self, request: int, made: int) -> int:
         """Return the key of a running request."""
+        raise NotImplementedError
 
     def left(self, request: int, made: int) -> int:
         """Return how many tokens a request is believed to make yet, at least one."""
+        raise NotImplementedError
 
 
-class PreemptiveRules(Rules):
+class PreemptiveRules(LookAheadRules):
     """The rules of one run (``heuristics.policy.Rules``)."""
 
     def __init__(self, known: Known, work: Work) -> None:
+        super().__init__()
         self._work = work
         self._factor = exact(known.values["factor"])
         self._places: dict[int, int] = {}
         #: Key, place by arrival and request of those that wait, the smallest first.
         self._waiting: list[tuple[int, int, int]] = []
-        self._ends = BelievedEnds()
         self._starting: list[int] = []
-        self._quiet = False
 
     def arrive(self, request: int) -> None:
         self._places[request] = len(self._places)
         self._wait(request, 0)
 
     def finish(self, request: int, output: int) -> None:
-        del output
-        self._ends.remove(request)
+        super().finish(request, output)
         self._quiet = False
 
     def next_eviction(self, state: State) -> int | None:
@@ -86,9 +89,6 @@ class PreemptiveRules(Rules):
         del state
         starting, self._starting = self._starting, []
         return starting
-
-    def quiet(self) -> bool:
-        return self._quiet
 
     def _wait(self, request: int, kept: int) -> None:
         insort(self._waiting, (self._work.waiting(request, kept), self._places[request], request))
@@ -135,3 +135,23 @@ class PreemptiveRules(Rules):
     def _run(self, state: State, request: int, made: int) -> None:
         held = state.prompts[request] + made
         self._ends.add(request, held, self._work.left(request, made), state.now)
+
+
+class RemainingWork(Work):
+    """Machine time by believed outputs (tokens, shape (n,)); who waits is prefilled anew."""
+
+    def __init__(self, known: Known, believed: Ints, *, falls: bool) -> None:
+        super().__init__(known)
+        self.falls = falls
+        self._believed: list[int] = believed.tolist()
+
+    def waiting(self, request: int, kept: int) -> int:
+        held = self._prompts[request] + kept
+        return self._time(held, self.left(request, kept), prefilled=False)
+
+    def running(self, request: int, made: int) -> int:
+        held = self._prompts[request] + made
+        return self._time(held, self.left(request, made), prefilled=True)
+
+    def left(self, request: int, made: int) -> int:
+        return max(self._believed[request] - made, 1)

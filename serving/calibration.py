@@ -10,7 +10,7 @@ from instances.batch_time import NANOSECONDS, PICOSECONDS, BatchTime
 from kvopt.methods.policy import PolicyCall
 from kvopt.runs.advice import run_policy_call
 from schedules.clock.timeline import Timeline, timeline
-from serving.batch_time.calibration import fit_spans, over_spans
+from serving.batch_time.kinds.fitted import nonnegative
 from serving.batch_time.kinds.linear import linear
 from serving.traces.measured import Measured
 from support.usage import UsageError
@@ -41,14 +41,17 @@ def calibrated(
         ours = simulate(instance, call, found)
         rounds = ours.rounds
         columns = (rounds.prefilled, rounds.squares, rounds.decoding, rounds.read)
-        factors = over_spans(
-            np.stack([np.ones(len(rounds)), *columns], axis=1),
-            np.searchsorted(rounds.ends, ours.first_tokens[some]),
-            np.searchsorted(rounds.ends, ours.completions[some]),
+        # What the coefficients multiply in the rounds after the first token, up to the last one.
+        sums = np.cumsum(np.stack([np.ones(len(rounds)), *columns], axis=1), axis=0)
+        first, last = (
+            np.searchsorted(rounds.ends, ends[some])
+            for ends in (ours.first_tokens, ours.completions)
         )
+        factors = sums[last] - sums[first]
         predicted = factors @ np.array(found.coefficients) / PICOSECONDS
         tried.append((float(np.mean((predicted / seconds - 1) ** 2)), found))
-        found = fit_spans(factors, seconds)
+        coefficients = nonnegative(factors, seconds, 1 / seconds)
+        found = linear(tuple(round(float(value) * PICOSECONDS) for value in coefficients))
     return min(tried, key=lambda each: each[0])[1]
 
 

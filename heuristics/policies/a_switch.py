@@ -14,6 +14,8 @@ Reference: ``heuristics/reference/a_switch.py``.
 
 from __future__ import annotations
 
+import numpy as np
+
 from heuristics.guarantee import (
     AT_ZERO,
     NO_PROMPTS,
@@ -25,7 +27,7 @@ from heuristics.guarantee import (
 )
 from heuristics.policies.a_ell import PromoteRules, ratio
 from heuristics.policies.a_min import TIES, LowerBoundRules
-from heuristics.policy import Known, RoundPolicy, Rules, State
+from heuristics.policy import Known, RoundPolicy, Rules
 
 
 def far_apart(lower: int, upper: int) -> bool:
@@ -36,44 +38,11 @@ def far_apart(lower: int, upper: int) -> bool:
 FAR_APART = Assumption("α < (3 − √5)/2", lambda instance: far_apart(*interval(instance)))
 
 
-class SwitchRules(Rules):
-    """The rules of A_ℓ or of A_min, chosen before the first admission."""
-
-    def __init__(self, known: Known) -> None:
-        self._known = known
-        self._chosen: PromoteRules | LowerBoundRules | None = None
-        self._arrived: list[int] = []
-
-    def arrive(self, request: int) -> None:
-        if self._chosen is None:
-            self._arrived.append(request)
-        else:
-            self._chosen.arrive(request)
-
-    def finish(self, request: int, output: int) -> None:
-        self._rules().finish(request, output)
-
-    def next_eviction(self, state: State) -> int | None:
-        chosen = self._chosen
-        return chosen.next_eviction(state) if isinstance(chosen, PromoteRules) else None
-
-    def evict(self, state: State) -> list[int]:
-        return self._rules().evict(state)
-
-    def admit(self, state: State) -> list[int]:
-        return self._rules().admit(state)
-
-    def quiet(self) -> bool:
-        return self._rules().quiet()
-
-    def _rules(self) -> PromoteRules | LowerBoundRules:
-        if self._chosen is None:
-            first = self._known.take(self._arrived)
-            apart = any(map(far_apart, first.lower.tolist(), first.upper.tolist()))
-            self._chosen = PromoteRules(self._known) if apart else LowerBoundRules(self._known)
-            for request in self._arrived:
-                self._chosen.arrive(request)
-        return self._chosen
+def rules(known: Known) -> Rules:
+    """Return the rules of A_ℓ or of A_min."""
+    first = known.take(np.flatnonzero(known.arrivals == known.arrivals.min()))
+    apart = any(map(far_apart, first.lower.tolist(), first.upper.tolist()))
+    return PromoteRules(known) if apart else LowerBoundRules(known)
 
 
 POLICY = RoundPolicy(
@@ -92,5 +61,5 @@ POLICY = RoundPolicy(
             ratio=ratio,
         ),
     ),
-    rules=SwitchRules,
+    rules=rules,
 )

@@ -51,7 +51,7 @@ def plan(known: Known) -> Ints:
         known.memory,
         simple[best],
         Budget(moves=moves),
-        order=np.lexsort((_places(orders[best]), simple[best])),
+        order=np.lexsort((np.argsort(orders[best]), simple[best])),
         seed=int(known.rng.integers(2**63)),
         on_better=lambda _, order: found.append(order),
         delays=False,
@@ -64,10 +64,7 @@ def plan(known: Known) -> Ints:
 
 
 def _round_length(known: Known) -> int:
-    """Return the mean length of rounds with full memory in units of the arrivals.
-
-    In seconds it is so long that all arrive within :data:`ROUNDS` rounds.
-    """
+    """Return the mean length of full rounds, such that all arrive within :data:`ROUNDS` of them."""
     if known.batch_time is UNIT_ROUND:
         return 1
     every = list(zip(known.prompts.tolist(), known.outputs.tolist(), strict=True))
@@ -83,13 +80,6 @@ def _total(known: Known, requests: Requests, order: Ints) -> int:
     if known.batch_time is UNIT_ROUND:
         return sum(starts_in_order(requests, order, known.memory))
     return sum(starts_in_time(requests, order, known.memory, known.batch_time).completions)
-
-
-def _places(order: Ints) -> Ints:
-    """Return the place of each request in a list."""
-    places = np.empty_like(order)
-    places[order] = np.arange(len(order))
-    return places
 
 
 POLICY = PlanPolicy(

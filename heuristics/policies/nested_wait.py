@@ -60,7 +60,7 @@ class _Segments(ThresholdRules):
         evicted: list[int] = []
         while self.next_eviction(state) == state.now:
             request = heappop(self._segment_ends)[2]
-            self.leave(request)
+            self._ends.remove(request)
             made = state.made(request)
             self.enter(request, made, self.segment(made))
             evicted.append(request)

@@ -10,8 +10,7 @@ Reference: ``heuristics/reference/srpt.py``.
 """
 
 from heuristics.policy import RoundPolicy
-from heuristics.preemption import FACTOR, PreemptiveRules
-from heuristics.remaining_work import RemainingWork
+from heuristics.preemption import FACTOR, PreemptiveRules, RemainingWork
 
 POLICY = RoundPolicy(
     "srpt",

@@ -7,8 +7,7 @@ Reference: ``heuristics/reference/srpt.py``.
 """
 
 from heuristics.policy import Known, RoundPolicy, Rules
-from heuristics.preemption import FACTOR, PreemptiveRules
-from heuristics.remaining_work import RemainingWork
+from heuristics.preemption import FACTOR, PreemptiveRules, RemainingWork
 
 
 def rules(known: Known) -> Rules:

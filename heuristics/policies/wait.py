@@ -26,17 +26,18 @@ from bisect import insort
 from heapq import merge
 from math import ceil
 
-from heuristics.believed import BelievedEnds
-from heuristics.policy import Known, Parameter, RoundPolicy, Rules, State
+from heuristics.believed import LookAheadRules
+from heuristics.policy import Known, Parameter, RoundPolicy, State
 from heuristics.queues import exact
 
 SCALE = Parameter("scale", 1.0, 0.001, 1e6, "factor on the thresholds of the fluid balance")
 
 
-class ThresholdRules(Rules):
+class ThresholdRules(LookAheadRules):
     """Classes that wait until enough has gathered, then start where the look-ahead allows it."""
 
     def __init__(self, known: Known) -> None:
+        super().__init__()
         self.prompts: list[int] = known.prompts.tolist()
         self._flow = exact(known.values["scale"]) * known.memory
         self._arrived: list[int] = []
@@ -46,8 +47,6 @@ class ThresholdRules(Rules):
         self._volume = 0
         #: By class, until another request enters.
         self._thresholds: dict[int, int] = {}
-        self._ends = BelievedEnds()
-        self._quiet = True
 
     def length(self, request: int, kept: int) -> int:
         """Return for how many rounds a request that kept tokens will run at most."""
@@ -74,14 +73,6 @@ class ThresholdRules(Rules):
             self._thresholds[group] = ceil(self._flow * self._entered[group] / self._volume)
         return self._thresholds[group]
 
-    def leave(self, request: int) -> None:
-        """Take note that a request is no longer active."""
-        self._ends.remove(request)
-
-    def finish(self, request: int, output: int) -> None:
-        del output
-        self.leave(request)
-
     def admit(self, state: State) -> list[int]:
         ready = self._ready()
         offers = [
@@ -107,9 +98,6 @@ class ThresholdRules(Rules):
             del waiting[: sum(place in started for place in waiting[: len(started)])]
         self._quiet = self._nothing_next(state, tokens_next)
         return admitted
-
-    def quiet(self) -> bool:
-        return self._quiet
 
     def started(self, request: int, end: int, state: State) -> None:
         """Take note that a request starts now and will have left the worker at ``end``."""

@@ -20,9 +20,8 @@ def vllm_v1(
     instance: Instance, block: int, budget: int, running: int, watermark: float, accounting: str
 ) -> Schedule:
     """Serve running requests first, preempting the last; then admit by prompt blocks only."""
-    engine = accounting == "engine"
-    worker = _Blocks(instance, block, budget, running, watermark, engine)
-    return replace(worker.serve("vllm-v1"), engine_accounting=engine)
+    worker = _Blocks(instance, (block, budget, running), watermark, accounting)
+    return replace(worker.serve("vllm-v1"), engine_accounting=worker.engine)
 
 
 def vllm_priority(
@@ -36,30 +35,24 @@ def vllm_priority(
     accounting: str,
 ) -> Schedule:
     """Serve by (upper end, arrival, position as a text), and preempt the largest of these."""
-    engine = accounting == "engine"
-    worker = _ByPriority(instance, block, budget, running, watermark, engine)
+    worker = _ByPriority(instance, (block, budget, running), watermark, accounting)
     worker.places = list(zip(upper, arrived, map(str, range(len(upper))), strict=True))
-    return replace(worker.serve("vllm-priority"), engine_accounting=engine)
+    return replace(worker.serve("vllm-priority"), engine_accounting=worker.engine)
 
 
 class _Blocks(Worker):
     keeps_tokens = True
 
     def __init__(
-        self,
-        instance: Instance,
-        block: int,
-        budget: int,
-        running: int,
-        watermark: float,
-        engine: bool,
+        self, instance: Instance, limits: tuple[int, int, int], watermark: float, accounting: str
     ) -> None:
         super().__init__(instance)
-        self.block, self.budget, self.most_running, self.engine = block, budget, running, engine
-        blocks = self.memory // block
+        self.block, self.budget, self.most_running = limits
+        self.engine = accounting == "engine"
+        blocks = self.memory // self.block
         self.reserve = floor(Fraction(str(watermark)) * blocks)
         # One is the null block.
-        self.blocks = blocks - 1 if engine else blocks
+        self.blocks = blocks - 1 if self.engine else blocks
 
     def tokens_next(self, job: Job) -> int:
         """Tokens with a slot at the next time; in the engine the newest has none yet."""

@@ -228,13 +228,19 @@ def _put(
 ) -> None:
     """Insert rows; one of the same key is replaced or kept, also if another is just writing it."""
     if rows:
-        insert = import_module(f"sqlalchemy.dialects.{connection.dialect.name}").insert(table)
-        others = {c.name: insert.excluded[c.name] for c in table.c if not c.primary_key}
-        if replace:
-            insert = insert.on_conflict_do_update(index_elements=table.primary_key, set_=others)
-        else:
-            insert = insert.on_conflict_do_nothing()
-        connection.execute(insert, rows)
+        connection.execute(_insertion(connection.dialect.name, table, replace), rows)
+
+
+@cache  # two milliseconds to make
+def _insertion(dialect: str, table: sa.Table, replace: bool) -> sa.Insert:
+    insert = import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
+    others = {c.name: insert.excluded[c.name] for c in table.c if not c.primary_key}
+    statement: sa.Insert = (
+        insert.on_conflict_do_update(index_elements=table.primary_key, set_=others)
+        if replace
+        else insert.on_conflict_do_nothing()
+    )
+    return statement
 
 
 def _instance(finished: Finished) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from serving.deployments import UNSTATED, EngineSettings
 from serving.traces.measured import Measured
 from serving.traces.numbers import Unit, whole
 from serving.traces.report import Reason
-from serving.traces.stream import TraceStream
+from serving.traces.stream import TraceStream, first_object
 from support.text import printable
 
 Ints = NDArray[np.int64]
@@ -80,9 +80,13 @@ class Reader(ABC):
         """The unit of its times; empty where it has none."""
         return ""
 
-    @abstractmethod
     def names(self, head: str) -> set[str]:
-        """Return the columns or keys that a file's beginning shows, as far as it can tell."""
+        """Return the columns or keys that a file's beginning shows, as far as it can tell.
+
+        These are the keys of its first object; none where it is no JSON, or a file of kvopt.
+        """
+        found, _ = first_object(head)
+        return set() if (found.get("schema") or "").startswith("kvopt.") else set(found)
 
     def claims(self, head: str) -> bool:
         """Tell whether a file with this beginning is of the format."""

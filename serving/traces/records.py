@@ -14,7 +14,7 @@ from ijson.common import ObjectBuilder
 from serving.traces.numbers import Unit
 from serving.traces.reader import Reader, Rows, TokenCount, make_rows, read_times
 from serving.traces.report import Reason
-from serving.traces.stream import LONGEST_TEXT, TraceStream, first_object
+from serving.traces.stream import LONGEST_TEXT, TraceStream
 from support.jsonfile import DuplicateKeyError, no_json, without_duplicates
 from support.text import one_line, printable
 
@@ -27,25 +27,8 @@ _DEEPEST = 900
 Exchange = tuple[Any, Any]
 
 
-def keys_of(head: str) -> set[str]:
-    """Return the keys at the top of a file's first object, as far as the beginning shows it.
-
-    There are none where it is no JSON, or says itself that it is a file of kvopt.
-    """
-    found, _ = first_object(head)
-    return set() if (found.get("schema") or "").startswith("kvopt.") else set(found)
-
-
-class _KeyedReader(Reader):
-    """Reads objects, of which the first tells the format."""
-
-    def names(self, head: str) -> set[str]:
-        """Return the keys of the first object."""
-        return keys_of(head)
-
-
 @dataclass(frozen=True)
-class RecordReader(_KeyedReader):
+class RecordReader(Reader):
     """Reads objects with numbers: lengths (tokens) and arrivals by their keys, and their unit.
 
     By the keys ``also`` the format is told from others.  ``prefix`` is the key of the ids of a
@@ -90,7 +73,7 @@ class RecordReader(_KeyedReader):
 
 
 @dataclass(frozen=True)
-class ConversationReader(_KeyedReader):
+class ConversationReader(Reader):
     """Reads objects with text, known by their keys.
 
     ``exchange`` returns the prompt and the answer of an object, None if it has none.

@@ -14,7 +14,6 @@ from serving.deployments import EngineSettings
 from serving.traces.measured import Measured
 from serving.traces.numbers import Numbers, nanoseconds
 from serving.traces.reader import Reader, Rows, TokenCount, make_rows
-from serving.traces.records import keys_of
 from serving.traces.report import Reason
 from serving.traces.stream import TraceStream
 from support.text import printable
@@ -47,10 +46,6 @@ class ResultReader(Reader):
     """Reads a whole file of results; ``start`` is what it calls the start of a request."""
 
     start: str
-
-    def names(self, head: str) -> set[str]:
-        """Return the keys that the beginning shows."""
-        return keys_of(head)
 
     def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
         """Yield all rows at once; see :class:`serving.traces.reader.Reader`."""

@@ -45,18 +45,21 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow("walks")
-def test_every_page_is_there(site: Path) -> None:
-    """And the sources that pages link to."""
+def test_the_site_is_whole(site: Path) -> None:
+    """Pages, sources that they link, docstrings, charts as steps in order; all links lead there."""
     for page in PAGES[2:]:
         assert (site / page.relative_to(ROOT / "docs")).with_suffix(".html").is_file()
     assert "build_model" in (site / "source/formulations/mip/ilp.py.html").read_text()
-
-
-@pytest.mark.slow("walks")
-def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
-    """Files and anchors, on the pages of the repository's own Markdown too."""
     assert (site / "source/papers/ledger/index.html").is_file()
     assert broken(site) == []
+    reference = (site / "api" / "kvopt.html").read_text(encoding="utf-8")
+    assert 'id="kvopt.api.solve"' in reference
+    assert "time_limit" in reference
+    drawn = (site / "architecture.html").read_text(encoding="utf-8")
+    chart = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert "flowchart" not in drawn
+    stations = re.findall(r'\w+\["([\w.]+)<br/>', chart)
+    assert re.findall(r"<li><code>([\w.]+)</code>", drawn) == stations
 
 
 def test_a_page_becomes_one_of_the_site() -> None:
@@ -155,24 +158,6 @@ def test_it_is_searched_and_read_on_a_phone_from_files(whole: Path) -> None:
 def test_what_loads_from_elsewhere_is_seen(text: str) -> None:
     """The pattern above can match."""
     assert _LOADS.search(text)
-
-
-@pytest.mark.slow("walks")
-def test_the_reference_holds_the_docstrings(site: Path) -> None:
-    """With parameters, units and errors."""
-    page = (site / "api" / "kvopt.html").read_text(encoding="utf-8")
-    assert 'id="kvopt.api.solve"' in page
-    assert "time_limit" in page
-
-
-@pytest.mark.slow("walks")
-def test_the_walks_are_drawn_without_a_library(site: Path) -> None:
-    """Each station of the two charts is a step, in order, none left as source."""
-    page = (site / "architecture.html").read_text(encoding="utf-8")
-    chart = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    stations = re.findall(r'\w+\["([\w.]+)<br/>', chart)
-    assert "flowchart" not in page
-    assert re.findall(r"<li><code>([\w.]+)</code>", page) == stations
 
 
 def test_the_triangle_is_what_its_script_draws(tmp_path: Path) -> None:

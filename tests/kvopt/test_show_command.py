@@ -21,7 +21,8 @@ def test_everything_can_be_shown(name: str) -> None:
     text = show(name)
     first = text.splitlines()[0]
     assert first.endswith(".py")
-    assert first.startswith("# heuristics/policies/" if name in policies() else "# formulations/")
+    homes = ("# formulations/", "# serving/bounds/")
+    assert first.startswith("# heuristics/policies/" if name in policies() else homes)
     function = f"\ndef {name.replace('-', '_')}("
     assert (function in text.partition("# heuristics/reference/")[2]) == (name in references())
 

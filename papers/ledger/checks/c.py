@@ -16,28 +16,13 @@ from heuristics.reference.h_sf import largest_batches
 from heuristics.simulator import Setting
 from instances.families import amax_trap, two_point
 from instances.families.worst_mix import forms
-from papers.ledger.chen import (
-    RARE,
-    halved,
-    halved_limit,
-    in_order,
-    lockstep_quotient,
-    mean_ratio,
-    over_placements,
-    proved,
-    quotient,
-    rare_limit,
-    restarts,
-    restarts_keep,
-    stated_ratio,
-    within,
-)
+from papers.ledger import chen
 from papers.ledger.shown import Shown, by_policy, by_starts, together
 
 
 def example_1() -> Shown:
     """Run H-SF and A_max."""
-    instance = within(10, 1, 4, [1] * 5, prompt=1)
+    instance = chen.within(10, 1, 4, [1] * 5, prompt=1)
     first, second = by_policy("h-sf", instance), by_policy("a-max", instance)
     lines = (f"H-SF {first.tel}, A_max {second.tel}; printed 5 and 9",)
     return Shown((first.tel, second.tel) == (5, 9), lines, (first, second))
@@ -46,7 +31,7 @@ def example_1() -> Shown:
 def theorem_1() -> Shown:
     """Compare the stated ratio with the bound that is proved, for α up to 2/9."""
     alphas = [Fraction(2, 9), Fraction(1, 5), *(Fraction(1, 2**k) for k in range(3, 20))]
-    pairs = [(proved(alpha), float((1 + 1 / alpha) / alpha / 2)) for alpha in alphas]
+    pairs = [(chen.proved(alpha), float((1 + 1 / alpha) / alpha / 2)) for alpha in alphas]
     lines = tuple(
         f"α = {alpha}: proved {ours:.2f}, stated {theirs:.2f}"
         for alpha, (ours, theirs) in list(zip(alphas, pairs, strict=True))[:4]
@@ -60,11 +45,11 @@ def theorem_2() -> Shown:
     for root in (2, 10, 30):
         alpha = Fraction(1, root**2)
         stated = (1 + root) / alpha / 2
-        found = quotient(alpha, Fraction(1, root))
-        holds &= stated <= proved(alpha)
+        found = chen.quotient(alpha, Fraction(1, root))
+        holds &= stated <= chen.proved(alpha)
         lines.append(
             f"α = {alpha}: stated {float(stated):,.1f}, the proof's quotient {float(found):.2f}, "
-            f"at most {proved(alpha):,.1f}"
+            f"at most {chen.proved(alpha):,.1f}"
         )
     trap = amax_trap.generate()
     runs = [by_policy("a-max", trap, Setting(seed=seed)).tel for seed in range(3)]
@@ -76,26 +61,28 @@ def theorem_2() -> Shown:
 def theorem_4() -> Shown:
     """Compare A_min's limit with the bound on restarts, and run both at u = 64."""
     first, with_prompts = (
-        next(u for u in range(2, 10**4) if halved_limit(u, s) > restarts_keep(s)) for s in (0, 1)
+        next(u for u in range(2, 10**4) if chen.halved_limit(u, s) > chen.restarts_keep(s))
+        for s in (0, 1)
     )
-    instance = within(1024, 1, 64, halved(64, 8192))
+    instance = chen.within(1024, 1, 64, chen.halved(64, 8192))
     least = by_policy("h-sf", instance).tel
-    ours, theirs = restarts(instance).tel / least, by_policy("a-min", instance).tel / least
+    ours, theirs = chen.restarts(instance).tel / least, by_policy("a-min", instance).tel / least
     lines = (
-        f"restarts: at most {float(restarts_keep(0)):.2f}; A_min's limit is above it from "
-        f"u = {first} on, {float(halved_limit(215)):.2f} at u = 215",
-        f"with s = 1: at most {float(restarts_keep(1)):.2f}, above it from u = {with_prompts} on",
+        f"restarts: at most {float(chen.restarts_keep(0)):.2f}; A_min's limit is above it from "
+        f"u = {first} on, {float(chen.halved_limit(215)):.2f} at u = 215",
+        f"with s = 1: at most {float(chen.restarts_keep(1)):.2f}, "
+        f"above it from u = {with_prompts} on",
         f"run with u = 64, M = 1,024: restarts {ours:.2f}, A_min {theirs:.2f} times H-SF",
     )
-    return Shown(halved_limit(215) <= restarts_keep(0), lines)
+    return Shown(chen.halved_limit(215) <= chen.restarts_keep(0), lines)
 
 
 def theorem_5() -> Shown:
     """Compare the limit on the law of E16 with ln u."""
     uppers = (10, 100, 1000)
-    over = [float(halved_limit(upper)) / log(upper) for upper in uppers]
+    over = [float(chen.halved_limit(upper)) / log(upper) for upper in uppers]
     lines = tuple(
-        f"u = {upper}: the ratio tends to {float(halved_limit(upper)):.2f}, {each:.2f} times ln u"
+        f"u = {upper}: the ratio tends to {each * log(upper):.2f}, {each:.2f} times ln u"
         for upper, each in zip(uppers, over, strict=True)
     )
     return Shown(not over[0] < over[1] / 2 < over[2] / 4, lines)
@@ -103,7 +90,7 @@ def theorem_5() -> Shown:
 
 def lemma_1() -> Shown:
     """Run A_min on four requests, with many random orders."""
-    instance = within(4, 1, 2, (1, 1, 2, 2))
+    instance = chen.within(4, 1, 2, (1, 1, 2, 2))
     runs = [by_policy("a-min", instance, Setting(seed=seed)) for seed in range(40)]
     cancelled = sum(len(each) for run in runs for each in run.schedule.attempts or ())
     lines = (f"{cancelled} cancelled in 40 runs; by Lemma 1 one in each run",)
@@ -113,8 +100,8 @@ def lemma_1() -> Shown:
 def lemma_2() -> Shown:
     """Evaluate Lemma 2 and the limit on outputs 1 and 20."""
     shares = np.zeros(20)
-    shares[[0, 19]] = float(1 - RARE), float(RARE)
-    stated, found = stated_ratio(shares), float(rare_limit(20, RARE))
+    shares[[0, 19]] = float(1 - chen.RARE), float(chen.RARE)
+    stated, found = chen.stated_ratio(shares), float(chen.rare_limit(20, chen.RARE))
     return Shown(found <= stated, (f"Lemma 2 has {stated:.3f}, the ratio tends to {found:.3f}",))
 
 
@@ -173,8 +160,8 @@ def figure_1() -> Shown:
 
 def theorem_6() -> Shown:
     """Evaluate the limit, and run A_min near it."""
-    stated, limit = Fraction(3 - Fraction(1, 20), 2), rare_limit(20, RARE)
-    instance = within(250, 1, 20, [20] * 45 + [1] * 9955)
+    stated, limit = Fraction(3 - Fraction(1, 20), 2), chen.rare_limit(20, chen.RARE)
+    instance = chen.within(250, 1, 20, [20] * 45 + [1] * 9955)
     found = by_policy("a-min", instance).tel / by_policy("h-sf", instance).tel
     lines = (
         f"stated at most {float(stated)}, the ratio tends to {float(limit):.3f}",
@@ -243,8 +230,8 @@ def proposition_ec_1() -> Shown:
         outputs = [1] * 6 * y + [3] * 2 * y + [1] * 2 * y + [3] * 2 * y + [1] * 4 * y
         tels = []
         for memory in (18 * y, 16 * y):
-            instance = within(memory, 1, 3, outputs, prompt=1)
-            tels.append(in_order(instance, range(16 * y), outputs))
+            instance = chen.within(memory, 1, 3, outputs, prompt=1)
+            tels.append(chen.in_order(instance, range(16 * y), outputs))
         lines.append(
             f"M = {18 * y}: {tels[0]}; {16 * y} tokens: {tels[1]}, stated at most {9 * tels[0] / 8}"
         )
@@ -256,14 +243,14 @@ def equations_ec_7_ec_10() -> Shown:
     """Run two requests in both orders, 16 in every order, and evaluate the limit as M grows."""
     alpha, means = Fraction(3, 4), []
     for memory in (8, 6):
-        instance = within(memory, 3, 4, (3, 4), prompt=1)
+        instance = chen.within(memory, 3, 4, (3, 4), prompt=1)
         means.append(
-            Fraction(sum(in_order(instance, each, (3, 4)) for each in ((0, 1), (1, 0))), 2)
+            Fraction(sum(chen.in_order(instance, each, (3, 4)) for each in ((0, 1), (1, 0))), 2)
         )
     # With 16 tokens all start at 0, whatever the order.
-    large = in_order(within(16, 1, 4, [1] * 12 + [4] * 4), range(16), [1] * 12 + [4] * 4)
-    small = over_placements(4, 4, 12)
-    limits = [lockstep_quotient(prompt, upper) for prompt, upper in ((0, 4), (1, 6), (0, 100))]
+    large = chen.in_order(chen.within(16, 1, 4, [1] * 12 + [4] * 4), range(16), [1] * 12 + [4] * 4)
+    small = chen.over_placements(4, 4, 12)
+    limits = [chen.lockstep_quotient(prompt, upper) for prompt, upper in ((0, 4), (1, 6), (0, 100))]
     lines = (
         f"M = 8: {means[0]}; αM = 6: {means[1]}, stated at most {means[0] / alpha}",
         f"16 requests, M = 16: {large}; αM = 4: {small}, stated at most {4 * large}",
@@ -283,7 +270,7 @@ def theorem_ec_1() -> Shown:
         ("A_max", 1, 5, 1, 3, (1, 2, 3)),
     ):
         ratio = partial(
-            mean_ratio, memory, lower, upper, prompt=prompt, believes_upper=name == "A_max"
+            chen.mean_ratio, memory, lower, upper, prompt=prompt, believes_upper=name == "A_max"
         )
         ends = max(map(ratio, combinations_with_replacement((lower, upper), len(inside))))
         holds &= ratio(inside) <= ends
@@ -301,7 +288,7 @@ def lemma_ec_1() -> Shown:
             (memory, upper, "A_max"),
             (memory * lower // upper, lower, "A_random"),
         ):
-            instance = within(tokens, lower, upper, [lower] * 3, prompt)
+            instance = chen.within(tokens, lower, upper, [lower] * 3, prompt)
             starts = largest_batches(instance, range(3), [length] * 3)
             runs.append(by_starts(instance, starts, name))
             lines.append(f"s = {prompt}: {name} with {tokens} tokens {runs[-1].tel}")

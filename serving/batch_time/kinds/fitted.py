@@ -32,7 +32,6 @@ from instances.batch_time import (
     Range,
 )
 from serving.batch_time.batch_time_kind import BatchTimeKind
-from serving.batch_time.calibration import nonnegative
 from serving.batch_time.kinds.linear import linear
 from support.inputs import LARGEST
 from support.text import counted, printable
@@ -171,6 +170,16 @@ def _stage(factors: Rows, measured: Rows, before: Rows) -> tuple[Rows, NDArray[n
     off: NDArray[np.bool_] = deviations > limit
     weights = np.ones(len(measured)) if before.any() else 1 / predicted
     return nonnegative(factors[~off], (measured - before)[~off], weights[~off]), off
+
+
+def nonnegative(factors: Rows, measured: Rows, weights: Rows) -> Rows:
+    """Return coefficients, none negative, of the least sum of squared weighted errors."""
+    from scipy.optimize import nnls
+
+    # Columns of one size, since squares are a million times a count of requests.
+    sizes = np.maximum(factors.max(axis=0), np.finfo(float).tiny)
+    found: Rows = nnls(factors / sizes * weights[:, None], measured * weights)[0] / sizes
+    return found
 
 
 def _read(path: str) -> Rows:

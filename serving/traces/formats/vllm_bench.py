@@ -24,7 +24,7 @@ from instances.model import MAX_SECONDS
 from serving.deployments import EngineSettings
 from serving.traces.numbers import SECONDS
 from serving.traces.reader import Reader, Rows, TokenCount, read_times
-from serving.traces.records import keys_of, objects_of
+from serving.traces.records import objects_of
 from serving.traces.report import Reason
 from serving.traces.results import Timed, chosen, text_at, timed_rows
 from serving.traces.stream import TraceStream
@@ -51,13 +51,10 @@ class BenchReader(Reader):
         """Return the reader of one of several runs."""
         return replace(self, run=run)
 
-    def names(self, head: str) -> set[str]:
-        """Return the keys that the beginning shows."""
-        return keys_of(head)
-
     def claims(self, head: str) -> bool:
         """Tell whether it begins as an object with the lengths, or with the totals of a result."""
-        known = bool(keys_of(head) & set(self.expects)) or len(keys_of(head) & _TOTALS) >= _FEWEST
+        names = self.names(head)
+        known = bool(names & set(self.expects)) or len(names & _TOTALS) >= _FEWEST
         return head.lstrip()[:1] == "{" and known
 
     def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:

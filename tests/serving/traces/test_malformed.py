@@ -9,7 +9,7 @@ import random
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -137,32 +137,23 @@ def test_a_header_only(case: Case, tmp_path: Path) -> None:
     assert "row " in told
 
 
-@each_case
-def test_a_nul_byte(case: Case, tmp_path: Path) -> None:
-    """Within the file, with its row."""
-    data = case.path.read_bytes()
-    place = len(data) - 4
-    told = refusal(damaged(case, tmp_path, data[:place] + b"\0" + data[place:]), case.format)
-    assert "found a NUL byte" in told
-    assert "row " in told
+def _damages(case: Case) -> Iterator[tuple[bytes, str]]:
+    """Yield a NUL byte, a byte that is no UTF-8, half a character of UTF-16, and torn gzip."""
+    data, text = case.path.read_bytes(), case.text.replace("é", "e")
+    yield data[:-4] + b"\0" + data[-4:], "found a NUL byte"
+    yield text[:-2].encode() + b"\xe9" + text[-2:].encode(), "expected UTF-8, found byte 0xe9"
+    yield text.encode("utf-16")[:-1], "expected UTF-16, found truncated data"
+    packed = gzip.compress(data * 50)
+    for torn in (packed[:-20], packed[:12], packed[:40] + b"\xff\xff\xff" + packed[43:]):
+        yield torn, ""
 
 
 @each_case
-def test_a_wrong_encoding(case: Case, tmp_path: Path) -> None:
-    """A byte that is no UTF-8, of an accent, and half a character of UTF-16."""
-    text = case.text.replace("é", "e")
-    path = damaged(case, tmp_path, text[:-2].encode() + b"\xe9" + text[-2:].encode())
-    assert "expected UTF-8, found byte 0xe9" in refusal(path, case.format)
-    path = damaged(case, tmp_path, text.encode("utf-16")[:-1])
-    assert "expected UTF-16, found truncated data" in refusal(path, case.format)
-
-
-@each_case
-def test_a_torn_gzip(case: Case, tmp_path: Path) -> None:
-    """A gzip file without its end, and one with damage inside."""
-    packed = gzip.compress(case.path.read_bytes() * 50)
-    for data in (packed[:-20], packed[:12], packed[:40] + b"\xff\xff\xff" + packed[43:]):
+def test_what_is_no_text(case: Case, tmp_path: Path) -> None:
+    """Each is told with its row."""
+    for data, expected in _damages(case):
         told = refusal(damaged(case, tmp_path, data), case.format)
+        assert expected in told
         assert "row " in told
 
 
@@ -222,29 +213,18 @@ def test_a_folder(tmp_path: Path) -> None:
 
 
 @each_table
-def test_a_column_that_stands_twice(case: Case, tmp_path: Path) -> None:
-    """In the header."""
+def test_a_table_that_was_put_together_wrong(case: Case, tmp_path: Path) -> None:
+    """A column twice in the header, the header of a second file, a line break in quotes."""
     name = formats()[case.format].reader.expects[0]
     header, _, rest = case.text.partition("\n")
     path = damaged(case, tmp_path, f"{header},{name}\n{rest}")
     assert f"row 1: column {name} stands 2 times" in refusal(path)
-
-
-@each_table
-def test_a_header_that_stands_again(case: Case, tmp_path: Path) -> None:
-    """Where two files were joined."""
-    header, _, rest = case.text.partition("\n")
     path = damaged(case, tmp_path, f"{header}\n{rest}{header}\n{rest}")
     row = case.text.count("\n") + 1
     assert f"row {row}: the header stands here again" in refusal(path)
-
-
-@each_table
-def test_a_line_break_in_quotation_marks(case: Case, tmp_path: Path) -> None:
-    """Told with the row that it is in, whatever follows."""
-    header, first, *others = case.text.splitlines()
-    value, _, rest = first.partition(",")
-    broken = "\n".join([header, first, f'"{value}\n",{rest}', *others, first, ""])
+    first, *others = rest.splitlines()
+    value, _, more = first.partition(",")
+    broken = "\n".join([header, first, f'"{value}\n",{more}', *others, first, ""])
     told = refusal(damaged(case, tmp_path, broken), case.format)
     assert "row 3: expected a row a line, found a line break in quotation marks" in told
 

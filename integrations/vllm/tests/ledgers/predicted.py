@@ -3,7 +3,7 @@
 import numpy as np
 
 from heuristics.policy import Keys, Known, ListPolicy
-from heuristics.remaining_work import RemainingWork
+from heuristics.preemption import RemainingWork
 
 
 def rank(known: Known) -> Keys:
