@@ -58,8 +58,8 @@ def policies_table(
 
     The ratio of a TEL is to the optimum where that is known, else to the best bound known, so at
     least the ratio to OPT.  A policy without a schedule has its reason instead, and one that may
-    keep tokens is marked.  Policies run one after the other, in rounds some beside the others; each
-    may take its share of the time that is left when it begins.  Standard error shows how far they
+    keep tokens is marked.  Policies run one after the other; each may take
+    its share of the time that is left when it begins.  Standard error shows how far they
     are, unless it is to be ``quiet``.
     """
     runnable, refused = _tasks(instance, batch_time, prediction, seed, limits)
@@ -67,9 +67,7 @@ def policies_table(
     with bound_beside(instance, batch_time, seed, limits) as bound:
         if limits.jobs == 1:
             bound.begin().result()
-        # In seconds the bound is computed beside them.
-        beside = limits.jobs > 1 and not batch_time and limits.memory_limit is None
-        series = Series(runnable, limits.deadline, progress.take, side_by_side=beside)
+        series = Series(runnable, limits.deadline, progress.take)
         lines, why = _carried_out(instance, series, progress, bound)
         here = [each for line in lines for each in of_run(instance, line.record)]
         here += bound.bounds(instance, at_once=bool(why))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from pathlib import Path
 
@@ -49,15 +48,11 @@ def _statuses(found: list[Finished]) -> list[str]:
 
 
 @pytest.mark.slow("walks")
-@pytest.mark.parametrize("side_by_side", [False, True])
-def test_one_after_the_other(tmp_path: Path, side_by_side: bool) -> None:
+def test_one_after_the_other(tmp_path: Path) -> None:
     """In the order of the tasks; each with its own schedule, as it has alone, and bounds."""
     names = ["svf", "sorted-lp", "vllm-v1", "fcfs", "lp-swap", "a-min"]
-    end = time.monotonic() + 60
-    series = Series(_tasks(tmp_path, *names), end, side_by_side=side_by_side)
+    series = Series(_tasks(tmp_path, *names), time.monotonic() + 60)
     found = list(series.run())
-    if side_by_side:
-        names = ["svf", "vllm-v1", "fcfs", "a-min", "sorted-lp", "lp-swap"]
     assert [each.record.method for each in found] == names
     assert set(_statuses(found)) <= {"feasible", "optimal"}
     assert not series.waiting
@@ -102,25 +97,6 @@ def test_nothing_is_lost_at_an_interrupt(tmp_path: Path, monkeypatch: pytest.Mon
     assert found[2].record.ending == "interrupted"
     assert series.interrupted
     assert [task.method.text for task in series.waiting] == ["h-sf", "mc-sf"]
-
-
-def test_an_interrupt_ends_both_sides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C while it waits for those beside: what has ended is there, the others wait."""
-    over = kvopt.runs.supervise._Run.over
-
-    def slow(run: kvopt.runs.supervise._Run) -> object:
-        if run.state.method == "lp-swap":
-            signal.raise_signal(signal.SIGINT)
-            return "interrupted" if run._stop.wait(20) else "crashed"
-        return over(run)
-
-    monkeypatch.setattr(kvopt.runs.supervise._Run, "over", slow)
-    tasks = _tasks(tmp_path, "svf", "lp-swap", "sorted-lp")
-    series = Series(tasks, time.monotonic() + 60, side_by_side=True)
-    found = list(series.run())
-    assert series.interrupted
-    assert [task.method.text for task in series.waiting][-2:] == ["lp-swap", "sorted-lp"]
-    assert len(found) + len(series.waiting) == 3
 
 
 def test_what_runs_is_told() -> None:
