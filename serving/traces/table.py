@@ -9,7 +9,8 @@ from itertools import islice
 from typing import Any
 
 from serving.traces.numbers import Unit
-from serving.traces.reader import Reader, Rows, TokenCount, make_rows, read_times
+from serving.traces.options import TraceOptions
+from serving.traces.reader import Reader, Rows, make_rows, read_times
 from serving.traces.report import Reason
 from serving.traces.stream import LONGEST_TEXT, TraceStream
 from support.text import printable
@@ -47,9 +48,9 @@ class TableReader(Reader):
         """Return the columns of the header."""
         return set(header_of(head))
 
-    def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
+    def rows(self, stream: TraceStream, options: TraceOptions) -> Iterator[Rows]:
         """Yield the rows; see :class:`serving.traces.reader.Reader`."""
-        del count
+        del options
         for numbers, columns in columns_of(stream, self.expects):
             for name, column in columns.items():
                 if name in column:
