@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -116,6 +116,40 @@ class Reader(ABC):
         Raises :class:`TraceError` if the file is not of the format; a length that is none is a
         reason.
         """
+
+
+@dataclass(frozen=True, kw_only=True)
+class LengthsReader(Reader):
+    """Reads lengths (tokens), and arrivals of a unit or none, by the names of columns or keys.
+
+    By the names ``also`` the format is told from others.
+    """
+
+    prompt: str
+    output: str
+    time: str = ""
+    unit: Unit | None = None
+    also: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+    @property
+    def expects(self) -> tuple[str, ...]:
+        """The names by which the format is known."""
+        return (*self.also, *filter(None, [self.time]), self.prompt, self.output)
+
+    @property
+    def units(self) -> str:
+        """The unit of the times."""
+        return f"{self.time}: {self.unit.name}" if self.unit else ""
+
+    def rows_of(
+        self, stream: TraceStream, numbers: Sequence[int], columns: Mapping[str, Sequence[Any]]
+    ) -> Rows:
+        """Return rows from columns by name."""
+        times = None
+        if self.unit:
+            times = read_times(stream, numbers, self.time, self.unit, columns[self.time])
+        return make_rows(numbers, times, columns[self.prompt], columns[self.output])
 
 
 def make_rows(

@@ -11,9 +11,8 @@ from typing import Any
 import ijson
 from ijson.common import ObjectBuilder
 
-from serving.traces.numbers import Unit
 from serving.traces.options import TraceOptions
-from serving.traces.reader import Reader, Rows, make_rows, read_times
+from serving.traces.reader import LengthsReader, Reader, Rows, make_rows
 from serving.traces.report import Reason
 from serving.traces.stream import LONGEST_TEXT, TraceStream
 from serving.traces.tokens import TokenCount, token_count
@@ -29,45 +28,30 @@ _DEEPEST = 900
 Exchange = tuple[Any, Any]
 
 
-@dataclass(frozen=True)
-class RecordReader(Reader):
-    """Reads objects with numbers: lengths (tokens) and arrivals by their keys, and their unit.
+@dataclass(frozen=True, kw_only=True)
+class RecordReader(LengthsReader):
+    """Reads objects with numbers.
 
-    By the keys ``also`` the format is told from others.  ``prefix`` is the key of the ids of a
-    prompt's blocks of so many tokens, which an object may lack.
+    ``prefix`` is the key of the ids of a prompt's blocks of so many tokens, which an object may
+    lack.
     """
 
-    prompt: str
-    output: str
-    time: str
-    unit: Unit
-    also: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
     prefix: str = ""
     block: int = 0
-
-    @property
-    def expects(self) -> tuple[str, ...]:
-        """The keys by which the format is known."""
-        return *self.also, self.time, self.prompt, self.output
-
-    @property
-    def units(self) -> str:
-        """The unit of the times."""
-        return f"{self.time}: {self.unit.name}"
 
     def rows(self, stream: TraceStream, options: TraceOptions) -> Iterator[Rows]:
         """Yield the rows; see :class:`serving.traces.reader.Reader`."""
         del options
         for numbers, objects in _chunks(stream):
-            columns = {}
-            for key in (self.time, self.prompt, self.output):
-                columns[key] = [each.get(key) for each in objects]
-                if None in columns[key]:
-                    row = numbers[columns[key].index(None)]
+            columns = {
+                key: [each.get(key) for each in objects]
+                for key in (self.time, self.prompt, self.output)
+            }
+            for key, column in columns.items():
+                if None in column:
+                    row = numbers[column.index(None)]
                     stream.refuse(f"expected a key {key}, found none", row)
-            times = read_times(stream, numbers, self.time, self.unit, columns[self.time])
-            rows = make_rows(numbers, times, columns[self.prompt], columns[self.output])
+            rows = self.rows_of(stream, numbers, columns)
             ids = [each.get(self.prefix) for each in objects]
             yield replace(rows, prefixes=ids, block=self.block)
 
