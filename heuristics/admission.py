@@ -131,17 +131,6 @@ def take_out(active, low, total, request):
 
 
 @kernel
-def event_after(arrivals, by_arrival, arrived, completions):
-    """Return the round of the next arrival or completion."""
-    event = NEVER
-    if arrived < len(by_arrival):
-        event = arrivals[by_arrival[arrived]]
-    if len(completions) > 0:
-        event = min(event, completions[0][0])
-    return event
-
-
-@kernel
 def admit_in_order(requests, by_rank, memory, passes, worker, heaps, starts, now, event):
     """Start what may start in round ``now``, in rank order; return what has changed.
 
@@ -212,7 +201,9 @@ def run_in_order(requests, line, memory, passes, active, starts):
             arrived += 1
         while len(completions) > 0 and completions[0][0] <= now:
             low, total = take_out(active, low, total, heappop(completions)[1])
-        event = event_after(arrivals, by_arrival, arrived, completions)
+        event = arrivals[by_arrival[arrived]] if arrived < n else NEVER
+        if len(completions) > 0:
+            event = min(event, completions[0][0])
         worker = (active, low, high, total)
         low, high, total, now, new, _, _ = admit_in_order(
             requests, by_rank, memory, passes, worker, heaps, starts, now, event

@@ -8,13 +8,11 @@ from heuristics.policy import Rules, State
 
 
 class BelievedEnds:
-    """When the active requests are believed to end, and what may start beside them.
+    """Believed ends of the active requests, and the look-ahead beside them.
 
-    An active request is believed to make as many tokens as was said when it was added, and one
-    more than it has made as soon as that is more: it is not finished, so its next token comes.
-
-    Requests that are believed to end in the same round are counted together, so a look-ahead costs
-    as many steps as there are different ends, however many requests are active.
+    A request is believed to make as many tokens as was said when it was added, and one more than it
+    has made as soon as that is more.  Those of one end are counted together, so a look-ahead costs
+    as many steps as there are different ends.
     """
 
     def __init__(self) -> None:

@@ -90,11 +90,11 @@ def _intervals(instance: Instance) -> set[tuple[int, int]]:
 
 AT_ZERO = Assumption("all arrive at 0", lambda instance: not any(instance.arrivals))
 EQUAL_PROMPTS = Assumption(
-    "all prompts are equal", lambda instance: len({each.prompt for each in instance.requests}) == 1
+    "all prompts are equal", lambda instance: len(set(instance.prompts.tolist())) == 1
 )
 NO_PROMPTS = Assumption("all prompts are empty (s = 0)", lambda instance: not any(instance.prompts))
 EQUAL_OUTPUTS = Assumption(
-    "all outputs are equal", lambda instance: len({each.output for each in instance.requests}) == 1
+    "all outputs are equal", lambda instance: len(set(instance.outputs.tolist())) == 1
 )
 TWICE_THE_PEAK = Assumption(
     "M is at least twice the largest peak", lambda instance: largest_share(instance) * 2 <= 1

@@ -71,6 +71,16 @@ class Known:
         """Volumes s·o + o(o+1)/2 (token-rounds), for a clairvoyant policy."""
         return self.outputs * self.prompts + self.outputs * (self.outputs + 1) // 2
 
+    @property
+    def peaks(self) -> Ints:
+        """Peaks s + o (tokens), for a clairvoyant policy."""
+        return self.prompts + self.outputs
+
+    def sorted_by(self, *keys: NDArray[Any]) -> Ints:
+        """Return all positions by keys, ties by arrival, then by position."""
+        columns = (*keys, self.arrivals, np.arange(len(self)))
+        return np.lexsort(columns[::-1]).astype(np.int64)
+
     def __len__(self) -> int:
         return len(self.prompts)
 

@@ -16,7 +16,7 @@ then by position.  Every request completes.  Proof: docs/proofs/termination.md (
 from __future__ import annotations
 
 from bisect import insort
-from typing import Protocol
+from functools import partial
 
 from heuristics.believed import LookAheadRules
 from heuristics.machine_time import machine_time
@@ -27,20 +27,27 @@ from heuristics.queues import exact
 FACTOR = Parameter("factor", 12.0, 1.0, 1e9, "a running request goes for one of so much less")
 
 
-class Work(Protocol):
+class Work:
     """By what requests are compared, integers; made and kept are output tokens."""
 
     #: Whether the key of a running request never rises.
-    falls: bool
+    falls = False
+
+    def __init__(self, known: Known) -> None:
+        self._prompts: list[int] = known.prompts.tolist()
+        self._time = partial(machine_time, known.batch_time, known.memory)
 
     def waiting(self, request: int, kept: int) -> int:
         """Return the key of a waiting request."""
+        raise NotImplementedError
 
     def running(self, request: int, made: int) -> int:
         """Return the key of a running request."""
+        raise NotImplementedError
 
     def left(self, request: int, made: int) -> int:
         """Return how many tokens a request is believed to make yet, at least one."""
+        raise NotImplementedError
 
 
 class PreemptiveRules(LookAheadRules):
@@ -130,27 +137,21 @@ class PreemptiveRules(LookAheadRules):
         self._ends.add(request, held, self._work.left(request, made), state.now)
 
 
-class RemainingWork:
-    """Keys by believed outputs (tokens, shape (n,)); who outlives one is believed to make a token.
-
-    A waiting request has to prefill its prompt and what it kept.
-    """
+class RemainingWork(Work):
+    """Machine time by believed outputs (tokens, shape (n,)); who waits is prefilled anew."""
 
     def __init__(self, known: Known, believed: Ints, *, falls: bool) -> None:
+        super().__init__(known)
         self.falls = falls
-        self._model, self._memory = known.batch_time, known.memory
-        self._prompts, self._believed = known.prompts.tolist(), believed.tolist()
+        self._believed: list[int] = believed.tolist()
 
     def waiting(self, request: int, kept: int) -> int:
-        return self._time(request, kept, prefilled=False)
+        held = self._prompts[request] + kept
+        return self._time(held, self.left(request, kept), prefilled=False)
 
     def running(self, request: int, made: int) -> int:
-        return self._time(request, made, prefilled=True)
+        held = self._prompts[request] + made
+        return self._time(held, self.left(request, made), prefilled=True)
 
     def left(self, request: int, made: int) -> int:
-        believed: int = self._believed[request]
-        return max(believed - made, 1)
-
-    def _time(self, request: int, made: int, *, prefilled: bool) -> int:
-        held, left = self._prompts[request] + made, self.left(request, made)
-        return machine_time(self._model, self._memory, held, left, prefilled=prefilled)
+        return max(self._believed[request] - made, 1)

@@ -13,11 +13,7 @@ def exact(value: float) -> Fraction:
 
 
 class ArrivalQueue:
-    """Requests that wait in order of arrival; one that comes back takes its old place.
-
-    The simulator announces arrivals in order, ties by position in the instance, and that order
-    is the order of the queue.
-    """
+    """Requests that wait in the order in which they arrived; one that comes back has its place."""
 
     def __init__(self) -> None:
         self._places: dict[int, int] = {}

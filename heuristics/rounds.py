@@ -194,7 +194,7 @@ class _Run:
         self._seen: set[object] = set()
 
     def one_round(self) -> None:
-        """Decide one round and run it, together with the rounds in which nothing can change."""
+        """Run one round, and those after it in which nothing can change."""
         if not self.state.active and not self.waiting:
             self.skip_to_next_arrival()
         self._complete()
@@ -282,8 +282,7 @@ class _Run:
         self.waiting.add(request)
 
     def _next_eviction(self) -> int | None:
-        """Return the round of the next eviction that the rules plan, memory exceeded or not."""
-        return None if self._early is None else self._early.next_eviction(self.state)
+        return self._early.next_eviction(self.state) if self._early else None
 
     def _refuse_repeat(self) -> None:
         """Compare the whole state with all earlier ones; equal states prove an endless loop."""

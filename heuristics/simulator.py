@@ -137,8 +137,7 @@ def _order_of(policy: Policy, known: Known, setting: Setting) -> Ints | None:
 def policy_generator(seed: int) -> np.random.Generator:
     """Return the generator of a policy's draws.
 
-    The seed alone would repeat the words from which ``instances.families`` draws an instance of
-    the same seed, and a random order would follow the outputs that it must not know.
+    The seed alone would repeat the words of ``instances.families``, which a policy must not know.
     """
     return np.random.default_rng([_STREAM, seed])
 
@@ -176,8 +175,7 @@ def order_by_keys(known: Known, keys: Sequence[NDArray[np.generic]]) -> Ints:
         if values.dtype.kind == "f" and np.isnan(values).any():
             lost = int(np.isnan(values).argmax())
             raise RankError(f"rank: expected numbers, found NaN for the request at position {lost}")
-    columns = (*keys, known.arrivals, np.arange(len(known)))
-    return np.lexsort(columns[::-1]).astype(np.int64)
+    return known.sorted_by(*keys)
 
 
 def _schedule_of(

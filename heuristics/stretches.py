@@ -1,8 +1,7 @@
 """Rounds in which nothing changes but the tokens read, added up at once (integers, picoseconds).
 
-In such a stretch the i-th round takes x_i = first + i · slope picoseconds, rounded up to
-nanoseconds, one at least.  A short stretch is added round by round; a long one by the sum of
-floors of a line, which needs as many steps as Euclid's algorithm.
+The i-th round takes x_i = first + i · slope picoseconds, rounded up to nanoseconds, one at least.
+A long stretch is added by the sum of floors of a line, in as many steps as Euclid's algorithm.
 """
 
 from __future__ import annotations

@@ -287,10 +287,8 @@ def model_size(instance: Instance, windows: Windows) -> int:
 
 FORMULATION = ExactSearch(
     name="sweep",
-    search=search,
     size=model_size,
     entry_bytes=ENTRY_BYTES,
-    widths=(),
     requests_up_to=REQUESTS_UP_TO,
     argument=Argument.BACKWARD,
     options=Options,

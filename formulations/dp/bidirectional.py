@@ -109,10 +109,8 @@ class Options(Tuning):
 
 FORMULATION = ExactSearch(
     name="bidirectional",
-    search=forward.search,
     size=forward.model_size,
     entry_bytes=forward.ENTRY_BYTES,
-    widths=forward.WIDTHS,
     requests_up_to=forward.REQUESTS_UP_TO,
     argument=Argument.BIDIRECTIONAL,
     options=Options,

@@ -255,10 +255,8 @@ def model_size(instance: Instance, windows: Windows) -> int:
 
 FORMULATION = ExactSearch(
     name="counts",
-    search=search,
     size=model_size,
     entry_bytes=ENTRY_BYTES,
-    widths=(),
     requests_up_to=REQUESTS_UP_TO,
     argument=Argument.FORWARD_COUNTS,
 )

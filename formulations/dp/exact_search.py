@@ -16,23 +16,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExactSearch:
-    """An exact search in passes of growing width, or over growing windows.
+    """An exact search, which ``kvopt.engines.search`` drives.
 
-    ``name`` is that by which users ask for it.  ``search`` runs passes or windows and reports each;
-    ``widths`` are the states kept in successive passes, empty for windows.  ``size`` is the number
-    of table entries, ``entry_bytes`` what one takes with all tables, ``requests_up_to`` the most
-    requests, ``argument`` by what it proves an optimum.  ``options`` is a dataclass of what can be
-    set, each field with its meaning as an annotation; ``source`` is paper and equations, empty for
-    one of our own.
+    Users ask for it by ``name``.  ``size`` is the number of table entries, ``entry_bytes`` what one
+    takes with all tables, ``argument`` by what it proves an optimum.  ``options`` is a dataclass of
+    what can be set, each field with its meaning as an annotation; ``source`` is paper and
+    equations, empty for one of our own.
     """
 
     kind: ClassVar[Literal["search"]] = "search"
 
     name: str
-    search: Callable[..., object]
     size: Callable[[Instance, Windows], int]
     entry_bytes: int
-    widths: tuple[int, ...]
     requests_up_to: int
     argument: Argument
     options: type[Any] | None = None

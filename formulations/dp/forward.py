@@ -243,10 +243,8 @@ def _layer(states: int, n: int, reach: int, word: np.dtype[Any]) -> Layer:
 
 FORMULATION = ExactSearch(
     name="layers",
-    search=search,
     size=model_size,
     entry_bytes=ENTRY_BYTES,
-    widths=WIDTHS,
     requests_up_to=REQUESTS_UP_TO,
     argument=Argument.FORWARD_SETS,
 )

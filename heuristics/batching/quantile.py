@@ -13,19 +13,19 @@ from fractions import Fraction
 
 import numpy as np
 
-from heuristics.batching import Mask, Pool, batches
+from heuristics.batching import Mask, batches
 from heuristics.batching.swap import first_fit
-from heuristics.policy import Ints
+from heuristics.policy import Ints, Known
 
 #: Below this peak, two different shares differ by more than floating-point division can hide.
 _EXACT_DIVISION = 2**26
 
 
-def order_by_quantiles(pool: Pool, rng: np.random.Generator) -> Ints:
-    """Order requests by batches of Alg. 4, in near-linear time a batch; ``rng`` draws samples."""
-    peaks, outputs = pool.peaks, pool.outputs
-    line = pool.sorted_by(outputs)
-    by_share = _sorted_by_share(pool, line)
+def order_by_quantiles(known: Known) -> Ints:
+    """Order requests by batches of Alg. 4, in near-linear time a batch."""
+    peaks, outputs = known.peaks, known.outputs
+    line = known.sorted_by(outputs)
+    by_share = _sorted_by_share(known, line)
     waits = np.ones(len(line), dtype=np.bool_)
     places = np.empty(len(line), dtype=np.int64)
 
@@ -33,16 +33,16 @@ def order_by_quantiles(pool: Pool, rng: np.random.Generator) -> Ints:
         nonlocal by_share
         chosen = np.zeros(len(line), dtype=np.bool_)
         line_peaks, line_outputs = peaks[line], outputs[line]
-        sample = draw_sample(len(line), rng)
+        sample = draw_sample(len(line), known.rng)
         q_peak = _lower_quantile(line_peaks[sample])
         q_output = _lower_quantile(line_outputs[sample])
         core = np.flatnonzero(
             line_peaks[: np.searchsorted(line_outputs, q_output, side="right")] <= q_peak
         )
-        chosen[core[first_fit(line_peaks[core], pool.memory)]] = True
+        chosen[core[first_fit(line_peaks[core], known.memory)]] = True
         waits[line[chosen]] = False
         by_share = by_share[waits[by_share]]
-        spare = pool.memory - int(line_peaks[chosen].sum())
+        spare = known.memory - int(line_peaks[chosen].sum())
         more = by_share[first_fit(peaks[by_share], spare)]
         if len(more):
             places[line] = np.arange(len(line))
@@ -51,7 +51,7 @@ def order_by_quantiles(pool: Pool, rng: np.random.Generator) -> Ints:
             by_share = by_share[waits[by_share]]
         return chosen
 
-    return np.concatenate(list(batches(pool, line, choose)))
+    return np.concatenate(list(batches(known, line, choose)))
 
 
 def draw_sample(n: int, rng: np.random.Generator) -> Ints:
@@ -64,9 +64,9 @@ def _lower_quantile(values: Ints) -> int:
     return int(np.partition(values, place)[place])
 
 
-def _sorted_by_share(pool: Pool, line: Ints) -> Ints:
+def _sorted_by_share(known: Known, line: Ints) -> Ints:
     """Return positions by ascending o / (s + o), ties in the order of ``line``."""
-    peaks, outputs = pool.peaks[line], pool.outputs[line]
+    peaks, outputs = known.peaks[line], known.outputs[line]
     if peaks.max() < _EXACT_DIVISION:
         return line[np.argsort(outputs / peaks, kind="stable")]
     shares = [Fraction(*each) for each in zip(outputs.tolist(), peaks.tolist(), strict=True)]

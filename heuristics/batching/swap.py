@@ -12,39 +12,37 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics.batching import Mask, Pool, batches
-from heuristics.policy import Ints
+from heuristics.batching import Mask, batches
+from heuristics.policy import Ints, Known
 
 _NONE = np.int64(2**62)
 
 
-def batches_by_swaps(pool: Pool) -> Iterator[Ints]:
+def batches_by_swaps(known: Known) -> Iterator[Ints]:
     """Yield batches, each the smallest peaks that fit, improved by swaps (W Alg. 3)."""
-    peaks, outputs = pool.peaks, pool.outputs
+    peaks, outputs = known.peaks, known.outputs
 
     def choose(line: Ints) -> Mask:
-        # By ascending peak, what comes after the first misfit does not fit either.
-        size = _prefix_that_fits(peaks, line, pool.memory)
         inside = np.zeros(len(line), dtype=np.bool_)
-        inside[:size] = True
-        return improve_by_swaps(peaks[line], outputs[line], inside, pool.memory)
+        inside[first_fit(peaks[line], known.memory)] = True
+        return improve_by_swaps(peaks[line], outputs[line], inside, known.memory)
 
-    return batches(pool, pool.sorted_by(peaks), choose)
+    return batches(known, known.sorted_by(peaks), choose)
 
 
-def batches_by_swaps_from(pool: Pool, first: Ints) -> Iterator[Ints]:
+def batches_by_swaps_from(known: Known, first: Ints) -> Iterator[Ints]:
     """Yield batches, each what fits in the order ``first``, improved by swaps (W Alg. 7)."""
-    peaks, outputs = pool.peaks, pool.outputs
+    peaks, outputs = known.peaks, known.outputs
     places = np.empty(len(first), dtype=np.int64)
     places[first] = np.arange(len(first))
 
     def choose(line: Ints) -> Mask:
         inside = np.zeros(len(line), dtype=np.bool_)
         by_place = np.argsort(places[line])
-        inside[by_place[first_fit(peaks[line[by_place]], pool.memory)]] = True
-        return improve_by_swaps(peaks[line], outputs[line], inside, pool.memory)
+        inside[by_place[first_fit(peaks[line[by_place]], known.memory)]] = True
+        return improve_by_swaps(peaks[line], outputs[line], inside, known.memory)
 
-    return batches(pool, pool.sorted_by(peaks), choose)
+    return batches(known, known.sorted_by(peaks), choose)
 
 
 def improve_by_swaps(peaks: Ints, outputs: Ints, inside: Mask, memory: int) -> Mask:
@@ -97,15 +95,3 @@ def first_fit(sizes: Ints, capacity: int) -> NDArray[np.intp]:
             capacity -= int(sums[count - 1])
         begin += int(small[count]) + 1 if count < len(small) else step
     return np.concatenate(chosen) if chosen else np.empty(0, dtype=np.intp)
-
-
-def _prefix_that_fits(peaks: Ints, line: Ints, memory: int) -> int:
-    size, step, held = 0, 1024, 0
-    while size < len(line):
-        sums = held + np.cumsum(peaks[line[size : size + step]])
-        count = int(np.searchsorted(sums, memory, side="right"))
-        size += count
-        if count < len(sums):
-            break
-        held = int(sums[-1])
-    return size

@@ -18,8 +18,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics.batching import Mask, Pool, batches
-from heuristics.policy import Ints, NotApplicableError
+from heuristics.batching import Mask, batches
+from heuristics.policy import Ints, Known, NotApplicableError
 
 #: Largest table (cells of 8 bytes) and largest history (cells of 1 bit), each 1 GiB.
 MOST_CELLS = 2**27
@@ -28,15 +28,15 @@ MOST_BITS = 2**33
 _UNREACHED = np.int64(2**60)
 
 
-def batches_by_peaks(pool: Pool) -> Iterator[Ints]:
+def batches_by_peaks(known: Known) -> Iterator[Ints]:
     """Yield batches of least F with Σ (s + o) ≤ M (W Alg. 2), in O(n²M) a batch.
 
     It raises NotApplicableError if the table, linear in the batch size times M, would not fit.
     """
-    return batches(pool, pool.sorted_by(), lambda line: _choose_by_peaks(pool, line))
+    return batches(known, known.sorted_by(), lambda line: _choose_by_peaks(known, line))
 
 
-def batches_exactly(pool: Pool) -> Iterator[Ints]:
+def batches_exactly(known: Known) -> Iterator[Ints]:
     """Yield batches of least F that fit when started together (W Alg. 1, Phase 1).
 
     If the requests X start together at 0, then at time t those with o ≥ t hold Σ s + |·|·t.  This
@@ -51,23 +51,23 @@ def batches_exactly(pool: Pool) -> Iterator[Ints]:
     for each (c, S) it is enough to keep the least sum of outputs: a dynamic program over (c, S)
     visits a best feasible batch of every size, in O(n²M).  Raises as ``batches_by_peaks``.
     """
-    line = pool.sorted_by(-pool.outputs)
-    return batches(pool, line, lambda line: _choose_exactly(pool, line))
+    line = known.sorted_by(-known.outputs)
+    return batches(known, line, lambda line: _choose_exactly(known, line))
 
 
-def _choose_by_peaks(pool: Pool, line: Ints) -> Mask:
-    peaks = pool.prompts[line] + pool.outputs[line]
-    most = int(np.searchsorted(np.cumsum(np.sort(peaks)), pool.memory, side="right"))
-    return _least_f(peaks, pool.outputs[line], pool.memory, most, together=False)
+def _choose_by_peaks(known: Known, line: Ints) -> Mask:
+    peaks = known.peaks[line]
+    most = int(np.searchsorted(np.cumsum(np.sort(peaks)), known.memory, side="right"))
+    return _least_f(peaks, known.outputs[line], known.memory, most, together=False)
 
 
-def _choose_exactly(pool: Pool, line: Ints) -> Mask:
-    prompts, outputs = pool.prompts[line], pool.outputs[line]
+def _choose_exactly(known: Known, line: Ints) -> Mask:
+    prompts, outputs = known.prompts[line], known.outputs[line]
     # At the first completion all members are there, each with its prompt and as many tokens.
     sizes = np.arange(1, len(line) + 1)
     least = np.cumsum(np.sort(prompts)) + sizes * int(outputs.min())
-    most = int(np.searchsorted(least, pool.memory, side="right"))
-    return _least_f(prompts, outputs, pool.memory, most, together=True)
+    most = int(np.searchsorted(least, known.memory, side="right"))
+    return _least_f(prompts, outputs, known.memory, most, together=True)
 
 
 def _least_f(tokens: Ints, outputs: Ints, memory: int, most: int, *, together: bool) -> Mask:

@@ -33,10 +33,7 @@ class ProtectionRules(Rules):
         self._queue = ArrivalQueue()
 
     def choose(self, active: Sequence[int]) -> list[int]:
-        """Return the requests to clear, of those that are active (in order of admission).
-
-        Asked again, with those that are left, while they do not fit.
-        """
+        """Return the active requests to clear; asked again while those left do not fit."""
         return list(active)
 
     def arrive(self, request: int) -> None:

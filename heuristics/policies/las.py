@@ -13,28 +13,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from heuristics.machine_time import machine_time
-from heuristics.policy import Known, RoundPolicy
-from heuristics.preemption import FACTOR, PreemptiveRules
+from heuristics.policy import RoundPolicy
+from heuristics.preemption import FACTOR, PreemptiveRules, Work
 
 
-class AttainedWork:
-    """Keys by the machine time that requests have had (``heuristics.preemption.Work``)."""
-
-    falls = False
-
-    def __init__(self, known: Known) -> None:
-        self._model, self._memory = known.batch_time, known.memory
-        self._prompts = known.prompts.tolist()
+class AttainedWork(Work):
+    """Keys by the machine time that requests have had."""
 
     def waiting(self, request: int, kept: int) -> int:
-        held = self._prompts[request] + kept
-        next_token = machine_time(self._model, self._memory, held, 1, prefilled=False)
+        next_token = self._time(self._prompts[request] + kept, 1, prefilled=False)
         return next_token + (self.running(request, kept) if kept else 0)
 
     def running(self, request: int, made: int) -> int:
-        prompt = self._prompts[request]
-        return machine_time(self._model, self._memory, prompt, made, prefilled=False)
+        return self._time(self._prompts[request], made, prefilled=False)
 
     def left(self, request: int, made: int) -> int:
         del request, made

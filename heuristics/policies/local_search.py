@@ -64,10 +64,7 @@ def plan(known: Known) -> Ints:
 
 
 def _round_length(known: Known) -> int:
-    """Return the mean length of rounds with full memory in units of the arrivals.
-
-    In seconds it is so long that all arrive within :data:`ROUNDS` rounds.
-    """
+    """Return the mean length of full rounds, such that all arrive within :data:`ROUNDS` of them."""
     if known.batch_time is UNIT_ROUND:
         return 1
     every = list(zip(known.prompts.tolist(), known.outputs.tolist(), strict=True))

@@ -12,15 +12,13 @@ Reference: ``heuristics/reference/sorted_lp.py``.
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics.batching import Pool
 from heuristics.batching.swap import batches_by_swaps_from
 from heuristics.policy import AdvisedPolicy, Ints, Known
 
 
 def order(known: Known, advice: NDArray[np.float64]) -> Ints:
     """Batch by batch, shortest output first inside."""
-    pool = Pool.of(known)
-    return np.concatenate(list(batches_by_swaps_from(pool, pool.sorted_by(advice))))
+    return np.concatenate(list(batches_by_swaps_from(known, known.sorted_by(advice))))
 
 
 POLICY = AdvisedPolicy("lp-swap", offline=True, order=order)

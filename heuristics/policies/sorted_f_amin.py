@@ -24,14 +24,14 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
-from heuristics.batching import Pool
 from heuristics.batching.swap import batches_by_swaps
 from heuristics.batching.table import batches_by_peaks, batches_exactly
 from heuristics.planned import PlannedRules
 from heuristics.policy import Choice, Ints, Known, RoundPolicy, State
 
-PHASE_1: dict[str, Callable[[Pool], Iterator[Ints]]] = {
+PHASE_1: dict[str, Callable[[Known], Iterator[Ints]]] = {
     "swap": batches_by_swaps,
     "dp": batches_by_peaks,
     "exact": batches_exactly,
@@ -44,7 +44,8 @@ class _AdaptiveRules(PlannedRules):
         lower = known.lower.copy()  # the estimates as an array
 
         def plan(waiting: Ints) -> Iterator[Ints]:
-            return order(Pool.of(known.take(waiting), lower[waiting]))
+            estimates = lower[waiting]
+            return order(replace(known.take(waiting), lower=estimates, upper=estimates))
 
         super().__init__(known.lower.tolist(), plan)
         self._lower = lower

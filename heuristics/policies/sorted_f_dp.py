@@ -14,8 +14,7 @@ guarantee is claimed here.  Time O(n²M) a batch; a table of more than 1 GiB is 
 Reference: ``heuristics/reference/sorted_f.py``.
 """
 
-from heuristics.batching import Pool
 from heuristics.batching.table import batches_by_peaks
 from heuristics.policy import PlanPolicy
 
-POLICY = PlanPolicy("sorted-f-dp", plan=lambda known: batches_by_peaks(Pool.of(known)))
+POLICY = PlanPolicy("sorted-f-dp", plan=batches_by_peaks)

@@ -15,14 +15,13 @@ says nothing.  Its proof uses W Theorem 4.19, which fails as printed (errata E23
 Reference: ``heuristics/reference/sorted_f.py``.
 """
 
-from heuristics.batching import Pool
 from heuristics.batching.table import batches_exactly
 from heuristics.guarantee import AT_ZERO, Guarantee, constant
 from heuristics.policy import PlanPolicy
 
 POLICY = PlanPolicy(
     "sorted-f-exact",
-    plan=lambda known: batches_exactly(Pool.of(known)),
+    plan=batches_exactly,
     guarantees=(
         Guarantee(
             "48",

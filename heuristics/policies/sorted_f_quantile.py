@@ -9,12 +9,7 @@ first; admission is the common one.  No worst-case guarantee is claimed, by W ne
 Reference: ``heuristics/reference/sorted_f.py``.
 """
 
-from heuristics.batching import Pool
 from heuristics.batching.quantile import order_by_quantiles
 from heuristics.policy import PlanPolicy
 
-POLICY = PlanPolicy(
-    "sorted-f-quantile",
-    randomised=True,
-    plan=lambda known: order_by_quantiles(Pool.of(known), known.rng),
-)
+POLICY = PlanPolicy("sorted-f-quantile", randomised=True, plan=order_by_quantiles)

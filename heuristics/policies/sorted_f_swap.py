@@ -9,8 +9,7 @@ comes first; admission is the common one.  No worst-case guarantee is claimed, b
 Reference: ``heuristics/reference/sorted_f.py``.
 """
 
-from heuristics.batching import Pool
 from heuristics.batching.swap import batches_by_swaps
 from heuristics.policy import PlanPolicy
 
-POLICY = PlanPolicy("sorted-f-swap", plan=lambda known: batches_by_swaps(Pool.of(known)))
+POLICY = PlanPolicy("sorted-f-swap", plan=batches_by_swaps)

@@ -8,9 +8,8 @@ neither.
 Reference: ``heuristics/reference/sorted_lp.py``.
 """
 
-from heuristics.batching import Pool
 from heuristics.policy import AdvisedPolicy
 
 POLICY = AdvisedPolicy(
-    "sorted-lp", offline=True, order=lambda known, advice: Pool.of(known).sorted_by(advice)
+    "sorted-lp", offline=True, order=lambda known, advice: known.sorted_by(advice)
 )

@@ -3,9 +3,9 @@
 A step is planned so:
 
 - The running requests come first, in order of admission: one token each, or the next chunk of a
-  prompt.  Where blocks do not suffice, the last running request is preempted, and so on until the
-  rest fits.  A preempted request frees its memory, goes to the head of the queue and keeps its
-  output tokens, which are prefilled again with its prompt.
+prompt.  Where blocks do not suffice, the last one is preempted, and so on until the rest fits.  It
+frees its memory, goes to the head of the queue and keeps its output tokens, which are prefilled
+again with its prompt.
 - Without a preemption, requests are admitted from the head of the queue: as long as fewer than
   ``running`` run, the step's token ``budget`` lasts, and the blocks for the prompt and what it kept
   are free.  Nothing is reserved for the output.  The first that does not fit ends the step.
@@ -209,11 +209,8 @@ class EngineRules(Rules):
         return growth
 
     def _prefills(self, state: State) -> list[tuple[int, int, int, int]]:
-        """Return each prompt on its way: request, tokens before, in this round, and in the end.
-
-        Decoding requests take a token each.  What is left suffices for all prompts but the last,
-        since none takes more than in the round before.
-        """
+        """Return each prompt on its way: request, tokens before, in this round, and in the end."""
+        # What decoding leaves of the budget cuts the last only: none takes more than before.
         left = self._budget - len(state.starts)
         found = []
         for request, before in state.prefilling.items():

@@ -75,15 +75,12 @@ class _Preemptive(Worker):
         self.factor, self.coefficients = Fraction(str(factor)), coefficients
 
     def left(self, job: Job) -> int:
-        """Return how many tokens a request is believed to make yet."""
         raise NotImplementedError
 
     def key_waiting(self, job: Job) -> Fraction:
-        """Return by what a waiting request is compared."""
         raise NotImplementedError
 
     def key_running(self, job: Job) -> Fraction:
-        """Return by what a running request is compared."""
         raise NotImplementedError
 
     def work(self, job: Job, made: int, tokens: int, new: bool) -> Fraction:

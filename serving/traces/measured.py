@@ -30,12 +30,3 @@ class Measured:
         """Return the latencies of some of the requests."""
         columns = (self.first_tokens, self.latencies, self.outputs)
         return Measured(*(column[positions] for column in columns))
-
-    @staticmethod
-    def joined(parts: Sequence[Measured]) -> Measured:
-        """Return the latencies of several stretches of requests."""
-        return Measured(
-            np.concatenate([part.first_tokens for part in parts]),
-            np.concatenate([part.latencies for part in parts]),
-            np.concatenate([part.outputs for part in parts]),
-        )

@@ -75,11 +75,14 @@ class TraceOptions:
         read = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
         return {name: value for name, (value, default) in read.items() if value != default}
 
+    @property
+    def shown(self) -> dict[str, str]:
+        """The given options but the memory, as text."""
+        return {name: _text(value) for name, value in self.given.items() if name != "memory"}
+
     def __str__(self) -> str:
         """Return the given options but the memory, as in ``limit=100, rate=2.5``."""
-        return ", ".join(
-            f"{name}={_shown(value)}" for name, value in self.given.items() if name != "memory"
-        )
+        return ", ".join(f"{name}={value}" for name, value in self.shown.items())
 
     @staticmethod
     def of(values: Mapping[str, Any]) -> TraceOptions:
@@ -98,7 +101,7 @@ def in_nanoseconds(seconds: float) -> int:
     return round(seconds * NANOSECONDS)
 
 
-def _shown(value: object) -> str:
+def _text(value: object) -> str:
     if isinstance(value, tuple):
         return f"{value[0]:g}..{value[1]:g}"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from serving.deployments import UNSTATED, EngineSettings
 from serving.traces.measured import Measured
 from serving.traces.numbers import Unit, whole
+from serving.traces.options import TraceOptions
 from serving.traces.report import Reason
 from serving.traces.stream import TraceStream, first_object
 from support.text import printable
 
 Ints = NDArray[np.int64]
-#: Counts the tokens of a text; None where the tokenizer fails.
-TokenCount = Callable[[str], int | None]
 
 
 @dataclass(frozen=True)
@@ -59,15 +58,32 @@ class Rows:
             measured=None if self.measured is None else self.measured.take(places),
         )
 
+    @staticmethod
+    def joined(parts: Sequence[Rows]) -> Rows:
+        """Return all rows of stretches of one trace, which state the same columns."""
+        if len(parts) == 1:
+            return parts[0]
+        timed = [each.times for each in parts if each.times is not None]
+        return replace(
+            parts[-1],
+            numbers=np.concatenate([each.numbers for each in parts]),
+            times=np.concatenate(timed) if timed else None,
+            prompts=np.concatenate([each.prompts for each in parts]),
+            outputs=np.concatenate([each.outputs for each in parts]),
+            reasons=np.concatenate([each.reasons for each in parts]),
+            prefixes=[ids for each in parts for ids in each.prefixes or ()] or None,
+        )
+
 
 class Reader(ABC):
     """Reads one format.
 
-    ``counts_text`` says whether lengths are counted in text; ``without`` are columns or keys that
-    no file of the format has.
+    ``counts_text`` says whether lengths are counted in text, ``several_runs`` whether a file may
+    hold more than one run; ``without`` are columns or keys that no file of the format has.
     """
 
     counts_text = False
+    several_runs = False
     without: tuple[str, ...] = ()
 
     @property
@@ -93,18 +109,47 @@ class Reader(ABC):
         found = self.names(head)
         return found >= set(self.expects) and not found & set(self.without)
 
-    def of_run(self, run: int) -> Reader | None:
-        """Return the reader of one of several recordings, from 1; None where a file holds one."""
-        del run
-        return None
-
     @abstractmethod
-    def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
-        """Yield the rows in the file's order, a stretch at a time.
+    def rows(self, stream: TraceStream, options: TraceOptions) -> Iterator[Rows]:
+        """Yield the rows in the file's order, a stretch at a time, of the run that is chosen.
 
         Raises :class:`TraceError` if the file is not of the format; a length that is none is a
         reason.
         """
+
+
+@dataclass(frozen=True, kw_only=True)
+class LengthsReader(Reader):
+    """Reads lengths (tokens), and arrivals of a unit or none, by the names of columns or keys.
+
+    By the names ``also`` the format is told from others.
+    """
+
+    prompt: str
+    output: str
+    time: str = ""
+    unit: Unit | None = None
+    also: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+    @property
+    def expects(self) -> tuple[str, ...]:
+        """The names by which the format is known."""
+        return (*self.also, *filter(None, [self.time]), self.prompt, self.output)
+
+    @property
+    def units(self) -> str:
+        """The unit of the times."""
+        return f"{self.time}: {self.unit.name}" if self.unit else ""
+
+    def rows_of(
+        self, stream: TraceStream, numbers: Sequence[int], columns: Mapping[str, Sequence[Any]]
+    ) -> Rows:
+        """Return rows from columns by name."""
+        times = None
+        if self.unit:
+            times = read_times(stream, numbers, self.time, self.unit, columns[self.time])
+        return make_rows(numbers, times, columns[self.prompt], columns[self.output])
 
 
 def make_rows(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -21,14 +21,13 @@ from instances.named import IN_FOLDER, trace_file
 from serving.batch_time import DEFAULT, read_batch_time
 from serving.deployments import UNSTATED, EngineSettings
 from serving.traces.formats import Format, formats
-from serving.traces.measured import Measured
 from serving.traces.options import TraceOptionError, TraceOptions, in_nanoseconds
-from serving.traces.prefixes import SharedPrefixes
+from serving.traces.prefixes import shared_prefixes
 from serving.traces.reader import Rows
 from serving.traces.report import Reason, Skipped, TraceError, TraceReport
 from serving.traces.stream import TraceStream, first_object
 from serving.traces.table import header_of
-from serving.traces.tokens import WORDS_NOTE, token_count
+from serving.traces.tokens import WORDS_NOTE
 from support.progress import telling
 from support.text import counted, printable, unknown_name
 
@@ -126,36 +125,14 @@ def read_trace(
     stream = TraceStream(path, name)
     try:
         form = _format(stream, options)
-        selection = _selected(form, options, stream)
+        selection = _Selection(options, stream)
+        stretches = form.reader.rows(stream, options)
+        for rows in telling(stretches, "stretches of the trace read"):
+            if not selection.take(rows):
+                break
     finally:
         stream.close()
-    if not selection.kept:
-        raise TraceError(f"{printable(stream.label)}: {selection.nothing_left}")
-    instance, notes = _instance(stream.path, form, selection)
-    report = TraceReport(
-        file=stream.label,
-        format=form.name,
-        rows=selection.rows,
-        kept=selection.kept,
-        skipped=selection.skipped,
-        notes=tuple(notes),
-        settings=selection.settings,
-        measured=selection.measured,
-        warning=selection.warning,
-    )
-    return instance, report
-
-
-def _selected(form: Format, options: TraceOptions, stream: TraceStream) -> _Selection:
-    found = _Selection(options, stream)
-    reader = form.reader if options.run is None else form.reader.of_run(options.run)
-    if reader is None:
-        raise TraceOptionError(f"run: goes with files of several runs, {form.name} has none")
-    stretches = reader.rows(stream, token_count(options.tokenizer))
-    for rows in telling(stretches, "stretches of the trace read"):
-        if not found.take(rows):
-            break
-    return found
+    return _made(form, selection)
 
 
 def _memory_of_the_default() -> str:
@@ -184,6 +161,8 @@ def _format(stream: TraceStream, options: TraceOptions) -> Format:
         form = claimed[0]
     if options.tokenizer is not None and not form.reader.counts_text:
         raise TraceOptionError(f"tokenizer: goes with text, {form.name} states tokens")
+    if options.run is not None and not form.reader.several_runs:
+        raise TraceOptionError(f"run: goes with files of several runs, {form.name} has none")
     return form
 
 
@@ -210,9 +189,9 @@ class _Selection:
     stream: TraceStream
     kept: int = 0
     settings: EngineSettings = UNSTATED
-    _first: int | None = None
-    _last: int | None = None
-    _parts: list[Rows] = field(default_factory=list)
+    first: int | None = None
+    last: int | None = None
+    parts: list[Rows] = field(default_factory=list)
 
     @property
     def memory(self) -> int:
@@ -246,12 +225,12 @@ class _Selection:
         if rows.times is not None:
             self._in_order(rows.numbers, rows.times)
             sound = np.flatnonzero((reasons == Reason.NONE) | (reasons == Reason.OVER_MEMORY))
-            self._last = int(rows.times[-1])
-            if self._first is None and len(sound):
-                self._first = int(rows.times[sound[0]])
+            self.last = int(rows.times[-1])
+            if self.first is None and len(sound):
+                self.first = int(rows.times[sound[0]])
             if self.options.window is not None:
                 # Until there is a request no row is within.
-                first = self._last + 1 if self._first is None else self._first
+                first = self.last + 1 if self.first is None else self.first
                 window = [first + in_nanoseconds(each) for each in self.options.window]
                 start, end = np.searchsorted(rows.times, window).tolist()
                 more = end == len(rows.numbers)
@@ -267,11 +246,11 @@ class _Selection:
                 f"{printable(self.stream.label)}: expected at most {MOST_REQUESTS:,} requests, "
                 "found more (--limit takes the first)"
             )
-        self._parts.append(rows.take(slice(start, end)))
+        self.parts.append(rows.take(slice(start, end)))
         return more
 
     def _in_order(self, numbers: NDArray[np.int64], times: NDArray[np.int64]) -> None:
-        last = int(times[0]) if self._last is None else self._last
+        last = int(times[0]) if self.last is None else self.last
         back = np.flatnonzero(np.diff(times, prepend=last) < 0)
         if len(back):
             self.stream.row = int(numbers[back[0]])
@@ -281,128 +260,101 @@ class _Selection:
                 "before the row above it"
             )
 
-    @property
-    def rows(self) -> int:
-        """How many rows were looked at."""
-        return sum(len(each.numbers) for each in self._parts)
-
-    @property
-    def skipped(self) -> tuple[Skipped, ...]:
-        """What was skipped, by the first row."""
-        found: dict[int, Skipped] = {}
-        for part in self._parts:
-            for value in np.unique(part.reasons[part.reasons != Reason.NONE]).tolist():
-                numbers = part.numbers[part.reasons == value]
-                before = found.get(value, Skipped(Reason(value), 0, int(numbers.min())))
-                found[value] = replace(before, rows=before.rows + len(numbers))
-        return tuple(sorted(found.values(), key=lambda each: each.first_row))
-
-    @cached_property
-    def requests(self) -> list[Rows]:
-        """The rows that are kept, in stretches."""
-        return [each.take(np.flatnonzero(each.reasons == Reason.NONE)) for each in self._parts]
-
-    @property
-    def nothing_left(self) -> str:
-        """Why there is no request."""
-        if self.skipped:
-            told = "; ".join(map(str, self.skipped))
-            return f"no request is left of {self.rows:,} rows: {told}"
-        if self.options.window is not None and self._last is not None:
-            last = 0.0 if self._first is None else (self._last - self._first) / 1e9
+    def nothing_left(self, rows: int, skipped: Sequence[Skipped]) -> str:
+        """Return why there is no request."""
+        if skipped:
+            return f"no request is left of {rows:,} rows: {'; '.join(map(str, skipped))}"
+        if self.options.window is not None and self.last is not None:
+            last = 0.0 if self.first is None else (self.last - self.first) / 1e9
             return f"no row is within the window; the last arrives at {last:g} s"
         return "row 2: expected a request, found the end of the file"
 
-    @property
-    def measured(self) -> Measured | None:
-        """Latencies of the requests that are kept; None where the file has none.
-
-        None, too, where their arrivals are drawn anew: what was measured was another load.
-        """
-        found = [each.measured for each in self.requests if each.measured is not None]
-        return Measured.joined(found) if found and self.options.rate is None else None
-
-    @property
-    def lacks(self) -> str:
-        """What would state the arrivals, where the file lacks it that others of its format have."""
-        return next((each.lacks for each in self._parts if each.lacks), "")
-
-    @property
-    def warning(self) -> str:
-        """What the file should state and does not, and what that means for a run."""
-        if not self.lacks or self.options.rate is not None:
-            return ""
-        measured = ", and what was measured is not shown" if self.measured else ""
-        return (
-            f"no {self.lacks} in the file: all requests arrive at round 0, in rounds and not in "
-            f"seconds{measured} (--rate draws arrivals)"
-        )
-
-    @property
-    def told(self) -> list[str]:
-        """What the report says of the rows, one line each."""
-        replicas, shared, block = self.settings.replicas or 1, SharedPrefixes(), 0
-        for rows in self.requests:
-            block = block or rows.block
-            for ids, prompt in zip(rows.prefixes or (), rows.prompts.tolist(), strict=False):
-                shared.add(ids, rows.block, prompt)
-        recorded = f"recorded on {replicas} engines that share the requests; here one has all"
-        return [
-            *([recorded] if replicas > 1 else []),
-            *dict.fromkeys(note for each in self._parts for note in each.notes),
-            *([shared.note(block)] if block else []),
-        ]
-
-    def columns(self) -> tuple[list[int], list[int], list[int] | None]:
-        """Return prompts, outputs and, where there are any, times in nanoseconds from 0."""
-        prompts = np.concatenate([each.prompts for each in self.requests]).tolist()
-        outputs = np.concatenate([each.outputs for each in self.requests]).tolist()
-        stretches = [each.times for each in self.requests if each.times is not None]
-        if not stretches:
-            return prompts, outputs, None
-        times = np.concatenate(stretches)
-        base = int(times[0])
+    def times_of(self, rows: Rows) -> list[int] | None:
+        """Return the rows' arrivals in nanoseconds from the first, or from the window's start."""
+        if rows.times is None:
+            return None
+        base = int(rows.times[0])
         if self.options.window is not None:
-            assert self._first is not None
-            base = self._first + in_nanoseconds(self.options.window[0])
-        return prompts, outputs, (times - base).tolist()
+            assert self.first is not None
+            base = self.first + in_nanoseconds(self.options.window[0])
+        return [each - base for each in rows.times.tolist()]
 
 
-def _instance(path: Path, form: Format, selection: _Selection) -> tuple[Instance, list[str]]:
-    options = selection.options
-    prompts, outputs, times = selection.columns()
+def _made(form: Format, selection: _Selection) -> tuple[Instance, TraceReport]:
+    options, stream, settings = selection.options, selection.stream, selection.settings
+    parts = selection.parts
+    looked_at = sum(len(each.numbers) for each in parts)
+    skipped = _skipped(parts)
+    if not selection.kept:
+        reason = selection.nothing_left(looked_at, skipped)
+        raise TraceError(f"{printable(stream.label)}: {reason}")
+    rows = Rows.joined([each.take(np.flatnonzero(each.reasons == Reason.NONE)) for each in parts])
+    times, n = selection.times_of(rows), len(rows.numbers)
     notes = []
     if form.reader.counts_text:
         notes.append(WORDS_NOTE if options.tokenizer is None else f"tokens of {options.tokenizer}")
     if options.rate is not None:
         try:
-            times = drawn_times(Draws(options.arrival_seed), len(prompts), options.rate)
+            times = drawn_times(Draws(options.arrival_seed), n, options.rate)
         except ValueError as error:
             raise TraceOptionError(str(error)) from None
         notes.append(f"arrivals drawn: Poisson, {options.rate:g} a second")
-    elif times is None and not selection.lacks:
-        notes.append("no arrivals in the file: all at round 0")
     elif times is not None:
         start = "the window's start" if options.window else "the first kept request"
         # A wrong unit shows in the span.
-        span = f"{counted(len(prompts), 'request')} over {(times[-1] - times[0]) / 1e9:,.15g} s"
+        span = f"{counted(n, 'request')} over {(times[-1] - times[0]) / 1e9:,.15g} s"
         notes.append(f"{span} ({form.reader.units}, rounded to nanoseconds, counted from {start})")
+    elif not rows.lacks:
+        notes.append("no arrivals in the file: all at round 0")
     if options.round_seconds is not None:
         notes.append(f"rounds of {options.round_seconds:g} s, arrivals rounded up")
-    notes += selection.told
-    arrivals, time_unit = _arrivals(options, times, len(prompts))
-    model = selection.settings.model
-    parts = [path.name, form.name, model and f"of {model}", str(options)]
-    told = ", ".join(part for part in parts if part)
+    if settings.replicas and settings.replicas > 1:
+        recorded = f"recorded on {settings.replicas} engines that share the requests"
+        notes.append(f"{recorded}; here one has all")
+    notes += [*rows.notes, *shared_prefixes(rows)]
+    warning, measured = "", rows.measured
+    if options.rate is not None:
+        # What was measured was another load.
+        measured = None
+    elif rows.lacks:
+        unseen = ", and what was measured is not shown" if measured else ""
+        warning = (
+            f"no {rows.lacks} in the file: all requests arrive at round 0, in rounds and not in "
+            f"seconds{unseen} (--rate draws arrivals)"
+        )
+    arrivals, time_unit = _arrivals(options, times, n)
+    of_model = settings.model and f"of {settings.model}"
+    told = ", ".join(filter(None, (stream.path.name, form.name, of_model, str(options))))
     instance = Instance(
-        name=printable(_name(path, options, selection.memory), 200),
+        name=printable(_name(stream.path, options, selection.memory), 200),
         source=printable(told, 300),
         seed=options.arrival_seed if options.rate is not None else None,
         memory=selection.memory,
         time_unit=time_unit,
-        requests=built_requests(arrivals, prompts, outputs),
+        requests=built_requests(arrivals, rows.prompts.tolist(), rows.outputs.tolist()),
     )
-    return instance, notes
+    report = TraceReport(
+        file=stream.label,
+        format=form.name,
+        rows=looked_at,
+        kept=selection.kept,
+        skipped=skipped,
+        notes=tuple(notes),
+        settings=settings,
+        measured=measured,
+        warning=warning,
+    )
+    return instance, report
+
+
+def _skipped(parts: Sequence[Rows]) -> tuple[Skipped, ...]:
+    """Return the reasons that rows were skipped for, by the first row."""
+    found = []
+    for reason in [*Reason][1:]:
+        numbers = [row for each in parts for row in each.numbers[each.reasons == reason].tolist()]
+        if numbers:
+            found.append(Skipped(reason, len(numbers), min(numbers)))
+    return tuple(sorted(found, key=lambda each: each.first_row))
 
 
 def _arrivals(
@@ -428,16 +380,11 @@ def _name(path: Path, options: TraceOptions, memory: int) -> str:
     while (suffix := Path(stem).suffix) in (*_SUFFIXES, ".json"):
         stem = stem.removesuffix(suffix)
     parts = [stem or "trace", f"m{memory}"]
-    given = {key: value for key, value in options.given.items() if key != "memory"}
-    given.pop("format", None)
-    for key, value in given.items():
-        if isinstance(value, tuple):
-            value = f"{value[0]:g}-{value[1]:g}"
-        elif key == "tokenizer":
-            value = "-" + Path(str(value)).name
-        elif isinstance(value, float):
-            value = f"{value:g}"
-        parts.append(f"{_SHORT.get(key, key)}{value}")
+    for key, value in options.shown.items():
+        if key == "tokenizer":
+            value = "-" + Path(value).name
+        if key != "format":
+            parts.append(f"{_SHORT.get(key, key)}{value.replace('..', '-')}")
     return "_".join(parts)
 
 

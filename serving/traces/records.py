@@ -11,10 +11,11 @@ from typing import Any
 import ijson
 from ijson.common import ObjectBuilder
 
-from serving.traces.numbers import Unit
-from serving.traces.reader import Reader, Rows, TokenCount, make_rows, read_times
+from serving.traces.options import TraceOptions
+from serving.traces.reader import LengthsReader, Reader, Rows, make_rows
 from serving.traces.report import Reason
 from serving.traces.stream import LONGEST_TEXT, TraceStream
+from serving.traces.tokens import TokenCount, token_count
 from support.jsonfile import DuplicateKeyError, no_json, without_duplicates
 from support.text import one_line, printable
 
@@ -27,49 +28,32 @@ _DEEPEST = 900
 Exchange = tuple[Any, Any]
 
 
-@dataclass(frozen=True)
-class RecordReader(Reader):
-    """Reads objects with numbers: lengths (tokens) and arrivals by their keys, and their unit.
+@dataclass(frozen=True, kw_only=True)
+class RecordReader(LengthsReader):
+    """Reads objects with numbers.
 
-    By the keys ``also`` the format is told from others.  ``prefix`` is the key of the ids of a
-    prompt's blocks of so many tokens, which an object may lack.
+    ``prefix`` is the key of the ids of a prompt's blocks of so many tokens, which an object may
+    lack.
     """
 
-    prompt: str
-    output: str
-    time: str
-    unit: Unit
-    also: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
     prefix: str = ""
     block: int = 0
 
-    @property
-    def expects(self) -> tuple[str, ...]:
-        """The keys by which the format is known."""
-        return *self.also, self.time, self.prompt, self.output
-
-    @property
-    def units(self) -> str:
-        """The unit of the times."""
-        return f"{self.time}: {self.unit.name}"
-
-    def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
+    def rows(self, stream: TraceStream, options: TraceOptions) -> Iterator[Rows]:
         """Yield the rows; see :class:`serving.traces.reader.Reader`."""
-        del count
+        del options
         for numbers, objects in _chunks(stream):
-            columns = {}
-            for key in (self.time, self.prompt, self.output):
-                columns[key] = [each.get(key) for each in objects]
-                if None in columns[key]:
-                    row = numbers[columns[key].index(None)]
+            columns = {
+                key: [each.get(key) for each in objects]
+                for key in (self.time, self.prompt, self.output)
+            }
+            for key, column in columns.items():
+                if None in column:
+                    row = numbers[column.index(None)]
                     stream.refuse(f"expected a key {key}, found none", row)
-            times = read_times(stream, numbers, self.time, self.unit, columns[self.time])
-            rows = make_rows(numbers, times, columns[self.prompt], columns[self.output])
-            if any(self.prefix in each for each in objects):
-                ids = [each.get(self.prefix) for each in objects]
-                rows = replace(rows, prefixes=ids, block=self.block)
-            yield rows
+            rows = self.rows_of(stream, numbers, columns)
+            ids = [each.get(self.prefix) for each in objects]
+            yield replace(rows, prefixes=ids, block=self.block)
 
 
 @dataclass(frozen=True)
@@ -89,13 +73,14 @@ class ConversationReader(Reader):
         """The keys."""
         return self.keys
 
-    def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
+    def rows(self, stream: TraceStream, options: TraceOptions) -> Iterator[Rows]:
         """Yield the rows; see :class:`serving.traces.reader.Reader`."""
+        count = token_count(options.tokenizer)
         for numbers, objects in _chunks(stream):
-            yield counted(numbers, [self.exchange(each) for each in objects], count)
+            yield _counted(numbers, [self.exchange(each) for each in objects], count)
 
 
-def counted(numbers: Sequence[int], exchanges: list[Exchange | None], count: TokenCount) -> Rows:
+def _counted(numbers: Sequence[int], exchanges: list[Exchange | None], count: TokenCount) -> Rows:
     """Return rows from prompts and answers: texts are counted, numbers taken as they are."""
     reasons, lengths = [], []
     for exchange in exchanges:

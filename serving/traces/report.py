@@ -18,36 +18,29 @@ class TraceError(InstanceFileError):
 class Reason(IntEnum):
     """Why a row is no request; 0 where it is one.  The first that applies is counted."""
 
-    NONE = 0
-    FAILED = 1
-    NO_ANSWER = 2
-    NOT_A_NUMBER = 3
-    NEGATIVE = 4
-    EMPTY_PROMPT = 5
-    NO_OUTPUT = 6
-    OVER_MEMORY = 7
-    NOT_COUNTED = 8
-    NO_TIMES = 9
-    WARM_UP = 10
+    words: str
+
+    def __new__(cls, value: int, words: str) -> Reason:
+        """Return a reason with its words."""
+        member = int.__new__(cls, value)
+        member._value_, member.words = value, words
+        return member
 
     def __str__(self) -> str:
         """Return the reason in words."""
-        return _WORDS[self]
+        return self.words
 
-
-_WORDS = {
-    Reason.NONE: "kept",
-    Reason.FAILED: "the request failed",
-    Reason.NO_ANSWER: "no prompt with an answer",
-    Reason.NOT_A_NUMBER: "a length is no whole number",
-    Reason.NEGATIVE: "a length is negative",
-    Reason.EMPTY_PROMPT: "the prompt is empty",
-    Reason.NO_OUTPUT: "no output tokens",
-    Reason.OVER_MEMORY: "prompt and output exceed the memory",
-    Reason.NOT_COUNTED: "the tokenizer fails on a text",
-    Reason.NO_TIMES: "its tokens have no times in order",
-    Reason.WARM_UP: "it was sent to warm up",
-}
+    NONE = 0, "kept"
+    FAILED = 1, "the request failed"
+    NO_ANSWER = 2, "no prompt with an answer"
+    NOT_A_NUMBER = 3, "a length is no whole number"
+    NEGATIVE = 4, "a length is negative"
+    EMPTY_PROMPT = 5, "the prompt is empty"
+    NO_OUTPUT = 6, "no output tokens"
+    OVER_MEMORY = 7, "prompt and output exceed the memory"
+    NOT_COUNTED = 8, "the tokenizer fails on a text"
+    NO_TIMES = 9, "its tokens have no times in order"
+    WARM_UP = 10, "it was sent to warm up"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ import numpy as np
 from serving.deployments import EngineSettings
 from serving.traces.measured import Measured
 from serving.traces.numbers import Numbers, nanoseconds
-from serving.traces.reader import Reader, Rows, TokenCount, make_rows
+from serving.traces.options import TraceOptions
+from serving.traces.reader import Reader, Rows, make_rows
 from serving.traces.report import Reason
 from serving.traces.stream import TraceStream
 from support.text import printable
@@ -23,23 +24,17 @@ from support.text import printable
 class Timed:
     """A request: its row, its lengths as they are written, and nanoseconds.
 
-    These are the start, from whatever the file counts from, and the first and the last token, from
-    the start; None where they have no time.
+    These are the start, from whatever the file counts from (None in all rows where it states
+    none), and the first and the last token, from the start; None where they have no time.
     """
 
     row: int
     prompt: Any
     output: Any
-    start: int
+    start: int | None
     first: int | None
     last: int | None
     reason: Reason = Reason.NONE
-
-    @property
-    def judged(self) -> Reason:
-        """Why it is no request, if its tokens should have times."""
-        untimed = self.first is None or self.last is None or not 0 <= self.first <= self.last
-        return self.reason or (Reason.NO_TIMES if untimed else Reason.NONE)
 
 
 class ResultReader(Reader):
@@ -47,38 +42,38 @@ class ResultReader(Reader):
 
     start: str
 
-    def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
-        """Yield all rows at once; see :class:`serving.traces.reader.Reader`."""
-        del count
-        requests, settings = self.read(stream)
-        if requests:
-            yield timed_rows(requests, self.start, settings)
+    def rows(self, stream: TraceStream, options: TraceOptions) -> Iterator[Rows]:
+        """Yield all rows at once, sorted by start; where one has a first token, all should."""
+        requests, settings = self.read(stream, options.run)
+        if not requests:
+            return
+        timed = requests[0].start is not None
+        late = sum((b.start or 0) < (a.start or 0) for a, b in pairwise(requests))
+        rows = "row starts" if late == 1 else "rows start"
+        note = f"{self.start}: {late:,} {rows} before the one above: sorted by start"
+        ordered = sorted(requests, key=lambda each: each.start or 0)
+        streamed = any(each.first for each in ordered)
+        reasons = [each.reason for each in ordered]
+        for k, each in enumerate(ordered if streamed else ()):
+            untimed = each.first is None or each.last is None or not 0 <= each.first <= each.last
+            reasons[k] = reasons[k] or (Reason.NO_TIMES if untimed else Reason.NONE)
+        numbers, prompts, outputs, starts, firsts, lasts = (
+            [getattr(each, name) for each in ordered]
+            for name in ("row", "prompt", "output", "start", "first", "last")
+        )
+        found = make_rows(numbers, starts if timed else None, prompts, outputs, reasons)
+        first, last = (np.array([each or 0 for each in ends], np.int64) for ends in (firsts, lasts))
+        yield replace(
+            found,
+            settings=settings,
+            notes=(note,) if late else (),
+            measured=Measured(first, last, found.outputs) if streamed else None,
+            lacks="" if timed else self.start,
+        )
 
     @abstractmethod
-    def read(self, stream: TraceStream) -> tuple[list[Timed], EngineSettings]:
-        """Return the requests in the file's order, and what it says of the engine."""
-
-
-def timed_rows(requests: Sequence[Timed], start: str, settings: EngineSettings) -> Rows:
-    """Return the rows of the requests; where one has a first token, all should have times."""
-    late = sum(after.start < before.start for before, after in pairwise(requests))
-    rows = "row starts" if late == 1 else "rows start"
-    note = f"{start}: {late:,} {rows} before the one above: sorted by start"
-    ordered = sorted(requests, key=lambda each: each.start)
-    streamed = any(each.first for each in ordered)
-    numbers, prompts, outputs, starts, firsts, lasts = (
-        [getattr(each, name) for each in ordered]
-        for name in ("row", "prompt", "output", "start", "first", "last")
-    )
-    reasons = [each.judged if streamed else each.reason for each in ordered]
-    found = make_rows(numbers, starts, prompts, outputs, reasons)
-    first, last = (np.array([each or 0 for each in column], np.int64) for column in (firsts, lasts))
-    return replace(
-        found,
-        settings=settings,
-        notes=(note,) if late else (),
-        measured=Measured(first, last, found.outputs) if streamed else None,
-    )
+    def read(self, stream: TraceStream, run: int | None) -> tuple[list[Timed], EngineSettings]:
+        """Return a run's requests in the file's order, and what it says of the engine."""
 
 
 def chosen(stream: TraceStream, runs: Sequence[Any], run: int | None, told: Sequence[str]) -> Any:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from serving.traces.numbers import Unit
-from serving.traces.reader import Reader, Rows, TokenCount, make_rows, read_times
+from serving.traces.options import TraceOptions
+from serving.traces.reader import LengthsReader, Rows
 from serving.traces.report import Reason
 from serving.traces.stream import LONGEST_TEXT, TraceStream
 from support.text import printable
@@ -18,46 +18,27 @@ from support.text import printable
 _CHUNK = 20_000
 
 
-@dataclass(frozen=True)
-class TableReader(Reader):
-    """Reads a CSV by the names of its columns: lengths (tokens), and arrivals of a unit, or none.
+@dataclass(frozen=True, kw_only=True)
+class TableReader(LengthsReader):
+    """Reads a CSV, with other columns among those that are named.
 
-    Other columns may stand among them; ``failures`` says whether a row without output tokens is a
-    request that failed.
+    ``failures`` says whether a row without output tokens is a request that failed.
     """
 
-    prompt: str
-    output: str
-    time: str | None = None
-    unit: Unit | None = None
-    without: tuple[str, ...] = ()
     failures: bool = False
-
-    @property
-    def expects(self) -> tuple[str, ...]:
-        """The columns by which the format is known."""
-        return (*([self.time] if self.time else []), self.prompt, self.output)
-
-    @property
-    def units(self) -> str:
-        """The unit of the times."""
-        return f"{self.time}: {self.unit.name}" if self.time and self.unit else ""
 
     def names(self, head: str) -> set[str]:
         """Return the columns of the header."""
         return set(header_of(head))
 
-    def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
+    def rows(self, stream: TraceStream, options: TraceOptions) -> Iterator[Rows]:
         """Yield the rows; see :class:`serving.traces.reader.Reader`."""
-        del count
+        del options
         for numbers, columns in columns_of(stream, self.expects):
             for name, column in columns.items():
                 if name in column:
                     stream.refuse("the header stands here again", numbers[column.index(name)])
-            times = None
-            if self.time and self.unit:
-                times = read_times(stream, numbers, self.time, self.unit, columns[self.time])
-            rows = make_rows(numbers, times, columns[self.prompt], columns[self.output])
+            rows = self.rows_of(stream, numbers, columns)
             if self.failures:
                 failed = (rows.outputs == 0) & (rows.reasons == Reason.NONE)
                 rows.reasons[failed] = Reason.FAILED

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from serving.traces.options import TraceOptionError
-from serving.traces.reader import TokenCount
 from support.inputs import read_whole
 from support.text import one_line
 
+#: Counts the tokens of a text; None where the tokenizer fails.
+TokenCount = Callable[[str], int | None]
 #: What a report says where no tokenizer is named.
 WORDS_NOTE = "lengths are whitespace words, not tokens: --tokenizer counts tokens"
-
-
-def words(text: str) -> int:
-    """Return the number of whitespace words."""
-    return len(text.split())
 
 
 def token_count(name: str | None) -> TokenCount:
@@ -25,7 +22,7 @@ def token_count(name: str | None) -> TokenCount:
     asked; None is for whitespace words.
     """
     if name is None:
-        return words
+        return lambda text: len(text.split())
     try:
         from tokenizers import Tokenizer  # an extra, needed for nothing else
     except ImportError:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heuristics.batching import Pool
 from heuristics.batching.quantile import draw_sample, order_by_quantiles
 from heuristics.batching.swap import first_fit
 from heuristics.batching.table import batches_by_peaks, batches_exactly
 from heuristics.policies import local_search, sorted_f_exact
-from heuristics.policy import NotApplicableError
+from heuristics.policy import Known, NotApplicableError
 from heuristics.reference.sorted_f import fits_together, items_of, least_f
 from heuristics.registry import policies
 from heuristics.simulator import Setting, run_policy
@@ -25,6 +26,11 @@ from schedules import check_schedule
 from tests.oracles.draws import instance_of, instances
 
 EXAMPLE_3_1 = instance_of(64, (0, 63, 1), *[(0, 1, 2)] * 21)
+
+
+def known_of(memory: int, arrivals: Any, prompts: Any, outputs: Any) -> Known:
+    """Return what a clairvoyant policy knows."""
+    return Known(memory, arrivals, prompts, outputs, outputs, {}, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("phase1", ["swap", "dp", "exact"])
@@ -54,8 +60,8 @@ def test_amin_evicts_the_smallest_estimate() -> None:
 def test_exact_phase_1_is_optimal(instance: Instance) -> None:
     """Each batch is the one of least (F, −size), and fewest prompt tokens, of all subsets."""
     items = items_of(instance)
-    pool = Pool(instance.memory, instance.arrivals, instance.prompts, instance.outputs)
-    order = np.concatenate(list(batches_exactly(pool))).tolist()
+    known = known_of(instance.memory, instance.arrivals, instance.prompts, instance.outputs)
+    order = np.concatenate(list(batches_exactly(known))).tolist()
     assert sorted(order) == list(range(len(items)))
     while order:
         best = least_f([items[i] for i in sorted(order)], instance.memory)
@@ -69,11 +75,11 @@ def test_exact_phase_1_is_optimal(instance: Instance) -> None:
 @pytest.mark.parametrize("order_of", [batches_exactly, batches_by_peaks])
 @given(instance=instances(max_requests=12, max_memory=60, max_arrival=0))
 @settings(max_examples=200, deadline=None)
-def test_lemma_3_3(order_of: Callable[[Pool], Iterator[np.ndarray]], instance: Instance) -> None:
+def test_lemma_3_3(order_of: Callable[[Known], Iterator[np.ndarray]], instance: Instance) -> None:
     """W Lemma 3.3: in a batch of least F the mean output exceeds half of the longest."""
     outputs = instance.outputs
-    pool = Pool(instance.memory, instance.arrivals, instance.prompts, outputs)
-    seen = [outputs[batch] for batch in order_of(pool)]
+    known = known_of(instance.memory, instance.arrivals, instance.prompts, outputs)
+    seen = [outputs[batch] for batch in order_of(known)]
     assert sum(len(batch) for batch in seen) == len(instance)
     assert all(2 * batch.sum() > len(batch) * batch.max() for batch in seen)
 
@@ -83,9 +89,9 @@ def test_exact_batches_can_exceed_the_sum_of_peaks() -> None:
     # (s, o) = (3, 1) and (0, 2), M = 5: 4 + 1 tokens at time 1, then 2; the peaks sum to 4 + 2.
     # Together F = 3/4 beats F = 1 of the first alone, so Alg. 1 starts both at 0.
     instance = Instance("weaker", 5, (Request(0, 0, 3, 1), Request(1, 0, 0, 2)))
-    pool = Pool(5, instance.arrivals, instance.prompts, instance.outputs)
-    assert [len(batch) for batch in batches_exactly(pool)] == [2]
-    assert [len(batch) for batch in batches_by_peaks(pool)] == [1, 1]
+    known = known_of(5, instance.arrivals, instance.prompts, instance.outputs)
+    assert [len(batch) for batch in batches_exactly(known)] == [2]
+    assert [len(batch) for batch in batches_by_peaks(known)] == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -132,8 +138,8 @@ def test_long_lists_are_read_in_pieces() -> None:
     instance = Instance("ones", n - 1, tuple(Request(i, 0, 0, 1) for i in range(n)))
     starts = run_policy(policies()["sorted-f-swap"], instance).starts
     assert list(starts) == [0] * (n - 1) + [1]
-    pool = Pool(n - 1, zeros, zeros, ones)
-    assert order_by_quantiles(pool, np.random.default_rng(0)).tolist() == expected
+    known = known_of(n - 1, zeros, zeros, ones)
+    assert order_by_quantiles(known).tolist() == expected
 
 
 def test_shares_of_long_requests_are_compared_exactly() -> None:
@@ -146,11 +152,12 @@ def test_shares_of_long_requests_are_compared_exactly() -> None:
     prompts = np.array([1, 1, 2], dtype=np.int64)
     # A sample of the short request alone makes it the core, with 2 tokens; what is left is just
     # the peak 2y + 1 of the third, which comes first by share and leaves no room for the second.
-    pool = Pool(2 + 2 * y + 1, np.zeros(3, dtype=np.int64), prompts, outputs)
+    known = known_of(2 + 2 * y + 1, np.zeros(3, dtype=np.int64), prompts, outputs)
     seeds = [s for s in range(20) if draw_sample(3, np.random.default_rng(s)).tolist() == [0]]
     assert seeds
     for seed in seeds:
-        order = order_by_quantiles(pool, np.random.default_rng(seed)).tolist()
+        drawing = replace(known, rng=np.random.default_rng(seed))
+        order = order_by_quantiles(drawing).tolist()
         assert order == [0, 2, 1]
 
 

@@ -46,6 +46,7 @@ _ALL: dict[str, Command] = {
     "kvopt evaluate leaderboard": leaderboard,
     **{str(main.name): main for main in _MAINS},
 }
+_DECLARATION = re.compile(r"^@(click\.command|over_rates)\(|= generating\(", re.MULTILINE)
 #: Lines of a screen.
 _SCREEN = 50
 
@@ -54,7 +55,7 @@ def test_every_module_with_a_command_is_here() -> None:
     """A file that declares one is named above, or a subcommand."""
     declared = set()
     for path in set(ROOT.glob("[!.]*/**/*.py")) - set(ROOT.glob("papers/**/*.py")):
-        if re.search(r"cls=Command|cls=_Evaluate|= generating\(", path.read_text(encoding="utf-8")):
+        if _DECLARATION.search(path.read_text(encoding="utf-8")):
             declared.add(path)
     known = {Path(sys.modules[_module(command)].__file__ or "") for command in _ALL.values()}
     assert {path for path in declared if path.name != "command.py"} <= known | {Path(__file__)}

@@ -87,7 +87,7 @@ def test_a_file_of_ones_own_is_said_to_be_a_program(
     """In the help of whatever takes one, as in the README."""
     assert main([name, "--help"]) == 0
     assert "file:PATH, a program with your rights" in " ".join(capsys.readouterr().out.split())
-    assert "a program with your rights" in Path("README.md").read_text(encoding="utf-8")
+    assert "runs with your permissions" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_default_store_lies_in_the_current_folder(tmp_path: Path) -> None:

@@ -39,31 +39,24 @@ _MOSEK = {
     "MSK_DPAR_MIO_TOL_ABS_RELAX_INT": 1e-6,
 }
 
+
+def _of(options: dict[str, Any], silent: str, stating: str = "") -> dict[str, Known]:
+    """Return solvers with the same options, those that state a bound at any ending apart."""
+    found = {name: Known(options) for name in silent.split()}
+    return found | {name: Known(options, states_bound=True) for name in stating.split()}
+
+
+_GUROBIS = "gurobi_direct gurobi_direct_v2 gurobi_persistent gurobi_persistent_v2 appsi_gurobi"
 #: By Pyomo's names.  GLPK's tolerance for integers is 10⁻⁵; it has no absolute gap.
 KNOWN: dict[str, Known] = {
-    "appsi_cbc": Known(_CBC),
-    "appsi_cplex": Known(_CPLEX, states_bound=True),
-    "appsi_gurobi": Known(_GUROBI, states_bound=True),
-    "appsi_highs": Known(_HIGHS, states_bound=True),
-    "cbc": Known(_CBC),
-    "cplex": Known(_CPLEX),
-    "cplex_direct": Known(_CPLEX, states_bound=True),
-    "cplex_persistent": Known(_CPLEX, states_bound=True),
     "glpk": Known({"mipgap": 0.0}, tolerance=1e-5),
-    "gurobi": Known(_GUROBI),
-    "gurobi_direct": Known(_GUROBI, states_bound=True),
-    "gurobi_direct_v2": Known(_GUROBI, states_bound=True),
-    "gurobi_persistent": Known(_GUROBI, states_bound=True),
-    "gurobi_persistent_v2": Known(_GUROBI, states_bound=True),
-    "mosek": Known(_MOSEK),
-    "mosek_direct": Known(_MOSEK, states_bound=True),
-    "mosek_persistent": Known(_MOSEK, states_bound=True),
-    "scip": Known(_SCIP),
-    "scip_direct": Known(_SCIP, states_bound=True),
-    "scip_persistent": Known(_SCIP, states_bound=True),
-    "xpress": Known(_XPRESS),
-    "xpress_direct": Known(_XPRESS, states_bound=True),
-    "xpress_persistent": Known(_XPRESS, states_bound=True),
+    **_of(_CBC, "appsi_cbc cbc"),
+    **_of(_CPLEX, "cplex", "appsi_cplex cplex_direct cplex_persistent"),
+    **_of(_GUROBI, "gurobi", _GUROBIS),
+    **_of(_HIGHS, "", "appsi_highs"),
+    **_of(_MOSEK, "mosek", "mosek_direct mosek_persistent"),
+    **_of(_SCIP, "scip", "scip_direct scip_persistent"),
+    **_of(_XPRESS, "xpress", "xpress_direct xpress_persistent"),
 }
 #: A solver of which nothing is known: its schedules count, its bound does not.
 UNKNOWN = Known(tolerance=math.inf)

@@ -35,8 +35,9 @@ class RecordsReader(ResultReader):
         """Tell whether it begins as a record, or as the file of totals."""
         return super().claims(head) or self.names(head) >= _TOTALS
 
-    def read(self, stream: TraceStream) -> tuple[list[Timed], EngineSettings]:
+    def read(self, stream: TraceStream, run: int | None) -> tuple[list[Timed], EngineSettings]:
         """Return the requests; nothing is said of the engine."""
+        del run
         if self.names(stream.head) >= _TOTALS:
             stream.refuse("expected records, found totals only: they are in profile_export.jsonl")
         return [self._timed(stream, *each) for each in records_of(stream)], UNSTATED

@@ -7,11 +7,9 @@ successful, incomplete (cut off when the run ended) and errored.  A request has 
 Rows count over the three lists.  A sweep has several runs: one is chosen by its number (``run``).
 """
 
-from dataclasses import dataclass, replace
-
 from serving.deployments import EngineSettings
 from serving.traces.numbers import SECONDS
-from serving.traces.reader import Reader, read_times
+from serving.traces.reader import read_times
 from serving.traces.records import objects_of
 from serving.traces.report import Reason
 from serving.traces.results import ResultReader, Timed, at, chosen, text_at, time_between
@@ -21,29 +19,24 @@ _STATUS = ("successful", "incomplete", "errored")
 _ENDS = ("first_token_iteration", "last_token_iteration")
 
 
-@dataclass(frozen=True)
 class GuideReader(ResultReader):
     """Reads reports."""
 
-    run: int | None = None
+    several_runs = True
     start = "request_start"
     expects = ("metadata", "benchmarks")
     units = f"{start}: seconds"
 
-    def of_run(self, run: int) -> Reader:
-        """Return the reader of one of several runs."""
-        return replace(self, run=run)
-
-    def read(self, stream: TraceStream) -> tuple[list[Timed], EngineSettings]:
+    def read(self, stream: TraceStream, run: int | None) -> tuple[list[Timed], EngineSettings]:
         """Return the requests of all three lists, and the model."""
         runs = at(objects_of(stream)[0], "benchmarks")
         if not isinstance(runs, list):
             stream.refuse("expected a list benchmarks, found none")
         told = [text_at(each, "config", "strategy", "type_") for each in runs]
-        run = chosen(stream, runs, self.run, told)
+        report = chosen(stream, runs, run, told)
         found: list[Timed] = []
         for status in _STATUS:
-            listed = at(run, "requests", status)
+            listed = at(report, "requests", status)
             if not isinstance(listed, list):
                 stream.refuse(f"expected a list {status} of requests, found none")
             for request in listed:
@@ -52,12 +45,12 @@ class GuideReader(ResultReader):
                 if start is None and status == _STATUS[0]:
                     read_times(stream, [row], self.start, SECONDS, [at(times, self.start)])
                 # One that failed may have none: it stands where the one above does.
-                start = start or (found[-1].start if found else 0)
+                start = start or (found and found[-1].start) or 0
                 prompt, output = at(request, "prompt_tokens"), at(request, "output_tokens")
                 first, last = (time_between(start, at(times, key), SECONDS) for key in _ENDS)
                 reason = Reason.NONE if status == _STATUS[0] else Reason.FAILED
                 found.append(Timed(row, prompt, output, start, first, last, reason))
-        return found, EngineSettings(model=text_at(run, "config", "backend", "model"))
+        return found, EngineSettings(model=text_at(report, "config", "backend", "model"))
 
 
 READER = GuideReader()

@@ -27,8 +27,9 @@ class RecordedReader(ResultReader):
     expects = ("input_toks", "output_toks", *_ENDS, "queued_ts", start)
     units = f"{start}: seconds"
 
-    def read(self, stream: TraceStream) -> tuple[list[Timed], EngineSettings]:
+    def read(self, stream: TraceStream, run: int | None) -> tuple[list[Timed], EngineSettings]:
         """Return the requests, with the wall clock's arrivals."""
+        del run
         listed = [*records_of(stream)]
         if not listed:
             return [], UNSTATED

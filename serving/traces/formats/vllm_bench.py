@@ -15,18 +15,17 @@ and the sum of its gaps.  ``model_id`` is what was measured.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from typing import Any
 
 from instances.batch_time import NANOSECONDS
 from instances.model import MAX_SECONDS
 from serving.deployments import EngineSettings
 from serving.traces.numbers import SECONDS
-from serving.traces.reader import Reader, Rows, TokenCount, read_times
+from serving.traces.reader import read_times
 from serving.traces.records import objects_of
 from serving.traces.report import Reason
-from serving.traces.results import Timed, chosen, text_at, timed_rows
+from serving.traces.results import ResultReader, Timed, chosen, text_at
 from serving.traces.stream import TraceStream
 from support.text import printable
 
@@ -39,17 +38,13 @@ _TOTALS = frozenset(
 _FEWEST = 3
 
 
-@dataclass(frozen=True)
-class BenchReader(Reader):
-    """Reads objects whose lists have an entry a request; the file is read as a whole."""
+class BenchReader(ResultReader):
+    """Reads objects whose lists have an entry a request."""
 
-    run: int | None = None
+    several_runs = True
+    start = _STARTS
     expects = (_PROMPTS, _OUTPUTS)
     units = f"{_STARTS}, where they are: seconds"
-
-    def of_run(self, run: int) -> Reader:
-        """Return the reader of one of several runs."""
-        return replace(self, run=run)
 
     def claims(self, head: str) -> bool:
         """Tell whether it begins as an object with the lengths, or with the totals of a result."""
@@ -57,11 +52,10 @@ class BenchReader(Reader):
         known = bool(names & set(self.expects)) or len(names & _TOTALS) >= _FEWEST
         return head.lstrip()[:1] == "{" and known
 
-    def rows(self, stream: TraceStream, count: TokenCount) -> Iterator[Rows]:
-        """Yield all rows at once; see :class:`serving.traces.reader.Reader`."""
-        del count
+    def read(self, stream: TraceStream, run: int | None) -> tuple[list[Timed], EngineSettings]:
+        """Return the requests, and the model."""
         results = objects_of(stream)
-        result = chosen(stream, results, self.run, [*map(_told, results)])
+        result = chosen(stream, results, run, [*map(_told, results)])
         lists: dict[str, Sequence[Any]] = {
             key: _list(stream, key, result)
             for key in (_PROMPTS, _OUTPUTS, _STARTS, _ERRORS, _TTFTS, _ITLS)
@@ -71,18 +65,14 @@ class BenchReader(Reader):
         for key, column in lists.items():
             if len(column) != n:
                 stream.refuse(f"{key}: expected {n} entries as in {_PROMPTS}, found {len(column)}")
-        if not n:
-            return
         numbers = range(1, n + 1)
-        starts: Sequence[int] = [0] * n
+        starts: Sequence[int | None] = [None] * n
         if _STARTS in lists:
             starts = read_times(stream, numbers, _STARTS, SECONDS, lists[_STARTS])
         firsts, lasts = _measured(stream, numbers, lists)
         failed = [Reason.FAILED if e else Reason.NONE for e in lists.get(_ERRORS, [""] * n)]
         columns = (numbers, lists[_PROMPTS], lists[_OUTPUTS], starts, firsts, lasts, failed)
-        settings = EngineSettings(model=text_at(result, "model_id"))
-        rows = timed_rows([*map(Timed, *columns)], _STARTS, settings)
-        yield rows if _STARTS in lists else replace(rows, times=None, lacks=_STARTS)
+        return [*map(Timed, *columns)], EngineSettings(model=text_at(result, "model_id"))
 
 
 def _measured(

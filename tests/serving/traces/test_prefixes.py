@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from serving.traces import TraceError, TraceOptions
-from serving.traces.prefixes import SharedPrefixes
+from serving.traces.prefixes import shared_tokens
 from serving.traces.reading import read_trace
 from tests.serving.traces.cases import BY_NAME
 
@@ -61,26 +61,20 @@ Blocks = st.lists(st.integers(0, 2), max_size=6)
 @given(prompts=st.lists(Blocks, max_size=8), block=st.integers(1, 4))
 def test_against_every_pair(prompts: list[list[int]], block: int) -> None:
     """The longest beginning in common with an earlier prompt, in whole blocks."""
-    found = SharedPrefixes()
     expected = 0
     for place, ids in enumerate(prompts):
-        found.add(ids, block, len(ids) * block)
         longest = 0
         for earlier in prompts[:place]:
             common = [a == b for a, b in zip(ids, earlier, strict=False)]
             longest = max(longest, (*common, False).index(False))
         expected += longest * block
-    assert found.shared == expected
-    assert found.prompts == sum(map(len, prompts)) * block
+    assert shared_tokens(prompts, [len(ids) * block for ids in prompts], block) == expected
 
 
 @pytest.mark.parametrize("ids", [None, "abc", [1.5], [True], ["a"], 3])
 def test_what_is_no_list_of_ids_shares_nothing(ids: Any) -> None:
     """Nor is it refused: the problem has no use for it."""
-    found = SharedPrefixes()
-    for _ in range(2):
-        found.add(ids, 16, 5)
-    assert (found.prompts, found.shared) == (10, 0)
+    assert shared_tokens([ids, ids], [5, 5], 16) == 0
 
 
 def test_seconds_are_not_read_as_milliseconds(tmp_path: Path) -> None:
