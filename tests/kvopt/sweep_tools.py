@@ -19,6 +19,7 @@ from textwrap import indent
 from typing import Any
 
 import psutil
+import pytest
 
 from instances import Instance, Request, write_instance
 from kvopt.commands.evaluate import main
@@ -29,6 +30,8 @@ from kvopt.runs.task import Finished, Task
 from kvopt.store import Store
 from tests.commands import run_command
 
+Capture = pytest.CaptureFixture[str]
+Patch = pytest.MonkeyPatch
 ROOT = Path(__file__).resolve().parents[2]
 #: Set in the environment of a command and of all that it starts.
 _MARK = "KVOPT_TEST_MARK"

@@ -33,12 +33,12 @@ from support import compiling as keeping
 from support.checkout import ROOT
 from tests.kvopt.best_known.registry import FOUR
 from tests.kvopt.conftest import DISK_BYTES, HARD
-from tests.kvopt.sweep_tools import Screen, in_python, task_of
+from tests.kvopt.sweep_tools import Capture, Patch, Screen, in_python, task_of
 from tests.tiers import a_few
 
 
 @pytest.fixture
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def kept(tmp_path: Path, monkeypatch: Patch) -> Path:
     """An empty folder in which kernels are kept; another one for those that it does not take."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
     (tmp_path / "tmp").mkdir()
@@ -91,7 +91,7 @@ def test_of_two_that_start_at_once_one_compiles(kept: Path) -> None:
     assert compiled.missing_units(["prices"]) == []
 
 
-def test_the_folder_is_of_sources_versions_and_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_is_of_sources_versions_and_processor(monkeypatch: Patch) -> None:
     """Another numba or another processor, as in a home that machines share, has its own."""
     digest = keeping.digest.__wrapped__
     before = digest()
@@ -114,7 +114,7 @@ def test_kernels_read_nothing_but_what_the_digest_covers() -> None:
 
 
 @pytest.mark.usefixtures("kept")
-def test_kernels_that_cannot_be_compiled_stop_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_that_cannot_be_compiled_stop_nobody(monkeypatch: Patch) -> None:
     """A failing compiler leaves no mark."""
     monkeypatch.setitem(compiled.UNITS, "broken", "kvopt.no_such_module")
     monkeypatch.setattr(compiled, "CHAINS", (("broken",),))
@@ -157,7 +157,7 @@ def test_equal_sources_share_kernels(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def nowhere(kept: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def nowhere(kept: Path, monkeypatch: Patch) -> Path:
     """A machine on which kernels can be kept in no place that numba knows; its temporary folder."""
     kept.touch()
     for name in ("NUMBA_CACHE_DIR", "HOME", "XDG_CACHE_HOME"):
@@ -201,9 +201,7 @@ def test_a_line_says_how_far_compiling_is(stream: io.StringIO) -> None:
 
 
 @pytest.mark.slow("compiles")
-def test_a_first_call_from_python_is_not_silent(
-    kept: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_first_call_from_python_is_not_silent(kept: Path, capsys: Capture) -> None:
     """Without progress nothing is told but that kernels are compiled; a function is told, too."""
     kvopt.solve(FOUR, "improve", time_limit=0.5)
     told = capsys.readouterr()
@@ -220,7 +218,7 @@ def test_a_first_call_from_python_is_not_silent(
 
 @pytest.mark.parametrize("units", [["queues"], ["queues", "seconds"]])
 def test_a_folder_that_is_read_only_counts_where_it_has_all(
-    kept: Path, monkeypatch: pytest.MonkeyPatch, units: list[str]
+    kept: Path, monkeypatch: Patch, units: list[str]
 ) -> None:
     """As in the image of a container; else all that is wanted is compiled in a temporary one."""
     monkeypatch.setattr(compiled, "is_writable", lambda folder: not folder.is_relative_to(kept))
@@ -277,9 +275,7 @@ def test_a_full_disk_ends_nothing(disk: Path) -> None:
     assert not keeping.is_writable(disk / "kernels")
 
 
-def test_a_run_has_a_bound_and_a_schedule_while_kernels_compile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_first_results_come_before_compiling_ends(tmp_path: Path, monkeypatch: Patch) -> None:
     """They come at second 0, before the first word of compiling; the engine begins after it."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     events: list[Event] = []
@@ -335,7 +331,7 @@ def test_libraries_are_loaded_before_the_clock(method: str, pyomo: bool) -> None
     assert in_python(_RUN, method).splitlines()[-1] == f"[] {pyomo}"
 
 
-def test_kernels_are_compiled_whatever_the_clock_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_are_compiled_whatever_the_clock_says(monkeypatch: Patch) -> None:
     """Where a busy machine takes an hour for each step, too."""
     compiled: list[str] = []
     clock = itertools.count(step=3600)

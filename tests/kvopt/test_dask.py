@@ -128,7 +128,7 @@ def test_closing_the_results_stops_the_runs(cluster: DaskCluster, tmp_path: Path
 
 
 @pytest.mark.parametrize("number", a_few((signal.SIGINT, signal.SIGKILL), 1, "waits"))
-def test_command_that_is_stopped_leaves_nothing(
+def test_a_stopped_command_leaves_nothing(
     cluster: DaskCluster, tmp_path: Path, number: signal.Signals
 ) -> None:
     """Ctrl-C and even SIGKILL of ``evaluate.py`` end all runs, here and on the workers."""

@@ -36,7 +36,7 @@ from schedules.model import STATUSES
 from serving.bounds.certificate import evaluate_rates, read_rate_certificate
 from serving.bounds.loads import work_bound
 from tests.kvopt.best_known.registry import FOUR, OPTIMAL, PAIR, PRICES, SWEEP, have_library
-from tests.kvopt.sweep_tools import store_runs
+from tests.kvopt.sweep_tools import Capture, Patch, store_runs
 from tests.kvopt.test_store import SCHEDULE
 from tests.reports.synthetic import record
 from tests.tiers import a_few
@@ -87,7 +87,7 @@ class Forger:
 
 
 @pytest.fixture
-def forger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Forger:
+def forger(tmp_path: Path, monkeypatch: Patch) -> Forger:
     """An empty store, beside a library of two."""
     have_library(monkeypatch, FOUR, PAIR)
     return Forger(tmp_path)
@@ -125,9 +125,7 @@ def test_a_proof_that_is_named_is_evaluated(
     assert forger.believed == [expected]
 
 
-def test_what_was_evaluated_is_remembered(
-    forger: Forger, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_evaluations_are_remembered(forger: Forger, monkeypatch: Patch, tmp_path: Path) -> None:
     """Until anything that it depends on is another: the certificate, or what evaluates it."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     evaluations: list[object] = []
@@ -159,9 +157,7 @@ def test_what_was_evaluated_is_remembered(
         ("volumes", 1, False),
     ],
 )
-def test_bounds_in_seconds_are_evaluated(
-    forger: Forger, source: str, bound: int, expected: bool
-) -> None:
+def test_bounds_in_seconds_count(forger: Forger, source: str, bound: int, expected: bool) -> None:
     """In nanoseconds, under the batch time of the row."""
     forger.put(TIMED, method="svf", lower_bound=bound, bound_source=source, batch_time=TAU)
     assert forger.believed == [expected]
@@ -226,7 +222,7 @@ def test_what_is_evaluated_is_what_the_row_is_about(forger: Forger) -> None:
 
 
 @pytest.mark.parametrize(("starts", "expected"), [(None, False), (OPTIMAL, True), ([0] * 4, False)])
-def test_what_a_certificate_assumes_must_be_there(
+def test_a_certificate_needs_its_schedule(
     forger: Forger, starts: list[int] | None, expected: bool
 ) -> None:
     """A schedule of TEL 12, which the checker accepts; that the row says 12 is not enough."""
@@ -262,9 +258,7 @@ def test_a_name_is_no_formula_of_a_spreadsheet(name: str, forger: Forger, tmp_pa
 
 
 @pytest.mark.parametrize("value", [2**63 - 1, 2**53 + 1, -(2**63) + 1])
-def test_no_digit_of_an_integer_is_lost(
-    value: int, forger: Forger, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_digit_is_lost(value: int, forger: Forger, tmp_path: Path, capsys: Capture) -> None:
     """A column with gaps is not read by floats, in the leaderboard nor in a report."""
     forger.put()
     forger.put(PAIR, method="fcfs", known_optimum=value, tel=value)
@@ -288,9 +282,7 @@ def test_an_optimum_needs_its_bound(forger: Forger, bound: int | None) -> None:
 
 
 @pytest.mark.parametrize("status", ["", "OPTIMAL", "proved", "optimal ", "\u00f6ptimal", "None"])
-def test_an_unknown_status_is_refused(
-    forger: Forger, status: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unknown_statuses_end(forger: Forger, status: str, tmp_path: Path, capsys: Capture) -> None:
     """In one line, by all who read rows, from a store and from exported rows."""
     forger.put(starts=OPTIMAL, tel=12)
     export_rows(read_rows(forger.path), tmp_path / "rows.csv")

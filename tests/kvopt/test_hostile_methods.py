@@ -17,7 +17,7 @@ from instances import write_instance
 from kvopt.runs.events import read_event
 from kvopt.runs.supervise import supervise
 from kvopt.store.export import read_rows
-from tests.kvopt.sweep_tools import PAIR, Evaluate, own_method, task_of, write_small
+from tests.kvopt.sweep_tools import PAIR, Evaluate, Patch, own_method, task_of, write_small
 
 #: Forks twice, with a session of its own between, so that no parent knows the sleeper.
 _HIDE = """\
@@ -177,9 +177,7 @@ def test_what_is_no_event(line: bytes) -> None:
     assert read_event(line) is None
 
 
-def test_lines_that_are_too_long_are_dropped(
-    played: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_long_lines_are_dropped(played: Callable[[str], None], monkeypatch: Patch) -> None:
     """The lines before and after them are handed over; half a line at the end is not."""
     monkeypatch.setattr(kvopt.runs.supervise, "_LONGEST_LINE", 100)
     monkeypatch.setattr(kvopt.runs.supervise, "_BYTES_A_REQUEST", 0)

@@ -182,9 +182,7 @@ def test_rows_come_back_as_they_were(tmp_path: Path, name: str) -> None:
         ("runs.sqlite", None, "there is no such store"),
     ],
 )
-def test_what_is_no_file_of_rows(
-    tmp_path: Path, name: str, content: bytes | None, reason: str
-) -> None:
+def test_no_file_of_rows(tmp_path: Path, name: str, content: bytes | None, reason: str) -> None:
     """One line that names the file."""
     path = tmp_path / name
     if content is not None:

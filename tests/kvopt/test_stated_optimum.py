@@ -25,7 +25,7 @@ from schedules.check import Verdict
 from schedules.model import KEEPS_TOKENS_NOTE
 from tests.kvopt.best_known.registry import FOUR, PRICES
 from tests.kvopt.conftest import Command
-from tests.kvopt.sweep_tools import summary_of
+from tests.kvopt.sweep_tools import Patch, summary_of
 from tests.kvopt.test_policies_table import table_of
 from tests.oracles.brute_force import brute_force_optimum
 
@@ -175,9 +175,7 @@ def test_a_sweep_is_loud_where_the_method_may_be_wrong() -> None:
     assert _alarming(state)
 
 
-def test_a_refused_schedule_is_not_written(
-    monkeypatch: pytest.MonkeyPatch, solve: Command, tmp_path: Path
-) -> None:
+def test_refused_is_not_written(monkeypatch: Patch, solve: Command, tmp_path: Path) -> None:
     """Exit 5 and no file: nothing that the checker refuses is left behind as a result."""
     why = "for the sake of the test"
     monkeypatch.setattr(kvopt.runs.state, "check_schedule", lambda *_: Verdict("malformed", why))

@@ -11,11 +11,12 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock, call
 
 import pandas as pd
 import pytest
@@ -34,7 +35,7 @@ from schedules.files import parse_schedule
 from serving.commands import capacity, rates
 from support.command import Command
 from tests.commands import run_command
-from tests.kvopt.sweep_tools import ROOT, store_runs
+from tests.kvopt.sweep_tools import ROOT, Patch, store_runs
 from tests.reports.synthetic import record
 
 RECORD = record(
@@ -198,7 +199,7 @@ NO_STORES = [
 
 
 @pytest.mark.parametrize("text", NO_STORES)
-def test_what_is_no_store(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_store(text: str, tmp_path: Path, monkeypatch: Patch) -> None:
     """One line that tells nothing of it, and no file of that name appears."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
@@ -241,9 +242,7 @@ def test_a_password_is_bad_usage(command: tuple[Command, str], url: str, tmp_pat
 
 
 @pytest.mark.parametrize("command", READ_ONLY)
-def test_a_store_that_is_not_there_is_not_made(
-    command: tuple[Command, str], tmp_path: Path
-) -> None:
+def test_a_missing_store_is_not_made(command: tuple[Command, str], tmp_path: Path) -> None:
     """Commands that read say so in one line; a mistyped name is no empty store."""
     result = run_command(*command, "--store", "nothere.sqlite", cwd=tmp_path)
     assert result.returncode in (2, 6)
@@ -252,7 +251,7 @@ def test_a_store_that_is_not_there_is_not_made(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_may_have_any_name(tmp_path: Path, monkeypatch: Patch) -> None:
     """What would be taken for a server is a file behind the name of a folder."""
     monkeypatch.chdir(tmp_path)
     for name in ("runs", "./u:v@h", "./x=y", str(tmp_path / "a@b.sqlite")):
@@ -385,9 +384,7 @@ def test_a_sweep_on_a_read_only_disk(folder: Path) -> None:
         ("CREATE TABLE runs (key TEXT)", "its table runs has no batch_time"),
     ],
 )
-def test_a_database_of_something_else_is_refused(
-    tmp_path: Path, table: str, told: str, readonly: bool
-) -> None:
+def test_another_database_is_refused(tmp_path: Path, table: str, told: str, readonly: bool) -> None:
     """Nobody's tables get ours beside them."""
     path = tmp_path / "other.sqlite"
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -412,31 +409,21 @@ def test_an_empty_file_has_no_runs(tmp_path: Path) -> None:
     assert len(read_rows(path)) == 1
 
 
-@pytest.mark.parametrize(("busy", "code"), [(3, sqlite3.SQLITE_BUSY), (1, sqlite3.SQLITE_FULL)])
-def test_who_makes_the_file_beside_others_waits_for_them(busy: int, code: int) -> None:
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL])
+def test_who_makes_the_file_beside_others_waits_for_them(code: int) -> None:
     """SQLite itself reports another connection that sets the mode at once; other errors stand."""
-    asked = []
-
-    class Connection:
-        def execute(self, statement: str) -> None:
-            asked.append(statement)
-            if len(asked) <= busy:
-                error = sqlite3.OperationalError("not now")
-                error.sqlite_errorcode = code
-                raise error
-
-    if code == sqlite3.SQLITE_BUSY:
-        database.log_ahead(Connection())  # type: ignore[arg-type]
-        assert asked == ["PRAGMA journal_mode=WAL"] * (busy + 1)
-    else:
-        with pytest.raises(sqlite3.OperationalError):
-            database.log_ahead(Connection())  # type: ignore[arg-type]
-        assert len(asked) == 1
+    error = sqlite3.OperationalError("not now")
+    error.sqlite_errorcode = code
+    connection = Mock()
+    connection.execute.side_effect = [error] * 3 + [None]
+    stands = pytest.raises(sqlite3.OperationalError)
+    with nullcontext() if code == sqlite3.SQLITE_BUSY else stands:
+        database.log_ahead(connection)
+    asked = 4 if code == sqlite3.SQLITE_BUSY else 1
+    assert connection.execute.call_args_list == [call("PRAGMA journal_mode=WAL")] * asked
 
 
-def test_a_finished_run_waits_for_a_lock_and_says_so_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_waits_for_a_lock_and_says_so_once(tmp_path: Path, monkeypatch: Patch) -> None:
     """Another process writes for longer than the word takes: the run is stored after it."""
     monkeypatch.setattr("kvopt.store.store._SECONDS_UNTOLD", -1)
     told: list[str] = []

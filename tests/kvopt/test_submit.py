@@ -21,6 +21,7 @@ from kvopt.solution_file import name_of_model
 from schedules import Clock, Schedule, make_schedule, write_schedule
 from tests.commands import run_command
 from tests.kvopt.best_known.registry import FOUR, OPTIMAL, WORSE, have_library
+from tests.kvopt.sweep_tools import Patch
 
 #: Two that never fit together: 1 + 2 rounds.
 PAIR = Instance("pair", 3, (Request(0, 0, 2, 1), Request(1, 0, 2, 1)))
@@ -28,7 +29,7 @@ WORST = [0, 1, 2, 5]
 
 
 @pytest.fixture(autouse=True)
-def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_a_folder(tmp_path: Path, monkeypatch: Patch) -> None:
     """Have a small library, and an empty folder for its registry below the current one."""
     have_library(monkeypatch, FOUR, PAIR)
     monkeypatch.chdir(tmp_path)
@@ -161,7 +162,7 @@ def test_an_infeasible_one_is_worse_than_a_damaged_one() -> None:
     assert not Path("registry/best_known.json").exists()
 
 
-def test_a_schedule_that_keeps_tokens_is_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_schedule_that_keeps_tokens_is_outside(monkeypatch: Patch) -> None:
     """Request 0 makes a token, keeps it, and would hold 1 at time 3 beside 4 of request 1."""
     two = Instance("two", 4, (Request(0, 0, 0, 4), Request(1, 0, 1, 3)))
     have_library(monkeypatch, two)
@@ -179,7 +180,7 @@ def test_check_writes_nothing() -> None:
     assert _held() == {}
 
 
-def test_a_contradiction_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_contradiction_is_not_taken(monkeypatch: Patch) -> None:
     """A schedule below an optimum by construction, which is wrong then: exit 5, nothing written."""
     wrong: dict[str, Any] = {"known_optimum": 13, "known_optimum_reason": "a wrong one"}
     have_library(monkeypatch, replace(FOUR, **wrong), PAIR)
@@ -212,9 +213,7 @@ def test_a_damaged_registry_is_one_line() -> None:
 
 
 @pytest.mark.parametrize("ending", [OSError(errno.ENOSPC, "No space left"), KeyboardInterrupt()])
-def test_a_full_disk_or_ctrl_c_loses_nothing(
-    ending: BaseException, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_or_ctrl_c_loses_nothing(ending: BaseException, monkeypatch: Patch) -> None:
     """At the second of three files: all are as before, nothing else is left, and it goes on."""
     _write("worse.json", WORST)
     _write("pair.json", [0, 1], PAIR)

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.kvopt.best_known.registry import FOUR, LIBRARY, OPTIMAL, PAIR, Sweep, have_library
+from tests.kvopt.sweep_tools import Patch
 
 
 @pytest.fixture(autouse=True)
-def _small_library(monkeypatch: pytest.MonkeyPatch) -> None:
+def _small_library(monkeypatch: Patch) -> None:
     have_library(monkeypatch, *LIBRARY.values())
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import pytest
-
 from formulations.certificates.certificate import evaluate
 from formulations.certificates.certificate_file import Certificate
 from instances import Instance, Request
@@ -27,6 +25,7 @@ from kvopt.runs.task import Finished, Task
 from kvopt.store import Store
 from schedules import make_schedule
 from tests.commands import run_command
+from tests.kvopt.sweep_tools import Patch
 from tests.reports.synthetic import record_of
 
 #: M = 5, s = 1, o = (1, 1, 3, 3): shortest first has TEL 13, the optimum is 12 with starts
@@ -161,7 +160,7 @@ def proof_by(method: str, value: int = 12) -> Proof:
     )
 
 
-def have_library(monkeypatch: pytest.MonkeyPatch, *instances: LibraryInstance | Instance) -> None:
+def have_library(monkeypatch: Patch, *instances: LibraryInstance | Instance) -> None:
     """Have the library hold these instances and no others."""
     library = {}
     for each in instances:
@@ -171,13 +170,13 @@ def have_library(monkeypatch: pytest.MonkeyPatch, *instances: LibraryInstance | 
         monkeypatch.setattr(module, "library_by_hash", lambda: dict(library))
 
 
-def put(monkeypatch: pytest.MonkeyPatch, instance: Instance, *planted: int) -> None:
+def put(monkeypatch: Patch, instance: Instance, *planted: int) -> None:
     """Have the library hold an instance too, with its planted starts, or in place of an equal."""
     found = LibraryInstance(f"{instance.name}.json", instance, planted or None)
     have_library(monkeypatch, *LIBRARY.values(), found)
 
 
-def evaluations(monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> list[int]:
+def evaluations(monkeypatch: Patch, module: ModuleType) -> list[int]:
     """Return the values of the certificates that a module evaluates from now on."""
     values: list[int] = []
 

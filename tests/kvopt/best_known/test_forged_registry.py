@@ -28,6 +28,7 @@ from tests.kvopt.best_known.registry import (
     Sweep,
     have_library,
 )
+from tests.kvopt.sweep_tools import Patch
 from tests.tiers import a_few, spread
 
 #: The bound from volumes is 10; the construction says 12, its schedule is the planted one.
@@ -56,7 +57,7 @@ HARMLESS = {
 
 
 @pytest.fixture(autouse=True)
-def _small_library(monkeypatch: pytest.MonkeyPatch) -> None:
+def _small_library(monkeypatch: Patch) -> None:
     built = LibraryInstance("built.json", BUILT, PLANTED)
     have_library(monkeypatch, *LIBRARY.values(), built)
 
@@ -204,9 +205,7 @@ def test_a_certified_value_beside_another_bound_is_no_entry(good: tuple[Sweep, i
 
 
 @pytest.mark.parametrize("forge", a_few(["drop", "swap", "twice", "reverse"], 2))
-def test_entries_that_are_missing_twice_or_out_of_order(
-    good: tuple[Sweep, int], forge: str
-) -> None:
+def test_entries_missing_twice_or_out_of_order(good: tuple[Sweep, int], forge: str) -> None:
     """The registry has each instance of the library once, in the library's order."""
     sweep, _ = good
     entries = sweep.entries()

@@ -28,6 +28,7 @@ from tests.kvopt.best_known.registry import (
     evaluations,
     put,
 )
+from tests.kvopt.sweep_tools import Capture, Patch
 
 
 def test_an_optimum_by_two_engines(proved: Sweep) -> None:
@@ -111,9 +112,7 @@ def test_a_better_schedule_exposes_an_old_lie(sweep: Sweep) -> None:
     assert "lower bound 13" in sweep.err
 
 
-def test_a_schedule_below_a_known_optimum_aborts(
-    sweep: Sweep, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_schedule_below_a_known_optimum_aborts(sweep: Sweep, monkeypatch: Patch) -> None:
     """A proof by construction is a statement like any other: one of the two is wrong."""
     wrong = Instance("wrong", 5, FOUR.requests, known_optimum=13, known_optimum_reason="guessed")
     put(monkeypatch, wrong)
@@ -159,9 +158,7 @@ def test_a_certificate_that_proves_nothing_is_left_out(sweep: Sweep) -> None:
     assert sweep.entry()["lower"]["value"] == volume_bound(FOUR)
 
 
-def test_a_sweep_is_evaluated_only_where_it_is_better(
-    sweep: Sweep, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sweep_is_evaluated_only_where_it_is_better(sweep: Sweep, monkeypatch: Patch) -> None:
     """A second merge takes no seconds for it, nor the first for a lesser one; more is looked at."""
     values = evaluations(monkeypatch, claims)
     assert volume_bound(FOUR) < 11
@@ -178,9 +175,7 @@ def test_a_sweep_is_evaluated_only_where_it_is_better(
     assert sweep.check() == 0
 
 
-def test_a_sweep_that_takes_too_long_is_one_note(
-    sweep: Sweep, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sweep_that_takes_too_long_is_one_note(sweep: Sweep, monkeypatch: Patch) -> None:
     """It is left out with a line; schedule and claimed bound of the same run are taken."""
     monkeypatch.setattr(budget, "MOST_STEPS", 10)
     sweep.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=SWEEP)
@@ -223,9 +218,7 @@ def test_a_certified_bound_replaces_an_equal_claim(sweep: Sweep) -> None:
     assert len(entry["history"]["lower"]) == 1
 
 
-def test_what_a_policy_kept_is_no_upper_bound(
-    sweep: Sweep, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_policy_kept_is_no_upper_bound(sweep: Sweep, monkeypatch: Patch) -> None:
     """A policy that keeps tokens over an eviction solves an easier problem: the merge goes on."""
     # Tokens 1, 2 of request 0 at times 1, 2, of request 1 at 1 and, kept, at 3: TEL 5, below the
     # optimum by construction.  Without that one waits for the other: 2 + 4 = 6.
@@ -245,8 +238,8 @@ def test_what_a_policy_kept_is_no_upper_bound(
         (2, "lower bound 3 (volumes, 2026-11-01) exceeds the optimum by construction, 2"),
     ],
 )
-def test_an_optimum_by_construction_is_a_witness(
-    proved: Sweep, stated: int, told: str, monkeypatch: pytest.MonkeyPatch
+def test_a_stated_optimum_is_a_witness(
+    proved: Sweep, stated: int, told: str, monkeypatch: Patch
 ) -> None:
     """Where the library states another optimum than schedule and bound, the check says so."""
     other = Instance("pair", 3, PAIR.requests, known_optimum=stated, known_optimum_reason="typo")
@@ -255,9 +248,7 @@ def test_an_optimum_by_construction_is_a_witness(
     assert told in proved.err
 
 
-def test_a_planted_schedule_is_taken_if_it_is_better(
-    sweep: Sweep, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_planted_schedule_is_taken_if_it_is_better(sweep: Sweep, monkeypatch: Patch) -> None:
     """The schedule of the construction replaces a worse one, and is replaced by none as good."""
     sweep.run(FOUR, "svf", WORSE, day=3)
     assert sweep.merged()["upper"]["method"] == "svf"
@@ -269,7 +260,7 @@ def test_a_planted_schedule_is_taken_if_it_is_better(
     assert sweep.check() == 0
 
 
-def test_a_planted_schedule_is_checked(sweep: Sweep, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_schedule_is_checked(sweep: Sweep, monkeypatch: Patch) -> None:
     """One that overfills the memory stops the merge."""
     put(monkeypatch, FOUR, 0, 0, 0, 0)
     sweep.run(FOUR, "svf", WORSE)
@@ -288,9 +279,7 @@ def test_cancelled_attempts_are_dropped(sweep: Sweep) -> None:
     assert sweep.check() == 0
 
 
-def test_an_instance_of_the_ladder_is_drawn_and_known(
-    sweep: Sweep, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_instance_of_the_ladder_is_drawn_and_known(sweep: Sweep, monkeypatch: Patch) -> None:
     """Only what has runs is drawn, no cache is asked, and --check finds the entry right."""
     asked: list[str] = []
     drawing = Rung.draw
@@ -334,8 +323,8 @@ def test_values_for_reports(proved: Sweep) -> None:
         *((prove.main, wrong, 2) for wrong in (["--zzz"], ["--time-limit", "soon"], ["--folder"])),
     ],
 )
-def test_bad_usage_is_one_line(
-    main: Command, arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]
+def test_bad_usage_is_a_line(
+    main: Command, arguments: list[str], code: int, capsys: Capture
 ) -> None:
     """No traceback, no usage, one line, the exit code that --help tells."""
     assert main(arguments) == code

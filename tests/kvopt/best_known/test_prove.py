@@ -14,6 +14,7 @@ from kvopt.methods.grammar import read_method
 from kvopt.methods.witness import engine_witness, made_by
 from schedules.evidence import independent_pair
 from tests.kvopt.best_known.registry import FOUR, OPTIMAL, SWEEP, Sweep, proof_by
+from tests.kvopt.sweep_tools import Capture, Patch
 
 
 @pytest.mark.parametrize(
@@ -74,9 +75,7 @@ def test_the_rule() -> None:
 
 
 @pytest.mark.slow("walks")
-def test_a_stale_proof_is_named_and_run_again(
-    proved: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_stale_proof_is_run_again(proved: Sweep, monkeypatch: Patch, capsys: Capture) -> None:
     """It stays until a run of today proves the same; one that does not hold stays stale."""
     proved.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=SWEEP, day=3)
     assert proved.merge() == 0
@@ -109,7 +108,7 @@ def test_a_stale_proof_is_named_and_run_again(
     assert prove.main(arguments) == 0
 
 
-def test_one_more_proof_by_name(sweep: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_more_proof_by_name(sweep: Sweep, capsys: Capture) -> None:
     """A method is run on an instance and entered; a team, or no instance, is bad usage."""
     sweep.run(FOUR, "svf", OPTIMAL)
     assert sweep.merge() == 0
@@ -122,7 +121,7 @@ def test_one_more_proof_by_name(sweep: Sweep, capsys: pytest.CaptureFixture[str]
     assert prove.main([*arguments, "search:counts", "five"]) == 2
 
 
-def test_a_digest_changes_with_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_digest_changes_with_the_solver(monkeypatch: Patch) -> None:
     """Another version of HiGHS makes a proof stale."""
     method = read_method("highs:ilp")
     before = proof_fingerprint(method)

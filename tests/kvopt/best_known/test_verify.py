@@ -37,6 +37,7 @@ from tests.kvopt.best_known.registry import (
     evaluations,
     proof_by,
 )
+from tests.kvopt.sweep_tools import Patch
 from tests.reports.synthetic import record
 from tests.tiers import spread
 
@@ -291,9 +292,7 @@ def _weaken(sweep: Sweep) -> None:
     path.write_text(json.dumps(document))
 
 
-def test_what_was_proved_is_evaluated_again_only_if_it_changed(
-    sweep: Sweep, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_changed_proofs_are_evaluated_again(sweep: Sweep, monkeypatch: Patch) -> None:
     """Within one process; another certificate, or another claim, is none that was proved."""
     sweep.run(FOUR, "bound:bound-lp", WORSE, 9, "prices", certificate=PRICES)
     assert sweep.merge() == 0
