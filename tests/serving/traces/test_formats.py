@@ -6,7 +6,6 @@ import gzip
 import re
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import serving.traces.formats
@@ -251,19 +250,6 @@ def test_a_new_file_is_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             formats()
     finally:
         formats.cache_clear()
-
-
-def test_lmsys_from_parquet(tmp_path: Path) -> None:
-    """Its Parquet files, turned into JSON lines as docs/traces.md says, are of the format."""
-    turns = [{"role": "user", "content": "a b"}, {"role": "assistant", "content": "c\nd é"}]
-    frame = pd.DataFrame({"conversation": [turns, turns[:1]], "model": ["x", "y"]})
-    frame.to_parquet(tmp_path / "part.parquet")
-    path = tmp_path / "lmsys-0.jsonl"
-    read = pd.read_parquet(tmp_path / "part.parquet", columns=["conversation"])
-    read.to_json(path, orient="records", lines=True)
-    instance, report = read_trace(path, TraceOptions(memory=9))
-    assert (report.format, rows_of(instance)) == ("lmsys", [(0, 2, 3)])
-    assert skips_of(report) == [("no prompt with an answer", 1, 2)]
 
 
 @pytest.mark.parametrize(
