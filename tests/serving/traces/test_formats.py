@@ -17,9 +17,6 @@ from serving.traces.formats import formats
 from serving.traces.reading import is_trace, read_trace
 from tests.serving.traces.cases import CASES, MEMORY, SAMPLES, Case, each_case
 
-ROOT = Path(__file__).resolve().parents[3]
-DATA = ROOT.parent / "shared" / "data" / "traces"
-
 
 def rows_of(instance: Instance) -> list[tuple[float, int, int]]:
     return [(each.arrival, each.prompt, each.output) for each in instance.requests]
@@ -250,21 +247,3 @@ def test_a_new_file_is_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             formats()
     finally:
         formats.cache_clear()
-
-
-@pytest.mark.parametrize(
-    ("file", "form", "rows", "kept"),
-    [
-        ("azure2023_conv.csv", "vidur", 19_366, 19_366),
-        ("azure2023_code.csv", "vidur", 8_819, 8_819),
-        ("arxiv_summarization.csv", "lengths", 28_257, 28_257),
-        ("lmsys_words.csv", "lengths", 20_000, 19_985),
-    ],
-)
-def test_real_traces(file: str, form: str, rows: int, kept: int) -> None:
-    """Whole files of real services, where they are; 15 of lmsys have no output."""
-    if not (DATA / file).is_file():
-        pytest.skip("real traces are not part of the project")
-    instance, report = read_trace(DATA / file, TraceOptions(memory=16_492))
-    assert (report.format, report.rows, report.kept) == (form, rows, kept)
-    assert len(instance) == kept
