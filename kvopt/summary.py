@@ -73,7 +73,7 @@ def _of_bounds(result: Result) -> Iterator[Line]:
         own = KnownBound(record.lower_bound, record.bound_source)
         if known is None or instance.unit.text(own.value) != instance.unit.text(known.value):
             yield "of this run", told_bound(own, result.batch_time)
-    yield from _itself(result)
+    yield from _alone(result)
     if result.gap is not None:
         yield "gap %", f"{100 * result.gap:.3f}"
     if result.gap is not None and result.batch_time:
@@ -96,21 +96,21 @@ def _of_bounds(result: Result) -> Iterator[Line]:
         yield "LP relaxation", f"{record.relaxation:.6f}"
 
 
-def _itself(result: Result) -> Iterator[Line]:
+def _alone(result: Result) -> Iterator[Line]:
     """Yield the line on the engine's part, where others worked beside it."""
     record = result.record
     if result.engine and not record.engine_formulation:
         met = ": bound and schedule had met before" if result.gap == 0 else ""
-        yield f"{result.engine} itself", f"not started{met}"
+        yield f"{result.engine} alone", f"not started{met}"
     elif result.engine:
         tel, bound = record.engine_tel, record.engine_bound
-        found = "no schedule of its own" if tel is None else f"incumbent {tel}"
-        proved = "no bound of its own" if bound is None else f"bound {bound}"
-        yield f"{result.engine} itself", f"{record.engine_formulation}: {found}, {proved}"
+        found = "no schedule" if tel is None else f"incumbent {tel}"
+        proved = "no bound" if bound is None else f"bound {bound}"
+        yield f"{result.engine} alone", f"{record.engine_formulation}: {found}, {proved}"
 
 
 def answer_of(result: Result) -> Answer | None:
-    """Return what vLLM's scheduler leaves, and what knowing more wins; None without others."""
+    """Return the answer of a result and the runs with it; None without others."""
     if not result.others:
         return None
     runs = totals(result.instance, (*result.others, result))
@@ -145,7 +145,7 @@ def summary_html(rows: Sequence[Line]) -> str:
     """Return a summary as a table of HTML."""
     cells = "".join(
         f'<tr><th style="text-align:left">{html.escape(label)}</th>'
-        f'<td style="text-align:left">{html.escape(value)}</td></tr>'
+        f'<td style="text-align:left;white-space:pre-wrap">{html.escape(value)}</td></tr>'
         for label, value in rows
     )
     return f"<table>{cells}</table>"

@@ -21,6 +21,7 @@ from kvopt.store import StoreError
 from kvopt.store.export import ExportError, documents, read_rows
 from kvopt.store.location import store_files
 from reports import html, markdown
+from reports.compared import answer_table
 from reports.exports import exports
 from reports.figures.heat import HEAT_NOTE, heat_figure
 from reports.figures.over_time import over_time_figure
@@ -147,6 +148,8 @@ def _made(unit: Unit) -> Iterator[Table | Figure | None]:
     """Yield what takes means over a unit's runs, each made when its turn is."""
     scheduled, averaged, given = unit.scheduled, unit.averaged, unit.given
     constructed = frozenset(unit.rows.loc[unit.rows["known_optimum"].notna(), "id"])
+    if unit.compared is not None and unit.compared.answer is not None:
+        yield answer_table(unit.compared.answer)
     yield from leaderboards(unit.boards)
     yield _figure("gap-map", "Mean gap at a glance", HEAT_NOTE, lambda: heat_figure(averaged))
     yield from other_boards(unit)

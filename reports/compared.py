@@ -18,7 +18,7 @@ from reports.boards import mean_over, ranked
 from reports.interval import share_text
 from reports.per_instance import family_mean
 from reports.spread import spread_note, spreads
-from reports.table import Column, Table, time_column
+from reports.table import Column, Kind, Table, time_column
 from serving.answer import Answer, MethodTotal, answer, is_base, percent, relative
 from serving.waiting import few_at_a_time, no_request_waits
 from support.text import counted
@@ -85,6 +85,14 @@ class Compared:
             Column("seconds", "seconds", "seconds"),
         )
         return Table("ranking", "Ranking", note, shown, frame)
+
+
+def answer_table(answer: Answer) -> Table:
+    """Return the rows of an answer as a table; its note is empty."""
+    keys = ("information", "label", "mean", "saving")
+    kinds: tuple[Kind, ...] = ("text", "name", "text", "text")
+    shown = tuple(map(Column, keys, answer.headers, kinds))
+    return Table("answer", "Answer", "", shown, pd.DataFrame(answer.rows(), columns=keys))
 
 
 def compared(judged: pd.DataFrame, runs: pd.DataFrame, batch_time: str) -> Compared | None:
@@ -158,7 +166,7 @@ def _answer(
         found = MethodTotal(
             known["upper_by"], "", Knowledge("outputs", offline=True), int(known["upper"])
         )
-        best = "the best known schedule", found
+        best = "best known", found
     return answer(
         [
             MethodTotal(label, method, knows, total, no_request_waits(*waiting.loc[label]))
@@ -167,7 +175,6 @@ def _answer(
         bound=bound,
         covers_kept=not runs["unbounded"].any(),
         requests=int(known["n"]),
-        instances=1,
         unit=unit,
         optimal=bool(pd.notna(known["opt"])),
         best=best,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tabulate import tabulate
 
+from reports.compared import answer_table
 from reports.results import Results
 from reports.table import MISSING, Table
 from reports.tables.leaderboard import adversarial_board, bounds_board, leaderboards
@@ -41,9 +42,11 @@ def ranking_text(results: Results) -> str:
         if unit.compared is not None:
             table = unit.compared.table()
             told = [f"in seconds under {printable(unit.batch_time)}"] if unit.batch_time else []
-            notes = [table.note, *map(str, answers(unit))]
-            filled = (wrapped(printable(each, len(each))) for each in notes)
-            rankings.append("\n".join([*told, _aligned(table), *filled]))
+            note = wrapped(table.note)
+            rankings.append("\n".join([*told, _aligned(table), note]))
+            if (answer := unit.compared.answer) is not None:
+                said = [printable(str(each), len(str(each))) for each in answers(unit)]
+                rankings.append("\n".join([_aligned(answer_table(answer)), *map(wrapped, said)]))
     return "\n\n".join(rankings)
 
 

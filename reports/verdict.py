@@ -66,11 +66,12 @@ def verdict(found: Sequence[Unit]) -> tuple[Sentence, ...]:
 
 
 def answers(unit: Unit) -> tuple[Sentence, ...]:
-    """Return the answer (:mod:`serving.answer`), empty where there is none."""
+    """Return the conclusion of the answer (:mod:`serving.answer`), empty where there is none."""
     if unit.compared is None or unit.compared.answer is None:
         return ()
-    pieces = unit.compared.answer.pieces()
-    return (Sentence(tuple(Name(text) if is_name else text for text, is_name in pieces)),)
+    pieces = unit.compared.answer.conclusion()
+    found = Sentence(tuple(Name(text) if is_name else text for text, is_name in pieces))
+    return (found,) if found.parts else ()
 
 
 def _where(unit: Unit, several: bool) -> list[str]:

@@ -1,8 +1,7 @@
-"""The one answer for who serves: what vLLM's scheduler leaves, and what knowing more wins over it.
+"""The answer on one instance: vLLM's scheduler, the best method by information, and the bound.
 
-``solve.py`` on a trace and its table of all policies, ``evaluate.py``, the first sentence of its
-report, the leaderboard and ``kvopt rates`` all print :class:`Answer`; what is "relative to vllm-v1"
-is :func:`relative`.
+``solve.py`` on a trace and its table of all policies, ``evaluate.py``, its report and
+``kvopt rates`` all print :class:`Answer`; :func:`relative` compares with vLLM's scheduler.
 """
 
 from __future__ import annotations
@@ -10,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+
+from tabulate import tabulate
 
 from instances import Instance
 from instances.time_unit import ROUNDS, TimeUnit
@@ -27,11 +28,10 @@ from kvopt.runs.task import Finished
 from schedules.clock.timeline import timeline
 from serving.best_bound import left, percent_left
 from serving.waiting import HARDLY, no_request_waits, none_waits_long, what_binds
-from support.text import counted
 
 #: The policy that all are compared with, where it was run: what runs in production.
 BASE = "vllm-v1"
-_HINDSIGHT = "all arrivals"
+_HINDSIGHT = "hindsight"
 #: How an engine names the policy that it has a schedule of.
 _POLICY = "policy "
 
@@ -70,38 +70,53 @@ class Answer:
     bound: int | None
     covers_kept: bool
     requests: int
-    instances: int
     unit: TimeUnit
     optimal: bool = False
     few: str = ""
 
     def __str__(self) -> str:
-        return "".join(text for text, _ in self.pieces())
+        cells = tabulate(
+            self.rows(), self.headers, tablefmt="simple", disable_numparse=True,
+            colalign=("left", "left", "right", "right"),
+        )  # fmt: skip
+        return f"{cells}\n{''.join(text for text, _ in self.conclusion())}".rstrip()
 
-    def pieces(self) -> Iterator[tuple[str, bool]]:
-        """Yield the sentence in pieces, each with whether it is the name of a method."""
-        vllm = policy_name(self.base.method) == BASE
-        if vllm:
-            yield "vLLM's scheduler (", False
-        yield self.base.label, True
-        rounds = " rounds" if self.unit is ROUNDS else ""
-        mean = f"{self._mean(self.base.total)}{rounds} a request"
-        yield f"{')' if vllm else ''} leaves {self._leaves(mean)}", False
-        said = ""
-        for words, other in self.others:
-            named = "" if words == said else f"{words} "
-            yield f"{', ' if said else ': knowing '}{named}{self._wins(other)} (", False
-            said = words
-            if other.label:
-                yield other.label, True
-            yield f"{', ' if other.label else ''}{self._mean(other.total)})", False
+    @property
+    def headers(self) -> tuple[str, str, str, str]:
+        """The titles of the columns of :meth:`rows`."""
+        rounds = ", rounds" if self.unit is ROUNDS else ""
+        than = "vLLM" if self._vllm else self.base.label
+        return "information", "best method", f"mean latency{rounds}", f"saving over {than}"
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """Return a row for the base, and one for each of the others: what it saves."""
+        total = self.base.total
+        of_base = _words(self.base.knowledge), self.base.label, self._mean(total), ""
+        return [
+            of_base,
+            *(
+                (words, other.label, self._mean(other.total), self._saves(other))
+                for words, other in self.others
+            ),
+        ]
+
+    def conclusion(self) -> Iterator[tuple[str, bool]]:
+        """Yield what the bound says, in pieces, each with whether it is the name of a method."""
+        if self.base.no_request_waits and (self.base.at_once or self.won < HARDLY):
+            yield f"Order cannot win anything: {self.base.no_request_waits}.  ", False
         if self.bound is not None:
-            yield self._no_schedule(self.bound), False
-        if self.base.binding:
-            yield f"; {self.base.binding}", False
-        if self.few:
-            yield f"; {self.few}", False
-        yield f" ({counted(self.instances, 'instance')}).", False
+            yield self._bounded(self.bound), False
+            if self.left is not None:
+                yield ", so ", False
+                yield ("vLLM's" if self._vllm else self.base.label), not self._vllm
+                yield f" leaves at most {percent_left(self.left)} %", False
+            yield ".", False
+        for more in filter(None, (self.base.binding, self.few)):
+            yield f"  {more[0].upper()}{more[1:]}.", False
+
+    @property
+    def _vllm(self) -> bool:
+        return policy_name(self.base.method) == BASE
 
     @property
     def won(self) -> float:
@@ -116,18 +131,9 @@ class Answer:
             return None
         return left(math.ceil(self.base.total), self.bound)
 
-    def _leaves(self, mean: str) -> str:
-        low = _percent_won(self.won)
-        if self.base.no_request_waits and (self.base.at_once or self.won < HARDLY):
-            return f"nothing that order could win of {mean}, for {self.base.no_request_waits}"
-        if self.left is None:
-            return f"at least {low} % of {mean}"
-        return f"between {low} and {percent_left(self.left)} % of {mean}"
-
-    def _wins(self, other: MethodTotal) -> str:
-        verb = "" if other is not self.others[0][1] else "wins "
+    def _saves(self, other: MethodTotal) -> str:
         won = -relative(other.total, self.base.total)
-        return verb + (f"{_percent_won(won)} %" if won > 0 else "nothing")
+        return f"{_percent_won(won)} %" if won > 0 else "nothing"
 
     def _mean(self, total: float) -> str:
         return f"{total / self.requests / self.unit.ticks:.3f}{self.unit.symbol}"
@@ -138,15 +144,15 @@ class Answer:
         named = (self.base, *(other for _, other in self.others))
         return not self.covers_kept and any(each.label.endswith(MARK) for each in named)
 
-    def _no_schedule(self, bound: int) -> str:
-        # Rounded down: no schedule is below what is shown.
-        thousandths = bound * 1000 // (self.requests * self.unit.ticks)
-        shown = f"{thousandths // 1000}.{thousandths % 1000:03}{self.unit.symbol}"
+    def _bounded(self, bound: int) -> str:
         about = " within the problem" if self._spared else ""
         if self.optimal:
             # A mean as those of the methods, some of which may be as good.
-            return f"; the best schedule{about} has {self._mean(bound)}"
-        return f"; no schedule{about} is below {shown}"
+            return f"The best schedule{about} has {self._mean(bound)}"
+        # Rounded down: no scheduler is below what is shown.
+        thousandths = bound * 1000 // (self.requests * self.unit.ticks)
+        shown = f"{thousandths // 1000}.{thousandths % 1000:03}{self.unit.symbol}"
+        return f"No scheduler{about} can be below {shown}"
 
 
 def totals(instance: Instance, runs: Iterable[Finished]) -> Iterator[MethodTotal]:
@@ -213,7 +219,6 @@ def answer(
     bound: int | None,
     covers_kept: bool,
     requests: int,
-    instances: int,
     unit: TimeUnit,
     optimal: bool = False,
     best: tuple[str, MethodTotal] | None = None,
@@ -245,7 +250,7 @@ def answer(
         named.append(best)
     if bound is None and not named:
         return None
-    return Answer(base, named, bound, covers_kept, requests, instances, unit, optimal, few)
+    return Answer(base, named, bound, covers_kept, requests, unit, optimal, few)
 
 
 def answer_on(
@@ -262,7 +267,6 @@ def answer_on(
         bound=bound,
         covers_kept=covers_kept,
         requests=len(instance),
-        instances=1,
         unit=instance.unit,
         few=few,
     )
@@ -295,11 +299,11 @@ def _is_blind(knowledge: Knowledge) -> bool:
 
 #: What is known, in the words of the answer, the least first.
 _KNOWING: dict[Lengths, str] = {
-    "nothing": "no output",
+    "nothing": "none",
     "intervals": "intervals",
     "deciles": "deciles",
     "file": "the file's predictions",
-    "unknown": "what is not declared",
+    "unknown": "not declared",
     "outputs": "lengths",
 }
 _ORDER = (*_KNOWING.values(), _HINDSIGHT)

@@ -55,8 +55,13 @@ def wrapped(text: str, width: int = WIDTH, indent: str = "") -> str:
 def summary(rows: Sequence[tuple[str, str]]) -> str:
     """Return aligned lines of labels and values; a long value goes on below its beginning."""
     width = max(len(label) for label, _ in rows)
+    lines = [
+        (label if at == 0 else "", line)
+        for label, value in rows
+        for at, line in enumerate(value.split("\n"))
+    ]
     below = " " * (width + 2)
-    return "\n".join(wrapped(f"{label:<{width}}  {value}", indent=below) for label, value in rows)
+    return "\n".join(wrapped(f"{label:<{width}}  {line}", indent=below) for label, line in lines)
 
 
 def glued(text: str) -> str:

@@ -193,7 +193,7 @@ def _answered(
     unrun = [task.method.text for task in waiting]
     unrun += [line.record.method for line in lines if line.tel is None]
     told = str(found or (missing(unrun) if unrun else ""))
-    return f"answer: {told}" if told else ""
+    return f"answer: {told}" if told and found is None else told
 
 
 def _optimum(instance: Instance, *, believed: bool) -> tuple[str, int] | None:

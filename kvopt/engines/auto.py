@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import math
 import time
 from dataclasses import replace
 
@@ -38,7 +37,7 @@ from kvopt.runs.events import (
     ending_note,
 )
 from kvopt.runs.task import Task
-from kvopt.runs.team import Order, StepBack, Stop, Tell, run_team
+from kvopt.runs.team import Order, Stop, Tell, run_team
 
 #: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": None, "named": True}
@@ -56,8 +55,6 @@ RELAXATION_UP_TO = 400_000
 PATTERN_WORK_UP_TO, START_WORK_UP_TO = 40_000_000, 250_000_000
 #: Share of the time after which an engine that is asked for begins, from the best schedule so far.
 ENGINE_FROM = 0.1
-#: Seconds a request after which the local search goes behind the sweeps, which use all cores.
-BEHIND_AFTER = 0.2
 #: Share of the time after which a better order found by a relaxation no longer restarts the
 #: local search.
 RESTART_UNTIL = 0.6
@@ -116,10 +113,6 @@ class _Team:
         #: Its task, once it has begun.
         self._engine: Task | None = None
         self._built = False
-        #: When the local search goes behind the sweeps, on the clock of ``time.monotonic``.
-        self._behind = self._started + BEHIND_AFTER * len(instance)
-        if self._first.text not in (*_SWEEPS, _BIDIRECTIONAL, _BY_STATES):
-            self._behind = math.inf
 
     @property
     def _closed(self) -> bool:
@@ -191,16 +184,12 @@ class _Team:
         return (time.monotonic() - self._started) / max(self._job.deadline - self._started, 1e-9)
 
     def _tick(self) -> list[Order]:
-        orders: list[Order] = []
-        if time.monotonic() >= self._behind:
-            self._behind = math.inf
-            orders.append(StepBack(self._improve))
-        if self._asked and self._share() >= ENGINE_FROM:
-            self._engine = self._task(self._asked)
-            orders.append(self._engine)
-            self._report.send(Itself(formulation=self._asked.formulation))
-            self._asked = None
-        return orders
+        if self._asked is None or self._share() < ENGINE_FROM:
+            return []
+        self._engine = self._task(self._asked)
+        self._report.send(Itself(formulation=self._asked.formulation))
+        self._asked = None
+        return [self._engine]
 
     def _listen(self, sender: Task, event: Event) -> list[Order]:
         before = self._starts

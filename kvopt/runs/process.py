@@ -26,8 +26,6 @@ Ending = Literal["finished", "time_limit", "memory_limit", "crashed", "interrupt
 
 #: Seconds between two looks at the limits.
 POLL_SECONDS = 0.1
-#: Niceness of a process that goes behind others.
-_BEHIND = 10
 #: How long a process that has said its last word may take to exit, and one that has closed its
 #: channel without it, or is being killed.
 _EXIT_SECONDS, _GONE_SECONDS = 10, 1.5
@@ -104,14 +102,6 @@ class Process:
     def exceeds_memory(self) -> bool:
         """Whether the process tree has held more resident memory than the limit."""
         return self._pid is not None and self._memory.exceeds(self._pid)
-
-    def step_back(self) -> None:
-        """Let other processes go first where processors are short, as far as the system allows."""
-        with contextlib.suppress(psutil.Error):
-            root = psutil.Process(self._pid)
-            for process in (root, *root.children(recursive=True)):
-                with contextlib.suppress(psutil.Error):
-                    process.nice(max(_BEHIND, process.nice()))
 
     def take(self, on_event: Callable[[Event], None]) -> None:
         """Hand over the events that have come (see :func:`wait_for`)."""

@@ -23,13 +23,6 @@ class Stop:
 
 
 @dataclass(frozen=True)
-class StepBack:
-    """An answer to an event: let the others go before every process that works on a method."""
-
-    method: Method
-
-
-@dataclass(frozen=True)
 class Tell:
     """An answer to an event: tell every process of a better schedule, by its starts."""
 
@@ -37,7 +30,7 @@ class Tell:
 
 
 #: What the team does next.
-Order = Task | Stop | StepBack | Tell
+Order = Task | Stop | Tell
 
 
 def run_team(
@@ -98,16 +91,12 @@ class _Team:
             order = self.waiting.pop(0)
             if isinstance(order, Task):
                 self.running.append((order, process_of(order)))
-                continue
-            if isinstance(order, Tell):
+            elif isinstance(order, Tell):
                 for _, process in self.running:
                     process.send(json.dumps(order.starts))
-                continue
-            for member in [each for each in self.running if each[0].method == order.method]:
-                if isinstance(order, Stop):
+            else:
+                for member in [each for each in self.running if each[0].method == order.method]:
                     self.close(member, "stopped")
-                else:
-                    member[1].step_back()
 
     def listen(self) -> None:
         """Take what each process has to say, and close those that have ended or must."""

@@ -72,7 +72,7 @@ def main(options: Options) -> int:
     if not options.quiet:
         print("\n".join(bound_lines(instance, table)))
     for rate, told in answers.items():
-        print(f"at rate {rate:g}: {told}")
+        print(f"\nat rate {rate:g}\n{told}")
     for line in wrong:
         print(f"{options.program}: A METHOD IS WRONG: {line}", file=sys.stderr)
     shown = of_methods(table)

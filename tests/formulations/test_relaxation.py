@@ -35,6 +35,8 @@ from tests.tiers import a_few
 
 #: Prices of 0.
 FREE = (np.zeros(2, dtype=np.int64), 1 << 10)
+ROWS = ((2, 9), (0, 4), (3, 7), (2, 2), (1, 8), (0, 5))
+SIX = Instance("six", 20, tuple(Request(i, 0, *row) for i, row in enumerate(ROWS)))
 
 
 @pytest.mark.parametrize("part", a_few(range(6), 2))
@@ -182,9 +184,7 @@ def _ascent(
 
 def test_windows_that_do_not_fit_are_not_swept_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the bound known is above what is expected, which no window can reach."""
-    rows = [(2, 9), (0, 4), (3, 7), (2, 2), (1, 8), (0, 5)]
-    instance = Instance("six", 20, tuple(Request(i, 0, *row) for i, row in enumerate(rows)))
-    under = network(instance, FREE)
+    under = network(SIX, FREE)
     evaluate_all, targets = Relaxation.evaluate, list[int]()
 
     def evaluate_beams(
@@ -223,10 +223,8 @@ def test_a_window_becomes_narrower_where_time_would_not_do(monkeypatch: pytest.M
 @pytest.mark.parametrize(("begin", "first"), [(0.0, 0.4), (0.3, 1e-9), (0.0, 1e-9)])
 def test_windows_prove_something_where_beams_or_time_do_not_do(begin: float, first: float) -> None:
     """With no time for beams there are exact windows; a first one that is too short is no harm."""
-    rows = [(2, 9), (0, 4), (3, 7), (2, 2), (1, 8), (0, 5)]
-    instance = Instance("six", 20, tuple(Request(i, 0, *row) for i, row in enumerate(rows)))
-    optimum = brute_force_optimum(instance)
-    under = network(instance, FREE)
+    optimum = brute_force_optimum(SIX)
+    under = network(SIX, FREE)
     found = _ascent(under, optimum + 2, begin_share=begin, first_share=first)
     found.run(3.0)
     assert under.bound < found.bound <= optimum

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import json
 import random
 import sqlite3
 from pathlib import Path
@@ -20,7 +21,9 @@ from kvopt.commands.evaluate import main as evaluate
 from kvopt.runs.task import Finished
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, export_rows, read_rows
+from kvopt.sweeps.contradictions import run_summaries
 from schedules import make_schedule
+from schedules.files import schedule_document
 from tests.kvopt.conftest import Refused
 from tests.kvopt.sweep_tools import store_runs
 from tests.reports.synthetic import record
@@ -29,6 +32,7 @@ from tests.tiers import a_few
 #: Two that never fit together.
 PAIR = Instance("pair", 3, (Request(0, 0, 2, 1), Request(1, 0, 2, 1)))
 KEY = "7" * 64
+SCHEDULE = make_schedule(PAIR, [0, 1], "cpsat")
 
 
 @pytest.fixture
@@ -38,9 +42,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(best_known, "library_by_hash", lambda: library)
     path = tmp_path / "runs.sqlite"
     row = record(key=KEY, instance="pair", instance_sha256=PAIR.sha256, method="cpsat", tel=3)
-    schedule = make_schedule(PAIR, [0, 1], "cpsat")
-    certificate = {"kind": "volumes", "value": 3}
-    store_runs(path, Finished(row, schedule, certificate, PAIR))
+    store_runs(path, Finished(row, SCHEDULE, {"kind": "volumes", "value": 3}, PAIR))
     return path
 
 
@@ -61,65 +63,60 @@ BLOBS = {
     "deep": gzip.compress(b"[" * 10**5),
     "text": "text",
 }
+#: Of the right form, but for one field.
+WRONG = {
+    f"kept {kept}": gzip.compress(json.dumps(schedule_document(SCHEDULE) | {"kept": kept}).encode())
+    for kept in (5, [5], [[0, "x"]], "x", {"a": 1})
+}
+RUN = f"run {KEY[:12]}"
+
+
+@pytest.mark.parametrize("kind", a_few(sorted(WRONG) + sorted(BLOBS), 2))
+def test_a_damaged_schedule_is_named(
+    kind: str, store: Path, tmp_path: Path, refused: Refused
+) -> None:
+    """Reports, the registry and sweeps say in one line which run it is of."""
+    _set(store, "proofs", "schedule", (WRONG | BLOBS)[kind])
+    named = f"schedule of {RUN} is damaged: "
+    assert named in refused(best_known.main, "--store", store, "--folder", tmp_path / "r")
+    if kind in BLOBS:
+        out = ["--out", tmp_path / "report", "--quiet"]
+        assert named in refused(reports.build.main, "--store", store, *out)
+    _set(store, "runs", "method", "file:mine.py")
+    with contextlib.closing(Store(store)) as opened, pytest.raises(Exception, match=named):
+        run_summaries(opened, None)
 
 
 @pytest.mark.parametrize("kind", a_few(sorted(BLOBS), 2))
-@pytest.mark.parametrize("table", ["schedule", "instance"])
-def test_a_damaged_document_is_named(
-    kind: str, table: str, store: Path, tmp_path: Path, refused: Refused
+def test_a_damaged_instance_is_named(
+    kind: str, store: Path, tmp_path: Path, refused: Refused
 ) -> None:
-    """Reports and the registry say in one line which run or instance it is."""
-    if table == "schedule":
-        _set(store, "proofs", "schedule", BLOBS[kind])
-    else:
-        _set(store, "instances", "document", BLOBS[kind])
-    named = f"schedule of run {KEY[:12]}" if table == "schedule" else PAIR.sha256[:12]
-    out = ["--out", tmp_path / "report", "--quiet"]
-    assert f"{named} is damaged: " in refused(reports.build.main, "--store", store, *out)
-    if table == "schedule":
-        told = refused(best_known.main, "--store", store, "--folder", tmp_path / "r")
-        assert f"{named} is damaged: " in told
+    """By its digest, in one line."""
+    _set(store, "instances", "document", BLOBS[kind])
+    told = refused(reports.build.main, "--store", store, "--out", tmp_path / "report", "--quiet")
+    assert f"{PAIR.sha256[:12]} is damaged: " in told
 
 
-def test_a_damaged_certificate_is_named(store: Path, tmp_path: Path, refused: Refused) -> None:
-    """The registry takes nothing from a run whose certificate cannot be unpacked."""
-    _set(store, "runs", "lower_bound", 3)
-    _set(store, "proofs", "certificate", b"\x1f\x8b\x08\x00garbage")
-    told = refused(best_known.main, "--store", store, "--folder", tmp_path / "r")
-    assert f"certificate of run {KEY[:12]} is damaged: " in told
-
-
-@pytest.mark.parametrize(
-    ("column", "value"),
-    [
-        ("finished_utc", "yesterday"),
-        ("tel", "twelve"),
-        ("seconds", b"\xff"),
-        ("method", b"\xff"),
-        ("solver", "\0"),
-    ],
-)
-def test_a_damaged_column_is_named(
-    column: str, value: object, store: Path, tmp_path: Path, refused: Refused
-) -> None:
-    """SQLite lets anything stand in a column; the registry says what it expected of which run."""
-    _set(store, "runs", column, value)
-    told = refused(best_known.main, "--store", store, "--folder", tmp_path / "r")
-    assert f"run {KEY[:12]} is damaged: field {column}: " in told
-
-
+@pytest.mark.parametrize("more", [[], ["--check"]])
 @pytest.mark.parametrize(
     ("column", "value", "told"),
     [
+        # Of another type: SQLite lets anything stand in a column.
+        ("finished_utc", "yesterday", "finished_utc: "),
+        ("tel", "twelve", "tel: "),
+        ("seconds", b"\xff", "seconds: "),
+        ("method", b"\xff", "method: "),
+        ("solver", "\0", "solver: "),
+        # Of its type, and yet no value of the registry.
         ("seconds", float("inf"), "seconds: "),
         ("seconds", -1.0, "seconds: "),
         ("tel", -5, "value: "),
         ("lower_bound", -5, "value: "),
         ("found_by", "two\nlines", "found_by: "),
         ("solver", "x" * 500, "solver: "),
+        ("certificate", b"\x1f\x8b\x08\x00garbage", ""),
     ],
 )
-@pytest.mark.parametrize("more", [[], ["--check"]])
 def test_what_no_registry_holds_is_named(
     column: str,
     value: object,
@@ -129,10 +126,12 @@ def test_what_no_registry_holds_is_named(
     tmp_path: Path,
     refused: Refused,
 ) -> None:
-    """A column may be of its type and yet no value of the registry: one line, and nothing else."""
-    _set(store, "runs", column, value)
+    """The registry says what it expected of which run; nothing is taken from that."""
+    _set(store, "runs", "lower_bound", 3)
+    _set(store, "proofs" if column == "certificate" else "runs", column, value)
     line = refused(best_known.main, "--store", store, "--folder", tmp_path / "r", *more)
-    assert f"run {KEY[:12]} is damaged: field {told}" in line
+    field = f"{RUN} is damaged: field {told}" if told else f"certificate of {RUN} is damaged: "
+    assert field in line
 
 
 @pytest.mark.parametrize("value", ["{", "nonsense", "[1", "\udcff"])

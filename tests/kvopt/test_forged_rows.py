@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
-import json
 import random
 import sqlite3
 from pathlib import Path
@@ -75,13 +73,6 @@ class Forger:
         with contextlib.closing(sqlite3.connect(self.path)) as connection:
             for name, value in columns.items():
                 connection.execute(f"UPDATE runs SET {name} = ?", (value,))
-            connection.commit()
-
-    def forge(self, schedule: dict[str, Any]) -> None:
-        """Write a document as the schedule of every row."""
-        packed = gzip.compress(json.dumps(schedule).encode())
-        with contextlib.closing(sqlite3.connect(self.path)) as connection:
-            connection.execute("UPDATE proofs SET schedule = ?", (packed,))
             connection.commit()
 
     @property
@@ -312,25 +303,6 @@ def test_an_unknown_status_is_refused(
         assert told.count("status: expected one of optimal, feasible, ") == told.count("\n") == 2
     assert best_known.main(["--store", str(forger.path), "--folder", str(tmp_path / "r")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
-
-
-@pytest.mark.parametrize("kept", [5, [5], [[0, "x"]], "x", {"a": 1}])
-def test_a_schedule_that_is_none_is_named(
-    forger: Forger, kept: object, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    """Wherever a stored schedule is read; a number in the place of a list ended the program."""
-    key = forger.put(starts=OPTIMAL, tel=12)
-    with contextlib.closing(Store(forger.path)) as store:
-        document = store.schedule(key)
-        assert document is not None
-    forger.forge(document | {"kept": kept})
-    damaged = pytest.raises(Exception, match=f"the schedule of run {key[:12]} is damaged: ")
-    with contextlib.closing(Store(forger.path)) as store, damaged:
-        run_summaries(store, None)
-    assert best_known.main(["--store", str(forger.path), "--folder", str(tmp_path / "r")]) == 2
-    told = capsys.readouterr().err
-    assert f"the schedule of run {key[:12]} is damaged: " in told
-    assert told.count("\n") == 1
 
 
 def test_a_file_in_capitals_is_a_file(forger: Forger) -> None:

@@ -103,13 +103,8 @@ def test_rows_come_back_as_they_were(tmp_path: Path, name: str) -> None:
     export_rows(rows, tmp_path / name)
     pd.testing.assert_frame_equal(read_rows(tmp_path / name), rows.drop(columns=PROVED))
     assert rows["tel"].tolist()[0] == 2**62
-
-
-def test_an_empty_store_comes_back_empty(tmp_path: Path) -> None:
-    """No row is no error."""
-    store_runs(tmp_path / "runs.sqlite")
-    export_rows(read_rows(tmp_path / "runs.sqlite"), tmp_path / "rows.csv")
-    assert len(read_rows(tmp_path / "rows.csv")) == 0
+    export_rows(rows[:0], tmp_path / name)
+    assert len(read_rows(tmp_path / name)) == 0
 
 
 @pytest.mark.parametrize(

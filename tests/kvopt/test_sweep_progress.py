@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import io
 import time
-from collections import Counter
 
 import pytest
 
 import kvopt.progress
 from instances import Instance, Request
 from kvopt.executors.local import run_local
-from kvopt.progress import Display, counts
+from kvopt.progress import Display
 from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Snapshot
 from schedules import make_schedule
@@ -23,19 +22,6 @@ from tests.reports.synthetic import record
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Show everything as it comes."""
     monkeypatch.setattr(kvopt.progress, "SHOWN_FROM_SECONDS", 0.0)
-
-
-@pytest.mark.usefixtures("at_once")
-def test_one_line_on_a_terminal() -> None:
-    """It is rewritten, and shows the counts per status."""
-    stream = Screen()
-    shown = Display(stream, total=2, quiet=False)
-    for _ in range(2):
-        shown.advance(record(status="feasible", total_seconds=3600.0))
-    shown.close()
-    (told,) = stream.getvalue().splitlines()[-1:]
-    assert "2/2" in told
-    assert "2 feasible" in told
 
 
 @pytest.mark.parametrize(
@@ -54,30 +40,30 @@ def test_silence(
     assert stream.getvalue() == ""
 
 
-def test_the_most_frequent_status_first() -> None:
-    """Counts are read from the left."""
-    tally = Counter(["error", "optimal", "optimal"])
-    assert counts(tally) == "2 optimal, 1 error"
-
-
 @pytest.mark.usefixtures("at_once")
 def test_what_runs_now_and_its_gap() -> None:
-    """While nothing has finished, too; (2 - 1) / 2 = 50 %; what has finished is named no more."""
+    """One line, rewritten: while nothing has finished, too; (2 - 1) / 2 = 50 %.
+
+    What has finished is named no more, and counted, the most frequent status first.
+    """
     stream = Screen()
     one = Instance("[red]one", 2, (Request(0, 0, 1, 1),))
     task = task_of(one, "svf")
     state = RunState(one, "svf")
     state.offer(make_schedule(one, [1], "svf"), "svf")
-    shown = Display(stream, total=2, quiet=False)
+    shown = Display(stream, total=4, quiet=False)
     shown.take(task, Snapshot(state))
     state.raise_bound(1, "volumes")
     time.sleep(0.11)
     shown.take(task, Snapshot(state))
-    shown.advance(record(status="optimal", instance=one.name, method="svf", seed=0))
+    for status in ("error", "optimal", "optimal"):
+        shown.advance(record(status=status, instance=one.name, method="svf", seed=0))
     shown.close()
-    told = stream.getvalue()
-    assert "svf on [red]one, gap 50.0 %" in told
-    assert told.rstrip().replace("\r", "\n").splitlines()[-1].count("svf") == 0
+    assert "svf on [red]one, gap 50.0 %" in stream.getvalue()
+    last = stream.getvalue().rstrip().replace("\r", "\n").splitlines()[-1]
+    assert "3/4" in last
+    assert "2 optimal, 1 error" in last
+    assert "svf" not in last
 
 
 @pytest.mark.usefixtures("at_once")

@@ -180,49 +180,39 @@ def test_its_certificate_is_a_second_witness() -> None:
     assert independent_pair(words) is None
 
 
-class _Clock:
-    """A clock that moves when prices or windows take time."""
+class _Prices:
+    """Prices that take all the time they get on a clock of their own, and gain as much a turn."""
 
-    now = 0.0
+    finished, value, now = False, 0.0, 0.0
 
-    def __call__(self) -> float:
-        return self.now
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, gain: float = 0.0) -> None:
+        self._gain = gain
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+
+    def improve(self, deadline: float) -> Any:
+        self.now, self.value = deadline, self.value + self._gain
+        return SimpleNamespace(table=None, bound=0, value=self.value)
+
+
+def _priced(seconds: float, tel: int) -> SearchRun:
+    job = search_job(backward, backward.Options(), am1.generate(seed=1, n=50), seconds, [], 1)
+    return SearchRun(replace(job, upper_bound=tel), Report(lambda _: None))
 
 
 @pytest.mark.parametrize("limit", [10.0, 60.0, 600.0])
 def test_prices_come_first_and_windows_have_the_rest(
     monkeypatch: pytest.MonkeyPatch, limit: float
 ) -> None:
-    """Turns double until their share of the time is over; windows may take all that is left."""
-    clock, asked = _Clock(), []
-
-    class Pricing:
-        finished = False
-
-        def improve(self, deadline: float) -> Any:
-            asked.append(deadline - clock.now)
-            clock.now = deadline
-            return SimpleNamespace(table=None, bound=0)
-
-    monkeypatch.setattr(time, "monotonic", clock)
-    instance, shares = am1.generate(seed=1, n=50), backward.Options()
-    job = search_job(backward, shares, instance, limit, [], 1)
-    turns = []
-    run = SearchRun(job, Report(lambda _: None))
-    for turn in proving._price_turns(run, Pricing):  # type: ignore[arg-type]
-        turns.append((clock.now, turn.seconds, turn.last))
-        assert not turn.ascends
-        clock.now += turn.seconds
-    (until, rest, last) = turns[-1]
+    """Windows get some time after each turn, and all that is left when that of prices is over."""
+    prices, shares, turns = _Prices(monkeypatch), backward.Options(), []
+    for turn in proving._price_turns(_priced(limit, 1), lambda: prices):  # type: ignore[arg-type,return-value]
+        turns.append((prices.now, turn.seconds, turn.last))
+        prices.now += turn.seconds
+    *between, (until, rest, last) = turns
     assert until == pytest.approx(shares.prices_share * limit)
-    assert rest == pytest.approx(limit - until)
-    assert last == pytest.approx(shares.last_share * rest)
-    assert asked[0] == min(proving.FIRST_SECONDS * 50, proving.FIRST_SHARE * limit)
-    for number, ((now, seconds, last), took) in enumerate(zip(turns[:-1], asked, strict=False)):
-        assert seconds == pytest.approx(shares.windows_share * took)
-        spent, left = sum(asked[: number + 1]), limit - now
-        expected = min(shares.last_times * spent, shares.last_share * left)
-        assert last == pytest.approx(expected)
+    assert (rest, last) == pytest.approx((limit - until, shares.last_share * (limit - until)))
+    assert all(0 < seconds < until for _, seconds, _ in between)
+    assert all(0 < last <= shares.last_share * (limit - now) for now, _, last in between)
 
 
 @pytest.mark.parametrize(("gain", "share"), [(0.0, "ascent_from"), (50.0, "ascent_until")])
@@ -230,23 +220,10 @@ def test_prices_go_on_while_they_gain(
     monkeypatch: pytest.MonkeyPatch, gain: float, share: str
 ) -> None:
     """Multipliers follow at once where a turn gains nothing, and at last where each gains much."""
-    clock = _Clock()
-
-    class Pricing:
-        finished = False
-        value = 0.0
-
-        def improve(self, deadline: float) -> Any:
-            clock.now = deadline
-            self.value += gain
-            return SimpleNamespace(table=None, bound=0, value=self.value)
-
-    monkeypatch.setattr(time, "monotonic", clock)
-    job = search_job(backward, backward.Options(), am1.generate(seed=1, n=50), 100.0, [], 1)
-    run = SearchRun(replace(job, upper_bound=1_000), Report(lambda _: None))
-    proving._settle(run, Pricing())  # type: ignore[arg-type]
+    prices = _Prices(monkeypatch, gain)
+    proving._settle(_priced(100.0, 1_000), prices)  # type: ignore[arg-type]
     expected = 100 * getattr(backward.Options(), share)
-    assert expected < clock.now <= expected + 100 * proving.TURN + 1e-6
+    assert expected < prices.now <= expected + 100 * proving.TURN + 1e-6
 
 
 def test_prices_that_meet_the_known_schedule_leave_nothing_to_ascend() -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
-import psutil
 import pytest
 
 from formulations.dp import forward
@@ -20,9 +19,8 @@ from kvopt.engines import auto
 from kvopt.engines.job import Job, tel_of
 from kvopt.methods.grammar import read_method
 from kvopt.runs.events import BoundProved, Done, Event, Ready, Report, ScheduleFound
-from kvopt.runs.fork_server import start_server
 from kvopt.runs.task import Task
-from kvopt.runs.team import Order, StepBack, Tell, run_team
+from kvopt.runs.team import Order, Tell, run_team
 from tests.kvopt.sweep_tools import PAIR, task_of
 from tests.oracles.brute_force import brute_force_optimum
 
@@ -32,65 +30,58 @@ def _task(instance: Instance, method: str, seconds: float = 20.0) -> Task:
     return task_of(instance, method, time_limit=seconds, warm_start=starts)
 
 
+def _run(
+    tasks: list[Task],
+    on_event: Callable[[Task, Event], Sequence[Order]],
+    finished: Callable[[], bool] = lambda: False,
+    seconds: float = 60.0,
+    **more: Any,
+) -> list[str]:
+    """Run a team and return how its processes ended."""
+    deadline = time.monotonic() + seconds
+    outcomes = run_team(tasks, on_event, deadline=deadline, finished=finished, **more)
+    return [outcome.ending for outcome in outcomes]
+
+
 def test_two_engines_side_by_side_and_a_third_on_demand() -> None:
     """HiGHS and CP-SAT run at once; the first bound of one starts another job."""
-    events: list[tuple[str, Event]] = []
+    done: set[str] = set()
     extra = [_task(PAIR, "cpsat:cpsat-strong")]
 
     def listen(task: Task, event: Event) -> list[Task]:
-        events.append((task.method.text, event))
+        done.update([task.method.text] if isinstance(event, Done) else [])
         return [extra.pop()] if isinstance(event, BoundProved) and extra else []
 
     tasks = [_task(PAIR, "highs:ilp"), _task(PAIR, "cpsat:cpsat")]
-    outcomes = run_team(tasks, listen, deadline=time.monotonic() + 30, finished=lambda: False)
-    assert [outcome.ending for outcome in outcomes] == ["finished"] * 3
-    done = {method for method, event in events if isinstance(event, Done)}
+    assert _run(tasks, listen) == ["finished"] * 3
     assert done == {"highs:ilp", "cpsat:cpsat", "cpsat:cpsat-strong"}
 
 
 def test_all_stop_when_it_is_enough() -> None:
     """As soon as the listener has what it wants, what still runs is stopped."""
-    instance = am1.generate(seed=0)
-    seen: list[Event] = []
+    done: list[Event] = []
 
-    def listen(task: Task, event: Event) -> list[Task]:
-        del task
-        seen.append(event)
+    def listen(_: Task, event: Event) -> list[Task]:
+        done.extend([event] if isinstance(event, Done) else [])
         return []
 
-    outcomes = run_team(
-        [_task(instance, "improve", seconds=60), _task(PAIR, "highs:ilp")],
-        listen,
-        deadline=time.monotonic() + 60,
-        finished=lambda: any(isinstance(event, Done) for event in seen),
-    )
-    assert sorted(outcome.ending for outcome in outcomes) in (
-        ["finished", "stopped"],
-        ["stopped", "stopped"],
-    )
+    tasks = [_task(am1.generate(seed=0), "improve", seconds=60), _task(PAIR, "highs:ilp")]
+    endings = sorted(_run(tasks, listen, lambda: bool(done)))
+    assert endings in (["finished", "stopped"], ["stopped", "stopped"])
 
 
 @pytest.mark.slow("waits")
 def test_the_deadline_ends_all() -> None:
     """A process that goes on is killed at the deadline, and its schedules are kept."""
-    instance = am1.generate(seed=0)
-    schedules: list[list[int]] = []
+    schedules: list[Event] = []
 
-    def listen(task: Task, event: Event) -> list[Task]:
-        del task
-        if isinstance(event, ScheduleFound):
-            schedules.append(event.starts)
+    def listen(_: Task, event: Event) -> list[Task]:
+        schedules.extend([event] if isinstance(event, ScheduleFound) else [])
         return []
 
     started = time.monotonic()
-    outcomes = run_team(
-        [_task(instance, "improve", seconds=60)],
-        listen,
-        deadline=started + 12,
-        finished=lambda: False,
-        grace=0.2,
-    )
-    assert [outcome.ending for outcome in outcomes] == ["time_limit"]
+    tasks = [_task(am1.generate(seed=0), "improve", seconds=60)]
+    assert _run(tasks, listen, seconds=12, grace=0.2) == ["time_limit"]
     assert time.monotonic() - started < 20
     assert schedules
 
@@ -109,52 +100,18 @@ def test_whoever_has_ended_is_followed_whatever_ended_it() -> None:
     done: set[str] = set()
 
     def listen(task: Task, event: Event) -> list[Task]:
-        if isinstance(event, Done):
-            done.add(task.method.text)
+        done.update([task.method.text] if isinstance(event, Done) else [])
         return []
 
     def follow(task: Task) -> list[Task]:
         ended.append(task.method.text)
         return [_task(PAIR, "bound:bound-dual")] if len(ended) == len(named) else []
 
-    outcomes = run_team(
-        named, listen, deadline=time.monotonic() + 60, finished=lambda: False, on_end=follow
-    )
+    endings = _run(named, listen, on_end=follow)
     assert sorted(ended[:-1]) == sorted(task.method.text for task in named)
     assert ended[-1] == "bound:bound-dual"
-    assert [outcome.ending for outcome in outcomes].count("memory_limit") == 1
+    assert endings.count("memory_limit") == 1
     assert done == {"cpsat:cpsat", "bound:bound-dual"}
-
-
-def test_one_goes_behind_the_others() -> None:
-    """Its processes get a lower priority, and the others keep theirs."""
-    instance = am1.generate(seed=0)
-    own = os.nice(0)
-    start_server()
-    others = {child.pid for child in psutil.Process().children(recursive=True)}
-    begun: set[str] = set()
-    orders: list[Order] = [StepBack(read_method("improve"))]
-    found: list[list[int]] = []
-
-    def listen(task: Task, event: Event) -> list[Order]:
-        del event
-        begun.add(task.method.text)
-        return [] if begun != {"improve", "search:sweep"} or not orders else [orders.pop()]
-
-    def tick() -> list[Order]:
-        if not orders:
-            children = psutil.Process().children(recursive=True)
-            found.append(sorted(child.nice() for child in children if child.pid not in others))
-        return []
-
-    run_team(
-        [_task(instance, "improve", seconds=60), _task(instance, "search:sweep", seconds=60)],
-        listen,
-        deadline=time.monotonic() + 60,
-        finished=lambda: len(found) > 3,
-        on_tick=tick,
-    )
-    assert found[-1] == [own] * 2 + [max(own, 10)] * 2
 
 
 TASK = Task(PAIR, PAIR.name, read_method("improve"))
@@ -185,10 +142,7 @@ def test_what_a_team_tells_reaches_each_process(played: Callable[[str], None]) -
         ready.extend([event] if isinstance(event, Ready) else [])
         return [Tell([0, 3])] if isinstance(event, Ready) and len(ready) == 2 else []
 
-    outcomes = run_team(
-        [TASK, TASK], listen, deadline=time.monotonic() + 60, finished=lambda: False
-    )
-    assert [each.ending for each in outcomes] == ["finished"] * 2
+    assert _run([TASK, TASK], listen) == ["finished"] * 2
     assert found == [[0, 3]] * 2
 
 

@@ -24,7 +24,7 @@ TRACE = {
 
 
 #: The answer for ten requests in rounds, whose bound is about all schedules.
-IN_ROUNDS = partial(answer, covers_kept=True, requests=10, instances=1, unit=ROUNDS)
+IN_ROUNDS = partial(answer, covers_kept=True, requests=10, unit=ROUNDS)
 
 
 def _outcomes(tels: dict[str, int], ticks: int) -> list[MethodTotal]:
@@ -47,9 +47,14 @@ def _answer(
         bound=None if bound is None else bound * ticks,
         covers_kept=covers_kept,
         requests=10,
-        instances=1,
         unit=unit,
     )
+
+
+def _said(found: Answer | None) -> str:
+    """Return the conclusion of an answer."""
+    assert found is not None
+    return "".join(text for text, _ in found.conclusion())
 
 
 def test_a_line_a_class_in_the_terms_of_the_trace() -> None:
@@ -58,40 +63,54 @@ def test_a_line_a_class_in_the_terms_of_the_trace() -> None:
     1 - 115.4 / 123 = 0.06178, 1 - 91 / 123 = 0.26016, 1 - 90 / 123 = 0.26829 and, rounded up,
     1 - 87.005 / 123 = 0.29264.
     """
-    assert str(_answer(TRACE)) == (
-        "vLLM's scheduler (vllm-v1 *) leaves between 26.8 and 29.3 % of 12.300 s a request: "
-        "knowing intervals wins 6.1 % (a-min with bins(100), 11.540 s), lengths 26.0 % (svf, "
-        "9.100 s), all arrivals 26.8 % (local-search, 9.000 s); no schedule is below 8.700 s "
-        "(1 instance)."
-    )
+    found = _answer(TRACE)
+    assert found is not None
+    assert found.headers == ("information", "best method", "mean latency", "saving over vLLM")
+    assert found.rows() == [
+        ("none", "vllm-v1 *", "12.300 s", ""),
+        ("intervals", "a-min with bins(100)", "11.540 s", "6.1 %"),
+        ("lengths", "svf", "9.100 s", "26.0 %"),
+        ("hindsight", "local-search", "9.000 s", "26.8 %"),
+    ]
+    last = "No scheduler can be below 8.700 s, so vLLM's leaves at most 29.3 %."
+    assert _said(found) == last
+    lines = str(found).splitlines()
+    assert lines[0].split("  ")[0] == "information"
+    assert lines[3].split() == [
+        "intervals",
+        "a-min",
+        "with",
+        "bins(100)",
+        "11.540",
+        "s",
+        "6.1",
+        "%",
+    ]
+    assert (len(lines), lines[-1]) == (7, last)
 
 
 def test_deciles_are_a_class_of_their_own() -> None:
-    """Of who is told the decile: 1 - 100 / 123 = 0.18699."""
-    told = str(_answer(TRACE | {"srpt-predicted with deciles": 100_000}))
-    assert (
-        "intervals wins 6.1 % (a-min with bins(100), 11.540 s), deciles 18.6 % "
-        "(srpt-predicted with deciles, 10.000 s), lengths 26.0 % (svf, 9.100 s)"
-    ) in told
+    """They stand between intervals and lengths: 1 - 100 / 123 = 0.18699."""
+    found = _answer(TRACE | {"srpt-predicted with deciles": 100_000})
+    assert found is not None
+    assert found.rows()[2] == ("deciles", "srpt-predicted with deciles", "10.000 s", "18.6 %")
 
 
-def test_a_loss_is_no_win() -> None:
+def test_a_loss_is_no_saving() -> None:
     """Of two classes that are above vLLM's scheduler, and one at it."""
-    told = str(_answer({"vllm-v1": 100, "a-min with bins(100)": 105, "svf": 100}, 90))
-    assert (
-        "leaves between 0.0 and 10.0 % of 0.010 s a request: knowing intervals wins nothing "
-        "(a-min with bins(100), 0.011 s), lengths nothing (svf, 0.010 s); no schedule"
-    ) in told
+    found = _answer({"vllm-v1": 100, "a-min with bins(100)": 105, "svf": 100}, 90)
+    assert found is not None
+    assert [row[3] for row in found.rows()] == ["", "nothing", "nothing"]
+    assert _said(found).endswith("leaves at most 10.0 %.")
 
 
 def test_rounds_say_so_and_a_bound_that_does_not_cover_kept_tokens() -> None:
-    """In rounds a scheduler that keeps tokens may be below the bound: no share is told of it."""
-    tels = {"vllm-v1": 30, "svf": 25}
-    assert str(_answer(tels, 24, ROUNDS, covers_kept=False)) == (
-        "vLLM's scheduler (vllm-v1 *) leaves at least 16.6 % of 3.000 rounds a request: knowing "
-        "lengths wins 16.6 % (svf, 2.500); no schedule "
-        "within the problem is below 2.400 (1 instance)."
-    )
+    """In rounds a scheduler that keeps tokens may be below the bound: it shows no share."""
+    found = _answer({"vllm-v1": 30, "svf": 25}, 24, ROUNDS, covers_kept=False)
+    assert found is not None
+    assert found.headers[2] == "mean latency, rounds"
+    assert found.rows()[1] == ("lengths", "svf", "2.500", "16.6 %")
+    assert _said(found) == "No scheduler within the problem can be below 2.400."
 
 
 def test_the_best_known_schedules_are_named_where_no_method_reaches_them() -> None:
@@ -99,14 +118,13 @@ def test_the_best_known_schedules_are_named_where_no_method_reaches_them() -> No
 
     24 / 30 = 0.8.
     """
-    best = "best known schedule", MethodTotal("svf-first-fit, bound", "", knowledge("svf"), 24)
+    best = "best known", MethodTotal("svf-first-fit, bound", "", knowledge("svf"), 24)
     outcomes = _outcomes({"vllm-v1": 30, "svf": 25}, 1)
     asked = partial(IN_ROUNDS, best=best)
-    assert str(asked(outcomes, bound=24, optimal=True)) == (
-        "vLLM's scheduler (vllm-v1 *) leaves between 20.0 and 20.0 % of 3.000 rounds a request: "
-        "knowing lengths wins 16.6 % (svf, 2.500), best known schedule 20.0 % (svf-first-fit, "
-        "bound, 2.400); the best schedule has 2.400 (1 instance)."
-    )
+    found = asked(outcomes, bound=24, optimal=True)
+    assert found is not None
+    assert found.rows()[2] == ("best known", "svf-first-fit, bound", "2.400", "20.0 %")
+    assert _said(found) == "The best schedule has 2.400, so vLLM's leaves at most 20.0 %."
     reached = [*outcomes, *_outcomes({"mc-sf": 24}, 1)]
     assert "best known" not in str(asked(reached, bound=20))
 
@@ -114,9 +132,11 @@ def test_the_best_known_schedules_are_named_where_no_method_reaches_them() -> No
 def test_the_best_schedule_has_what_a_method_that_reaches_it_has() -> None:
     """Of 11 rounds over three requests, 3.667: not 3.666, rounded down as a bound is."""
     outcomes = _outcomes({"vllm-v1": 13, "svf": 11}, 1)
-    told = str(IN_ROUNDS(outcomes, bound=11, requests=3, optimal=True))
-    assert "(svf, 3.667); the best schedule has 3.667" in told
-    assert "is below 3.666" in str(IN_ROUNDS(outcomes, bound=11, requests=3))
+    found = IN_ROUNDS(outcomes, bound=11, requests=3, optimal=True)
+    assert found is not None
+    assert found.rows()[1][2] == "3.667"
+    assert _said(found).startswith("The best schedule has 3.667,")
+    assert "be below 3.666" in str(IN_ROUNDS(outcomes, bound=11, requests=3))
 
 
 @pytest.mark.parametrize(
@@ -166,9 +186,9 @@ def test_the_bound_is_never_shown_above_itself(base: int, bound: int, requests: 
     low = min(base, bound)
     outcomes = [MethodTotal("v", "vllm-v1", knowledge("vllm-v1"), base)]
     text = str(IN_ROUNDS(outcomes, bound=low, requests=requests))
-    shown = float(text.partition("is below ")[2].split()[0])
+    shown = float(text.partition("be below ")[2].split(",")[0])
     assert shown <= low / requests
-    share = float(text.partition(" and ")[2].split()[0])
+    share = float(text.partition("at most ")[2].split()[0])
     assert share >= 100 * (base - low) / base - 1e-6
 
 
@@ -177,19 +197,19 @@ def test_what_is_won_is_never_shown_above_itself(base: int, other: int) -> None:
     """It is rounded down, and what nobody wins is 0; the bound is then the best schedule's TEL."""
     found = _answer({"vllm-v1": base, "svf": other}, min(base, other))
     assert found is not None
-    low, high = (
-        float(each) for each in str(found).split(" % ")[0].split("between ")[1].split(" and ")
-    )
+    saved = found.rows()[-1][3].removesuffix(" %") if found.others else "0"
+    low = 0.0 if saved == "nothing" else float(saved)
+    high = float(_said(found).partition("at most ")[2].split()[0])
     won = 100 * max(0, base - other) / base
     assert low <= won + 1e-6 <= high + 2e-6
     assert high - low <= 0.1 + 1e-9
 
 
-def test_no_piece_of_the_answer_is_empty() -> None:
-    """Many best known schedules have no one name, and none is shown as nothing."""
-    best = "the best known schedules of 2 methods", MethodTotal("", "", knowledge("svf"), 24)
+def test_without_a_bound_there_is_no_conclusion() -> None:
+    """The rows stand alone, also of a best known schedule without a name."""
+    best = "best known", MethodTotal("", "", knowledge("svf"), 24)
     runs = [MethodTotal("vllm-v1", "vllm-v1", knowledge("vllm-v1"), 30)]
-    found = IN_ROUNDS(runs, bound=None, instances=2, best=best)
+    found = IN_ROUNDS(runs, bound=None, best=best)
     assert found is not None
-    assert all(text for text, _ in found.pieces())
-    assert "the best known schedules of 2 methods wins 20.0 % (2.400)" in str(found)
+    assert found.rows()[1] == ("best known", "", "2.400", "20.0 %")
+    assert _said(found) == ""

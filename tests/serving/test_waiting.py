@@ -105,17 +105,20 @@ def test_the_answer_at_each_rate_says_both(tmp_path: Path) -> None:
     methods = [read_method("vllm-v1(block=1,running=2)"), read_method("svf")]
     swept = rate_sweep(FIVE, (0.1, 50.0), methods, wishes, store=tmp_path / "runs.sqlite")
     answers = swept.answers
-    assert str(answers[0.1]) == (
-        "vLLM's scheduler (vllm-v1(block=1,running=2) *) leaves nothing that order could win of "
-        "0.363 s a request, for no request waits for more than the round planned before: "
-        "knowing lengths wins 4.9 % (svf, 0.345 s); no schedule is below 0.334 s (1 instance)."
-    )
-    assert "leaves between 35.4 and " in str(answers[50.0])
+    base = "vllm-v1(block=1,running=2) *"
+    assert answers[0.1].rows() == [
+        ("none", base, "0.363 s", ""),
+        ("lengths", "svf", "0.345 s", "4.9 %"),
+    ]
+    planned = "Order cannot win anything: no request waits for more than the round planned before."
+    assert planned in str(answers[0.1])
+    assert "No scheduler can be below 0.334 s" in str(answers[0.1])
+    assert answers[50.0].rows()[1][3] == "35.4 %"
     assert " % of the waiting is while 2 requests run" in str(answers[50.0])
     wishes = replace(wishes, batch_time=read_batch_time(f"{BATCH} with running=2"))
     large, methods = replace(FIVE, memory=500), [read_method("vllm-v1"), read_method("svf")]
     swept = rate_sweep(large, (50.0,), methods, wishes)
-    assert "; no schedule that runs at most 2 requests at a time" in str(swept.answers[50.0])
+    assert "No schedule that runs at most 2 requests at a time" in str(swept.answers[50.0])
 
 
 def test_the_picture_has_the_bound_of_the_summary(monkeypatch: pytest.MonkeyPatch) -> None:

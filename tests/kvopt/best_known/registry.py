@@ -104,6 +104,11 @@ class Sweep:
         """Run the command on the store."""
         return command.main(["--store", str(self._path), "--folder", str(self.folder), *more])
 
+    def merged(self, name: str = "four") -> dict[str, Any]:
+        """Return the entry of an instance after the store was merged, which must do."""
+        assert self.merge() == 0
+        return self.entry(name)
+
     def check(self) -> int:
         """Verify the registry from its files."""
         return command.main(["--check", "--folder", str(self.folder)])

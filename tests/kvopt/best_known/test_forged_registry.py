@@ -254,8 +254,7 @@ def test_a_relaxation_in_a_store_is_no_proof(good: tuple[Sweep, int]) -> None:
     before = sweep.entry()["proofs"]
     for method in ("highs:ilp(relaxed=yes)", "HIGHS:ILP(Relaxed=yes)", "bound:bound-lp"):
         sweep.run(FOUR, method, OPTIMAL, 12, "HiGHS", day=5)
-    assert sweep.merge() == 0
-    assert sweep.entry()["proofs"] == before
+    assert sweep.merged()["proofs"] == before
 
 
 @pytest.mark.parametrize("good", ["reported"], indirect=True)
@@ -265,8 +264,7 @@ def test_one_method_by_two_names_is_one(good: tuple[Sweep, int]) -> None:
     for number, method in enumerate(("highs:ilp", "HIGHS:ILP", "Highs : ilp")):
         sweep.run(FOUR, method, OPTIMAL, 12, "HiGHS", day=5 + number)
     sweep.run(FOUR, "nobody:ilp", OPTIMAL, 12, "HiGHS", day=2)
-    assert sweep.merge() == 0
-    entry = sweep.entry()
+    entry = sweep.merged()
     assert [each["method"] for each in entry["proofs"]] == ["highs:ilp"]
     assert entry["upper"]["method"] == "highs:ilp"
     assert entry["standing"] == "one witness"

@@ -60,8 +60,7 @@ def test_the_same_runs_again_change_nothing(proved: Sweep) -> None:
     assert before == after
     # Of equal values the first is kept; of an optimum there may be further proofs.
     proved.run(FOUR, "search", OPTIMAL, 12, "search", day=9)
-    assert proved.merge() == 0
-    entry = proved.entry()
+    entry = proved.merged()
     assert (entry["upper"]["method"], entry["lower"]["method"]) == ("cpsat:cpsat", "cpsat:cpsat")
     assert [proof["method"] for proof in entry["proofs"]] == ["cpsat:cpsat", "highs:ilp", "search"]
 
@@ -69,8 +68,7 @@ def test_the_same_runs_again_change_nothing(proved: Sweep) -> None:
 def test_better_replaces_worse_and_never_the_reverse(sweep: Sweep) -> None:
     """UB 13, then 12, then 13 and a weaker bound again: 12 stays, with its history."""
     sweep.run(FOUR, "mc-sf", WORSE, 8, "volumes")
-    assert sweep.merge() == 0
-    assert sweep.entry()["upper"]["value"] == 13
+    assert sweep.merged()["upper"]["value"] == 13
     sweep.run(FOUR, "cpsat:cpsat", OPTIMAL, 11, "CP-SAT", day=3)
     assert sweep.merge("--check") == 1
     assert sweep.entry()["upper"]["value"] == 13
@@ -80,8 +78,7 @@ def test_better_replaces_worse_and_never_the_reverse(sweep: Sweep) -> None:
     sweep.run(FOUR, "cpsat:cpsat-strong", WORSE, 10, "CP-SAT", day=4)
     # 3: nothing better in the store, and a bound that is solver-reported.
     assert sweep.merge("--check") == 3
-    assert sweep.merge() == 0
-    entry = sweep.entry()
+    entry = sweep.merged()
     assert (entry["upper"]["value"], entry["lower"]["value"]) == (12, 11)
     assert [step["value"] for step in entry["history"]["upper"]] == [13, 12]
     assert entry["history"]["upper"][1] == {
@@ -132,8 +129,7 @@ def test_bounds_that_are_not_believed(sweep: Sweep) -> None:
     sweep.run(FOUR, "highs:ilp", WORSE, 99, "HiGHS", status="error")
     sweep.run(FOUR, "cpsat:cpsat", WORSE, 99, "CP-SAT", status="refused")
     sweep.run(FOUR, "file:mine.py", WORSE, 99, "own method")
-    assert sweep.merge() == 0
-    assert sweep.entry()["lower"]["value"] == volume_bound(FOUR)
+    assert sweep.merged()["lower"]["value"] == volume_bound(FOUR)
     assert sweep.entry()["lower"]["method"] == "volumes"
 
 
@@ -141,8 +137,7 @@ def test_a_certificate_is_taken_from_anyone(sweep: Sweep) -> None:
     """What is evaluated here needs no trust; the value is what it proves, not what it says."""
     assert volume_bound(FOUR) == 10
     sweep.run(FOUR, "file:mine.py", WORSE, 99, "own method", certificate=PRICES | {"value": 99})
-    assert sweep.merge() == 0
-    lower = sweep.entry()["lower"]
+    lower = sweep.merged()["lower"]
     assert (lower["value"], lower["method"]) == (11, "file:mine.py")
     assert (lower["kind"], lower["certificate"]) == ("certified", "prices")
     assert sweep.check() == 0
@@ -221,11 +216,9 @@ def test_ctrl_c_keeps_what_is_merged(sweep: Sweep, capsys: pytest.CaptureFixture
 def test_a_certified_bound_replaces_an_equal_claim(sweep: Sweep) -> None:
     """Of two equal bounds the one that can be verified stands in the entry."""
     sweep.run(FOUR, "cpsat:cpsat", OPTIMAL, 11, "CP-SAT")
-    assert sweep.merge() == 0
-    assert sweep.entry()["lower"]["method"] == "cpsat:cpsat"
+    assert sweep.merged()["lower"]["method"] == "cpsat:cpsat"
     sweep.run(FOUR, "bound:bound-lp", WORSE, 11, "prices", certificate=PRICES, day=2)
-    assert sweep.merge() == 0
-    entry = sweep.entry()
+    entry = sweep.merged()
     assert entry["lower"]["method"] == "bound:bound-lp"
     assert entry["lower"]["kind"] == "certified"
     # The value itself did not change.
@@ -243,8 +236,7 @@ def test_what_a_policy_kept_is_no_upper_bound(
     put(monkeypatch, two)
     sweep.run(two, "vllm-v1", [0, 1], None, attempts=[[], [(0, 1)]], kept=[[0], [0, 1]])
     sweep.run(two, "svf", [0, 2], None)
-    assert sweep.merge() == 0
-    assert sweep.entry("two")["upper"]["value"] == 6
+    assert sweep.merged("two")["upper"]["value"] == 6
     assert capsys.readouterr().err == ""
 
 
@@ -274,15 +266,12 @@ def test_a_planted_schedule_is_taken_if_it_is_better(
 ) -> None:
     """The schedule of the construction replaces a worse one, and is replaced by none as good."""
     sweep.run(FOUR, "svf", WORSE, day=3)
-    assert sweep.merge() == 0
-    assert sweep.entry()["upper"]["method"] == "svf"
+    assert sweep.merged()["upper"]["method"] == "svf"
     put(monkeypatch, FOUR, *OPTIMAL)
-    assert sweep.merge() == 0
-    upper = sweep.entry()["upper"]
+    upper = sweep.merged()["upper"]
     assert (upper["method"], upper["value"], upper["date"]) == ("construction", 12, "2026-11-03")
     sweep.run(FOUR, "mc-sf", OPTIMAL, day=4)
-    assert sweep.merge() == 0
-    assert sweep.entry()["upper"] == upper
+    assert sweep.merged()["upper"] == upper
     assert sweep.check() == 0
 
 
@@ -321,8 +310,7 @@ def test_an_instance_of_the_ladder_is_drawn_and_known(
     rung = ladder()["am1_n5_seed1"]
     drawn = rung.draw()
     sweep.run(drawn, "svf", list(range(0, 500, 100)))
-    assert sweep.merge() == 0
-    entry = sweep.entry(drawn.name)
+    entry = sweep.merged(drawn.name)
     assert (entry["file"], entry["sha256"]) == ("ladder.csv", rung.sha256)
     assert set(asked) == {drawn.name}
     capsys.readouterr()

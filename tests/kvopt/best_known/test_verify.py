@@ -77,8 +77,7 @@ def test_a_forged_row_is_named(
 ) -> None:
     """A row rewritten as a proof of TEL 13 (the optimum is 12) is a solver's report, no more."""
     sweep.run(FOUR, "cpsat:cpsat", WORSE, 13, "CP-SAT", today=today)
-    assert sweep.merge() == 0
-    assert sweep.entry()["standing"] == "one witness"
+    assert sweep.merged()["standing"] == "one witness"
     assert sweep.check() == 3
     told = capsys.readouterr().err
     assert "four: NOT CERTIFIED: bound 13 is solver-reported by cpsat:cpsat; 10 is" in told
