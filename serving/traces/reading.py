@@ -52,23 +52,16 @@ def read_input(
     wanted = options or TraceOptions()
     if is_trace(path, wanted):
         return read_trace(path, wanted, name)
+    shown = printable(str(path) if name is None else name)
+    refusal = f"{', '.join(wanted.given)}: goes with a trace, {shown} is an instance file"
     # The memory that a file states may be named as well.
-    alone = list(wanted.given) == ["memory"]
-    if wanted.given and not alone:
-        raise _with_instance(wanted, path, name)
+    memory_alone = list(wanted.given) == ["memory"]
+    if wanted.given and not memory_alone:
+        raise TraceOptionError(refusal)
     instance = read_instance(path, name)
-    if alone and wanted.memory != instance.memory:
-        raise _with_instance(wanted, path, name, f" of {instance.memory:,} tokens")
+    if memory_alone and wanted.memory != instance.memory:
+        raise TraceOptionError(f"{refusal} of {instance.memory:,} tokens")
     return instance, None
-
-
-def _with_instance(
-    wanted: TraceOptions, path: str | Path, name: str | None, memory: str = ""
-) -> TraceOptionError:
-    told = printable(str(path) if name is None else name)
-    return TraceOptionError(
-        f"{', '.join(wanted.given)}: goes with a trace, {told} is an instance file{memory}"
-    )
 
 
 def is_trace(path: str | Path, options: TraceOptions | None = None) -> bool:
@@ -122,25 +115,14 @@ def read_trace(
     Raises :class:`TraceError` if the file or a row cannot be read or no request is left, and
     :class:`TraceOptionError` if the memory is missing or an option does not go with the format.
     """
-    stream = TraceStream(path, name)
-    try:
+    with TraceStream(path, name) as stream:
         form = _format(stream, options)
         selection = _Selection(options, stream)
         stretches = form.reader.rows(stream, options)
         for rows in telling(stretches, "stretches of the trace read"):
             if not selection.take(rows):
                 break
-    finally:
-        stream.close()
     return _made(form, selection)
-
-
-def _memory_of_the_default() -> str:
-    served = read_batch_time(DEFAULT).served
-    if served is None:
-        return ""
-    held = f"{served}, whose batch time is the default, holds {served.memory.tokens:,}"
-    return f"; {held}, kvopt memory computes others"
 
 
 def _format(stream: TraceStream, options: TraceOptions) -> Format:
@@ -196,20 +178,24 @@ class _Selection:
     @property
     def memory(self) -> int:
         """M: what is asked for, or else what the engine had that the file was recorded with."""
+        label, given = printable(self.stream.label), self.options.memory
+        if given is not None:
+            return given
         blocks, block = self.settings.blocks, self.settings.block
-        if self.options.memory is None and blocks and block:
-            if blocks * block > MAX_TOKENS:
-                raise TraceOptionError(
-                    f"{printable(self.stream.label)}: expected at most {MAX_TOKENS:,} tokens of "
-                    f"memory, found {blocks:,} blocks of {block:,} (--memory M takes another)"
-                )
-            return blocks * block
-        if self.options.memory is None:
+        if not blocks or not block:
+            served = read_batch_time(DEFAULT).served
+            assert served is not None
             raise TraceOptionError(
-                f"{printable(self.stream.label)}: a trace states no memory, expected one in "
-                f"tokens (--memory M){_memory_of_the_default()}"
+                f"{label}: a trace states no memory, expected one in tokens (--memory M); {served},"
+                f" whose batch time is the default, holds {served.memory.tokens:,}, kvopt memory "
+                "computes others"
             )
-        return self.options.memory
+        if blocks * block > MAX_TOKENS:
+            raise TraceOptionError(
+                f"{label}: expected at most {MAX_TOKENS:,} tokens of memory, found {blocks:,} "
+                f"blocks of {block:,} (--memory M takes another)"
+            )
+        return blocks * block
 
     def take(self, rows: Rows) -> bool:
         """Take what is wanted of a stretch; tell whether there may be more of it."""

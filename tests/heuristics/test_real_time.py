@@ -238,44 +238,39 @@ def _against(
     return schedule, expected
 
 
-def test_vllm_in_chunks_equals_its_transcription() -> None:
-    """Prompts are cut at the budget, wait their turn, and are preempted on their way."""
+@pytest.mark.parametrize(
+    ("name", "literal", "key", "number"),
+    [
+        ("vllm-v1", vllm_in_chunks, "budget", 11),
+        ("sglang-ratio", sglang_in_chunks, "chunk", 12),
+    ],
+)
+def test_prompts_in_chunks_equal_their_transcription(
+    name: str, literal: Any, key: str, number: int
+) -> None:
+    """Prompts are cut at the limit of tokens, wait their turn, and are evicted on their way."""
     cut = aborted = 0
     for seed in range(SERVING_CASES):
-        rng = np.random.default_rng([11, seed])
-        values = values_for("vllm-v1", rng) | {"chunk": "yes", "budget": int(rng.integers(1, 7))}
-        left_out = ("chunk", "asynchronous", "resume", "long_prefill")
-        given = {name: value for name, value in values.items() if name not in left_out}
-        found = _against("vllm-v1", values, seed, vllm_in_chunks, **given)
-        if found is not None:
-            cut += any(len(chunks) > 1 for each in found[1].chunks for chunks in each)
-            aborted += found[0].clock is not None and _aborted(found[0])
-    assert cut > 100, cut
-    assert aborted > 3, aborted
-
-
-def test_sglang_in_chunks_equals_its_transcription() -> None:
-    """Prompts are cut at the chunk size; what decodes is retracted before a prompt on its way."""
-    cut = aborted = 0
-    for seed in range(SERVING_CASES):
-        instance, _, _ = drawn(seed)
-        rng = np.random.default_rng([12, seed])
-        values = values_for("sglang-ratio", rng) | {"chunk": int(rng.integers(1, 7))}
-        upper = [min(r.output_upper or 0, instance.memory - r.prompt) for r in instance.requests]
-        found = _against(
-            "sglang-ratio",
-            values,
-            seed,
-            sglang_in_chunks,
-            upper=upper,
-            draw=policy_generator(seed).random,
-            **values,
-        )
-        assert found is not None
+        rng = np.random.default_rng([number, seed])
+        values = values_for(name, rng)
+        values = values | ({"chunk": "yes"} if key == "budget" else {})
+        values[key] = int(rng.integers(1, 7))
+        if name == "vllm-v1":
+            left_out = ("chunk", "asynchronous", "resume", "long_prefill")
+            given = {each: value for each, value in values.items() if each not in left_out}
+        else:
+            instance, _, _ = drawn(seed)
+            most = [(r.output_upper or 0, instance.memory - r.prompt) for r in instance.requests]
+            draw = policy_generator(seed).random
+            given = values | {"upper": [*map(min, most)], "draw": draw}
+        found = _against(name, values, seed, literal, **given)
+        if found is None:
+            assert name == "vllm-v1"
+            continue
         cut += any(len(chunks) > 1 for each in found[1].chunks for chunks in each)
         aborted += _aborted(found[0])
     assert cut > 100, cut
-    assert aborted > 0, aborted
+    assert aborted > (3 if name == "vllm-v1" else 0), aborted
 
 
 def test_the_ratio_of_sglang_falls_after_a_prompt_in_chunks() -> None:

@@ -181,22 +181,6 @@ def test_vllm_counts_as_the_engine() -> None:
     assert empty.attempts == ((), ((0, 1),))
 
 
-def test_vllm_plans_a_step_ahead() -> None:
-    """Asynchronously, what arrives or ends shows one step later, unless nothing else runs."""
-    # The first ends at 2 and leaves an empty plan, which is made again; the third finds no work.
-    seats = instance_of(20, (0, 1, 2), (0, 1, 2), (9, 1, 1))
-    for text in ("vllm-v1(running=1)", "vllm-v1(running=1,asynchronous=yes)"):
-        assert run(text, seats).starts == (0, 2, 9)
-    # The second ends at 2: its seat is taken at 2, or at 3.  The third ends at 4, or at 5 together
-    # with the first, when the plan without them is empty.
-    late = instance_of(20, (0, 1, 5), (0, 1, 2), (1, 1, 2), (4, 1, 1))
-    assert run("vllm-v1(running=2)", late).starts == (0, 0, 2, 4)
-    assert run("vllm-v1(running=2,asynchronous=yes)", late).starts == (0, 0, 3, 5)
-    # One that arrives at 1 while another runs starts at 2.
-    one = instance_of(20, (0, 1, 5), (1, 1, 1))
-    assert run("vllm-v1(asynchronous=yes)", one).starts == (0, 2)
-
-
 def test_sglang_ratio_decays_by_hand() -> None:
     """The ratio falls from 0.7 to 14 % of it in 600 rounds, and is raised by a retraction."""
     ratio = ReservationRatio(Fraction(1))

@@ -33,6 +33,7 @@ from tests.serving.traces.cases import BY_NAME
 VIDUR = BY_NAME["vidur.csv"].path
 SIX = Instance("six", 12, tuple(Request(i, 0, 2, 1 + i % 3) for i in range(6)), family="hand")
 BATCH = "affine(base=100,token=10)"
+WISHES = Wishes(batch_time=read_batch_time(BATCH), time_limit=1.0)
 
 
 @pytest.fixture
@@ -105,9 +106,8 @@ def test_a_sweep_is_resumed_and_agrees_with_the_library(
 def test_a_burst_is_called_one(tmp_path: Path) -> None:
     """Ninety requests of 0.24 s arrive in three minutes or two seconds."""
     many = Instance("many", 12, tuple(Request(i, 0, 2, 2) for i in range(90)))
-    wishes = Wishes(batch_time=read_batch_time(BATCH), time_limit=1.0)
-    asked = partial(rate_sweep, many, (0.5, 50.0), [read_method("svf")], wishes)
-    table, *_ = asked(store=tmp_path / "runs.sqlite")
+    asked = (many, (0.5, 50.0), [read_method("svf")], WISHES)
+    table, *_ = rate_sweep(*asked, store=tmp_path / "runs.sqlite")
     assert table["sustained"].tolist()[::2] == [True, False]
     shown = [line.split() for line in table_text(table).splitlines()]
     place = shown[0].index("sustained") - len(shown[0])
@@ -150,9 +150,8 @@ def test_the_figure_has_a_title_and_bars_over_seeds() -> None:
 
 def test_a_goodput_above_the_bound_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a wrong result, for one of the two is; the table has the bound beside it."""
-    wishes = Wishes(batch_time=read_batch_time(BATCH), time_limit=1.0)
     store = tmp_path / "runs.sqlite"
-    asked = partial(rate_sweep, SIX, (2.0,), [read_method("svf")], wishes, store=store)
+    asked = partial(rate_sweep, SIX, (2.0,), [read_method("svf")], WISHES, store=store)
     table, _, wrong = asked(slo=read_slo("e2el:9s"))
     assert wrong == []
     assert (table["goodput"] <= table["bound_goodput"]).all()
@@ -209,13 +208,12 @@ def test_a_family_is_drawn_at_every_rate(
 @pytest.mark.slow("walks")
 def test_another_name_gives_the_same_lines(tmp_path: Path) -> None:
     """The same requests under another name, and rates that look alike: no line is lost."""
-    wishes = Wishes(batch_time=read_batch_time(BATCH), time_limit=1.0)
     store = tmp_path / "runs.sqlite"
     rates_of_both = (2.0, 2.00000001)
-    first, *_ = rate_sweep(SIX, rates_of_both, [read_method("mc-sf")], wishes, store=store)
+    first, *_ = rate_sweep(SIX, rates_of_both, [read_method("mc-sf")], WISHES, store=store)
     assert sorted(first["rate"]) == [2.0, 2.0, 2.00000001, 2.00000001]
     again, *_ = rate_sweep(
-        replace(SIX, name="copy"), rates_of_both, [read_method("mc-sf")], wishes, store=store
+        replace(SIX, name="copy"), rates_of_both, [read_method("mc-sf")], WISHES, store=store
     )
     # How far the search for a bound comes in its time.
     own = ["seconds", "bound_from", "bound_ael_s", "left"]
@@ -225,9 +223,8 @@ def test_another_name_gives_the_same_lines(tmp_path: Path) -> None:
 def test_one_request_is_the_same_at_every_rate(tmp_path: Path) -> None:
     """It arrives at 0 at each rate; the lines stand in the order of the rates."""
     one = replace(SIX, requests=SIX.requests[:1])
-    wishes = Wishes(batch_time=read_batch_time(BATCH), time_limit=1.0)
     table, *_ = rate_sweep(
-        one, (1.0, 3.0), [read_method("mc-sf")], wishes, store=tmp_path / "runs.sqlite"
+        one, (1.0, 3.0), [read_method("mc-sf")], WISHES, store=tmp_path / "runs.sqlite"
     )
     assert table["rate"].tolist() == [1.0, 1.0, 3.0, 3.0]
     assert table["method"].tolist() == 2 * table["method"].tolist()[:2]

@@ -346,23 +346,6 @@ def test_a_suite_s_traces_are_told(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "2 rows read, 2 requests kept" in capsys.readouterr().err
 
 
-def test_quiet_commands_tell_that_measurements_are_left_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Without starts a result of vllm bench runs in rounds, where no latency is in seconds."""
-    path = tmp_path / "bench.json"
-    _measured(path, "")
-    result = json.loads(path.read_text())
-    del result["start_times"]
-    path.write_text(json.dumps(result))
-    named = [str(path), "--memory", "50", "--quiet"]
-    store = ["--store", str(tmp_path / "runs.sqlite")]
-    for command, more in ((solve, ["--policy", "svf"]), (evaluate, store)):
-        assert command([*named, *more]) == 0
-        (line,) = capsys.readouterr().err.splitlines()
-        assert "no start_times in the file" in line
-
-
 def test_a_batch_time_fitted_to_a_file(tmp_path: Path, four: Path) -> None:
     """The schedule names the numbers, not the file."""
     rows = [(0, 1, k, 0.1 + 0.001 * k) for k in range(20)]

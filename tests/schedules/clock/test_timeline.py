@@ -87,28 +87,6 @@ def test_kept_tokens_by_hand() -> None:
     assert sorted(gaps.tolist()) == [10, 10, 11, 14, 24]
 
 
-def test_lost_tokens_by_hand() -> None:
-    """What was lost is no first token: the one of the second run, at the end of round 2, is."""
-    instance = in_seconds((0, 2, 2))
-    clock = Clock("linear(base=10,prefill=1)", ((1, 100 * MS),))
-    found = timeline(instance, scheduled(instance, clock, (1,), attempts=(((0, 1),),)))
-    assert found.first_tokens.tolist() == [112 * MS]
-    assert found.completions.tolist() == [122 * MS]
-    assert found.begins.tolist() == [0]
-    # Two tokens of the prompt, and one output token.
-    assert found.recomputed.tolist() == [3]
-
-
-def test_chunks_by_hand() -> None:
-    """A prompt of 5 as 2 + 3: squares 4 and 25 − 4, the first token after the second chunk."""
-    instance = in_seconds((0, 5, 2))
-    clock = Clock("linear(base=10,prefill=1,square=1)", (), (((2, 3),),))
-    found = timeline(instance, scheduled(instance, clock, (1,)))
-    assert (found.rounds.durations // MS).tolist() == [10 + 2 + 4, 10 + 3 + 21, 10]
-    assert found.rounds.tokens.tolist() == [2, 6, 7]
-    assert (found.begins.tolist(), found.first_tokens.tolist()) == ([0], [50 * MS])
-
-
 def _possible(instance: Instance, schedule: Schedule, told: Told) -> bool:
     assert schedule.clock is not None
     early = [

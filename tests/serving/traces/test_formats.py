@@ -6,7 +6,6 @@ import gzip
 import re
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import serving.traces.formats
@@ -17,9 +16,6 @@ from serving.traces import TraceError, TraceOptions, TraceReport
 from serving.traces.formats import formats
 from serving.traces.reading import is_trace, read_trace
 from tests.serving.traces.cases import CASES, MEMORY, SAMPLES, Case, each_case
-
-ROOT = Path(__file__).resolve().parents[3]
-DATA = ROOT.parent / "shared" / "data" / "traces"
 
 
 def rows_of(instance: Instance) -> list[tuple[float, int, int]]:
@@ -251,34 +247,3 @@ def test_a_new_file_is_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             formats()
     finally:
         formats.cache_clear()
-
-
-def test_lmsys_from_parquet(tmp_path: Path) -> None:
-    """Its Parquet files, turned into JSON lines as docs/traces.md says, are of the format."""
-    turns = [{"role": "user", "content": "a b"}, {"role": "assistant", "content": "c\nd é"}]
-    frame = pd.DataFrame({"conversation": [turns, turns[:1]], "model": ["x", "y"]})
-    frame.to_parquet(tmp_path / "part.parquet")
-    path = tmp_path / "lmsys-0.jsonl"
-    read = pd.read_parquet(tmp_path / "part.parquet", columns=["conversation"])
-    read.to_json(path, orient="records", lines=True)
-    instance, report = read_trace(path, TraceOptions(memory=9))
-    assert (report.format, rows_of(instance)) == ("lmsys", [(0, 2, 3)])
-    assert skips_of(report) == [("no prompt with an answer", 1, 2)]
-
-
-@pytest.mark.parametrize(
-    ("file", "form", "rows", "kept"),
-    [
-        ("azure2023_conv.csv", "vidur", 19_366, 19_366),
-        ("azure2023_code.csv", "vidur", 8_819, 8_819),
-        ("arxiv_summarization.csv", "lengths", 28_257, 28_257),
-        ("lmsys_words.csv", "lengths", 20_000, 19_985),
-    ],
-)
-def test_real_traces(file: str, form: str, rows: int, kept: int) -> None:
-    """Whole files of real services, where they are; 15 of lmsys have no output."""
-    if not (DATA / file).is_file():
-        pytest.skip("real traces are not part of the project")
-    instance, report = read_trace(DATA / file, TraceOptions(memory=16_492))
-    assert (report.format, report.rows, report.kept) == (form, rows, kept)
-    assert len(instance) == kept

@@ -157,28 +157,27 @@ def test_what_is_no_text(case: Case, tmp_path: Path) -> None:
         assert "row " in told
 
 
-@each_case
-def test_a_line_of_a_million_characters(case: Case, tmp_path: Path) -> None:
-    """Of a table the row is refused; of text it is a prompt that no memory holds."""
-    if case.file.endswith(".csv"):
-        content = case.text.partition("\n")[0] + "\n" + "9" * 10**6 + "\n"
-    elif case.format in ("mooncake", "bailian"):
-        content = '{"timestamp": 0, "input_length": ' + "9" * 10**6 + "}\n"
-    elif case.format in ("llmservingsim", "guidellm", "aiperf"):
-        content = case.text.replace(case.time[0], "9" * 10**6)
-    elif case.format == "vllm-bench":
-        content = '{"input_lens": [' + "9" * 10**6 + '], "output_lens": [1]}'
-    else:
-        long = "a " * 500_000
-        word = {"sharegpt": "one two three", "lmsys": "a b", "vllm-custom": "What is the"}
-        rows = case.text.splitlines()
-        content = "\n".join(rows).replace(word[case.format], long, 1)
-        if case.format != "sharegpt":
-            content = content.partition("\n")[0]
-        else:
-            content = content.partition(', {"from": "human", "value": "and')[0] + "]}]"
-    told = refusal(damaged(case, tmp_path, content), case.format)
-    assert "row 1" in told or "row 2" in told
+@each_timed
+def test_a_number_of_a_million_digits(case: Case, tmp_path: Path) -> None:
+    """Is no time, whose row is told."""
+    path = damaged(case, tmp_path, case.text.replace(case.time[0], "9" * 10**6))
+    assert "row " in refusal(path, case.format)
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("lmsys.jsonl", "a b"),
+        ("sharegpt.json", "one two three"),
+        ("vllm_custom.jsonl", "What is the"),
+    ],
+)
+def test_a_text_of_a_million_characters(file: str, words: str, tmp_path: Path) -> None:
+    """Is a prompt that no memory holds."""
+    case = BY_NAME[file]
+    path = damaged(case, tmp_path, case.text.replace(words, "a " * 500_000, 1))
+    report = read_trace(path, TraceOptions(memory=MEMORY))[1]
+    assert "exceed the memory (first in row 1)" in str(report.skipped[0])
 
 
 @each_case

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from instances.named import find_instance
-from serving.deployments import UNSTATED, EngineSettings
+from serving.deployments import EngineSettings
 from serving.traces import TraceError, TraceOptions, TraceReport
 from serving.traces.options import TraceOptionError
 from serving.traces.reading import is_trace, read_trace
@@ -74,14 +74,6 @@ def test_the_engines_settings_give_the_memory(tmp_path: Path) -> None:
     assert read_trace(path, TraceOptions(memory=100))[0].memory == 100
 
 
-def test_without_settings_the_memory_is_asked_for() -> None:
-    """A file alone says nothing of the engine."""
-    path = BY_NAME["llmservingsim.jsonl"].path
-    with pytest.raises(TraceOptionError, match="a trace states no memory"):
-        read_trace(path, TraceOptions())
-    assert read_trace(path, TraceOptions(memory=100))[1].settings == UNSTATED
-
-
 @pytest.mark.parametrize(
     ("meta", "expected"),
     [
@@ -142,14 +134,6 @@ def test_times_out_of_order(old: str, new: str, tmp_path: Path) -> None:
     assert times == [(2, 1)]
     assert report.measured is not None
     assert len(report.measured) == report.kept == 1
-
-
-def test_nothing_that_was_streamed(tmp_path: Path) -> None:
-    """Without any first token nothing was measured, and the requests are those of any trace."""
-    text = BY_NAME["aiperf.jsonl"].text.replace("time_to_first_token", "other")
-    (tmp_path / "profile_export.jsonl").write_text(text)
-    instance, report = read_trace(tmp_path / "profile_export.jsonl", TraceOptions(memory=100))
-    assert (len(instance), report.measured) == (2, None)
 
 
 def test_a_sweep_has_several_runs(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from instances.batch_time import NANOSECONDS
+from kvopt.commands.evaluate import main as evaluate
+from kvopt.commands.solve import main as solve
 from serving.traces import TraceError, TraceOptions
 from serving.traces.convert import main as convert
 from serving.traces.options import TraceOptionError
@@ -86,7 +88,7 @@ def test_no_latencies_of_another_load(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lacking", [("start_times",), ("start_times", "ttfts")])
-def test_no_starts_are_told_by_a_quiet_command(
+def test_no_starts_are_told_by_quiet_commands(
     lacking: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Runs are in rounds then, and what was measured is beside nothing; drawn arrivals are told."""
@@ -94,9 +96,15 @@ def test_no_starts_are_told_by_a_quiet_command(
     named = [str(written(tmp_path, result)), "--memory", "100"]
     told = f"{named[0]}: no start_times in the file: all requests arrive at round 0, in rounds and "
     shown = "measured is not shown" if len(lacking) == 1 else "in seconds (--rate"
-    for quiet in ([], ["--quiet"]):
-        assert convert([*named, *quiet, "--out", str(tmp_path / "out.json")]) == 0
+    for command, more in (
+        (convert, ["--out", str(tmp_path / "out.json")]),
+        (convert, ["--out", str(tmp_path / "out.json"), "--quiet"]),
+        (solve, ["--policy", "svf", "--quiet"]),
+        (evaluate, ["--methods", "svf", "--store", str(tmp_path / "runs.sqlite"), "--quiet"]),
+    ):
+        assert command([*named, *more]) == 0
         lines = capsys.readouterr().err.splitlines()
+        assert "--quiet" not in more or len(lines) == 1
         assert [told in line and shown in line for line in lines].count(True) == 1
         assert "all at round 0" not in "".join(lines)
     assert read(tmp_path / "bench.json", rate=2.0)[1].warning == ""
