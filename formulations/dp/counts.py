@@ -5,28 +5,9 @@
         following ← every state with every number of starts of each kind that fits
         drop states that have waited longer than the best schedule known, or that another dominates
 
-Source: ours.  For instances of few kinds, as the traps of the papers are.  The proof stands here:
-
-*States.*  Requests with equal (arrival, prompt, output) are one kind, and of a kind those that come
-first start first, which changes no TEL.  A state at round t, before anything starts, is: how many
-of each kind have started, and of those that still run which kind started how many rounds ago (the
-*base*).  TEL = Σ o + Σ (p − a), and the second sum counts, round by round, those that have arrived
-and have not started.  So a state's *waiting* is that count over the rounds before t, what can
-follow depends on the state alone, and of equal states the one that has waited least is kept.  A
-state is left out where it has waited more than any schedule that is no worse than a known one.
-Where nothing remains to be started the waiting is that of a schedule; the least is the optimum's.
-No prices, no windows and no horizon are used.
-
-*Dominance.*  Of two states at t with equal base, let X have started at least as many of every kind
-as Y, and not waited longer.  Y can be dropped: X follows what completes Y best, leaving out the
-last starts of each kind of which it has more.  What it starts is part of what Y starts, beside the
-same base, so it fits, and in every round at most as many wait.
-
-*Filling.*  Let f be a kind with output 1.  In a best completion of any state, at no round t a
-request of f that has arrived and starts later would fit at time t + 1 beside what runs then:
-started at t instead, it would hold its s + 1 tokens at t + 1 alone, and the completion would wait
-less.  What runs at t + 1 is decided when round t is, so of f as many start as fit, or as are left;
-other kinds are tried in every number.
+Source: ours, for instances of few kinds, as the papers' traps; docs/proofs/counts.md (P16) has the
+proof.  A state's *base* are the running requests with their ages, its *waiting* counts, over the
+rounds so far, the requests that have arrived and not started.
 """
 
 from __future__ import annotations
