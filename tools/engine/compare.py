@@ -38,13 +38,7 @@ _ROUND, _SECOND = (10**12, 0, 0, 0, 0), 10**9
 
 
 def ledgers(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield name and content of each ledger of a file.
-
-    Raises
-    ------
-    FileError
-        If the file cannot be read, or holds something else.
-    """
+    """Yield name and content of each ledger of a file; a FileError if it holds something else."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
         texts = lines if path.suffix == ".jsonl" else ["\n".join(lines)]
