@@ -62,8 +62,8 @@ def test_every_instance_of_the_readme_is_found_from_any_folder(
         named = words[skipped] if len(words) > skipped else "--"
         if words[1] == "show":
             assert show(named)
-        elif "--memory" in words:
-            assert named == "trace.csv"  # written by the page
+        elif named == "chat.json":
+            assert f"--out {named}" in README  # written by the line above
         elif words[1] == "read-solution":
             assert named == "am1_00.mps"  # written by the line above
         elif words[1] == "submit":

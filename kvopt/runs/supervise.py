@@ -81,10 +81,10 @@ def process_of(task: Task) -> Process:
     """Start the process of a task."""
     assert task.instance is not None
     longest = _LONGEST_LINE + _BYTES_A_REQUEST * len(task.instance)
-    return Process(WORKER, task.to_line(), task.memory_limit, longest, needs_compiler(task))
+    return Process(WORKER, task.to_line(), task.memory_limit, longest, _needs_compiler(task))
 
 
-def needs_compiler(task: Task) -> bool:
+def _needs_compiler(task: Task) -> bool:
     """Tell whether this run needs the compiler, or is one of many of which some do."""
     assert task.instance is not None
     method, stored = task.method, bool(task.code)

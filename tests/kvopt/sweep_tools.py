@@ -19,6 +19,7 @@ from textwrap import indent
 from typing import Any
 
 import psutil
+import pytest
 
 from instances import Instance, Request, write_instance
 from kvopt.commands.evaluate import main
@@ -29,6 +30,8 @@ from kvopt.runs.task import Finished, Task
 from kvopt.store import Store
 from tests.commands import run_command
 
+Capture = pytest.CaptureFixture[str]
+Patch = pytest.MonkeyPatch
 ROOT = Path(__file__).resolve().parents[2]
 #: Set in the environment of a command and of all that it starts.
 _MARK = "KVOPT_TEST_MARK"
@@ -65,6 +68,7 @@ def task_of(instance: Instance, method: str, *, planned: bool = False, **more: A
 
 def own_method(folder: Path, body: str, head: str = "import os, time") -> str:
     """Write a method of one's own, with its body from the third line on; return its text."""
+    folder.mkdir(exist_ok=True)
     path = folder / "own.py"
     declared = "def solve(instance, report, seconds, seed, threads):"
     path.write_text(f"{head}\n{declared}\n{indent(body, '    ')}\n", encoding="utf-8")
@@ -89,7 +93,7 @@ def wait_until(holds: Callable[[], object], seconds: float = 60) -> None:
 _ANSWERS = "import sys; from tests.child import open_answers; sys.stdout = open_answers()"
 
 
-def in_python(code: str, *arguments: object, folder: Path = ROOT) -> str:
+def in_python(code: str, *arguments: object, folder: Path = ROOT, **environment: str) -> str:
     """Return what a fresh interpreter prints, which must come to its end."""
     run = subprocess.run(
         [sys.executable, "-c", f"{_ANSWERS}\n{code}", *map(str, arguments)],
@@ -97,7 +101,7 @@ def in_python(code: str, *arguments: object, folder: Path = ROOT) -> str:
         text=True,
         timeout=120,
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
     )
     assert run.returncode == 0, run.stderr
     return run.stdout.strip()

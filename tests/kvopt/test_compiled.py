@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,21 +17,28 @@ from pathlib import Path
 import pytest
 
 import kvopt
+from kvopt.methods.grammar import read_method
 from kvopt.places import PACKAGES
 from kvopt.progress import CompilingLine, Progress
 from kvopt.runs import compiled
+from kvopt.runs.events import BoundProved, Compiling, Event, Report, ScheduleFound
 from kvopt.runs.execute import execute
+from kvopt.runs.preparing import prepare
 from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Snapshot
+from kvopt.runs.task import Task
+from serving import engine
+from serving.bounds import rates
 from support import compiling as keeping
 from support.checkout import ROOT
 from tests.kvopt.best_known.registry import FOUR
-from tests.kvopt.conftest import DISK_BYTES
-from tests.kvopt.sweep_tools import Screen, task_of
+from tests.kvopt.conftest import DISK_BYTES, HARD
+from tests.kvopt.sweep_tools import Capture, Patch, Screen, in_python, task_of
+from tests.tiers import a_few
 
 
 @pytest.fixture
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def kept(tmp_path: Path, monkeypatch: Patch) -> Path:
     """An empty folder in which kernels are kept; another one for those that it does not take."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
     (tmp_path / "tmp").mkdir()
@@ -76,18 +85,13 @@ def test_of_two_that_start_at_once_one_compiles(kept: Path) -> None:
     """The other waits until the kernels are there; who dies while it compiles holds nobody up."""
     (kept / keeping.digest()).mkdir(parents=True)
 
-    def compile_slowly(_: int) -> str:
-        return subprocess.run(
-            [sys.executable, "-c", SLOWLY], cwd=ROOT, capture_output=True, text=True, check=True
-        ).stdout
-
     with ThreadPoolExecutor(2) as pool:
-        told = "".join(pool.map(compile_slowly, range(2)))
+        told = "\n".join(pool.map(in_python, [SLOWLY] * 2))
     assert sorted(told.split()) == ["compiling", "prices", "prices"]
     assert compiled.missing_units(["prices"]) == []
 
 
-def test_the_folder_is_of_sources_versions_and_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_is_of_sources_versions_and_processor(monkeypatch: Patch) -> None:
     """Another numba or another processor, as in a home that machines share, has its own."""
     digest = keeping.digest.__wrapped__
     before = digest()
@@ -110,7 +114,7 @@ def test_kernels_read_nothing_but_what_the_digest_covers() -> None:
 
 
 @pytest.mark.usefixtures("kept")
-def test_kernels_that_cannot_be_compiled_stop_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_that_cannot_be_compiled_stop_nobody(monkeypatch: Patch) -> None:
     """A failing compiler leaves no mark."""
     monkeypatch.setitem(compiled.UNITS, "broken", "kvopt.no_such_module")
     monkeypatch.setattr(compiled, "CHAINS", (("broken",),))
@@ -118,26 +122,16 @@ def test_kernels_that_cannot_be_compiled_stop_nobody(monkeypatch: pytest.MonkeyP
     assert compiled.missing_units(["broken"]) == ["broken"]
 
 
-@pytest.fixture(scope="module")
-def every_unit(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with all kernels."""
-    folder = tmp_path_factory.mktemp("kernels")
-    told: list[tuple[int, int]] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NUMBA_CACHE_DIR", str(folder))
-        assert compiled.missing_units(compiled.UNITS) == list(compiled.UNITS)
-        compiled.compile_first(compiled.UNITS, lambda *each: told.append(each))
-        assert compiled.missing_units(compiled.UNITS) == []
-    # One by one.
-    assert told == [(done, len(compiled.UNITS)) for done in range(len(compiled.UNITS) + 1)]
-    return folder
-
-
 @pytest.mark.slow("compiles")
-def test_every_unit_compiles_all_of_its_kernels(every_unit: Path) -> None:
-    """No mark is broken by a kernel that two of them run."""
+def test_every_unit_compiles_all_of_its_kernels(kept: Path) -> None:
+    """One by one; no mark is broken by a kernel that two of them run."""
     assert {unit for chain in compiled.CHAINS for unit in chain} == set(compiled.UNITS)
-    assert _compiled_files(every_unit)
+    told: list[tuple[int, int]] = []
+    assert compiled.missing_units(compiled.UNITS) == list(compiled.UNITS)
+    compiled.compile_first(compiled.UNITS, lambda *each: told.append(each))
+    assert compiled.missing_units(compiled.UNITS) == []
+    assert told == [(done, len(compiled.UNITS)) for done in range(len(compiled.UNITS) + 1)]
+    assert _compiled_files(kept)
 
 
 @pytest.mark.slow("compiles")
@@ -163,18 +157,13 @@ def test_equal_sources_share_kernels(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def nowhere(kept: Path, monkeypatch: Patch) -> Path:
     """A machine on which kernels can be kept in no place that numba knows; its temporary folder."""
-    blocked = tmp_path / "file"
-    blocked.touch()
-    (tmp_path / "tmp").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(blocked / "numba"))
-    monkeypatch.setenv("HOME", str(blocked / "home"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(blocked / "cache"))
+    kept.touch()
+    for name in ("NUMBA_CACHE_DIR", "HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(kept / name))
     monkeypatch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "UserProvidedCacheLocator")
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
-    return tmp_path / "tmp"
+    return kept.parent / "tmp"
 
 
 @pytest.mark.slow("compiles")
@@ -212,9 +201,7 @@ def test_a_line_says_how_far_compiling_is(stream: io.StringIO) -> None:
 
 
 @pytest.mark.slow("compiles")
-def test_a_first_call_from_python_is_not_silent(
-    kept: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_first_call_from_python_is_not_silent(kept: Path, capsys: Capture) -> None:
     """Without progress nothing is told but that kernels are compiled; a function is told, too."""
     kvopt.solve(FOUR, "improve", time_limit=0.5)
     told = capsys.readouterr()
@@ -231,7 +218,7 @@ def test_a_first_call_from_python_is_not_silent(
 
 @pytest.mark.parametrize("units", [["queues"], ["queues", "seconds"]])
 def test_a_folder_that_is_read_only_counts_where_it_has_all(
-    kept: Path, monkeypatch: pytest.MonkeyPatch, units: list[str]
+    kept: Path, monkeypatch: Patch, units: list[str]
 ) -> None:
     """As in the image of a container; else all that is wanted is compiled in a temporary one."""
     monkeypatch.setattr(compiled, "is_writable", lambda folder: not folder.is_relative_to(kept))
@@ -266,14 +253,7 @@ print(sum(sum(each.stats.cache_hits.values()) for each in (one, two, three)))
 
 def _loads(folder: Path) -> int:
     """Run three kernels in a new process; return how many were loaded."""
-    ran = subprocess.run(
-        [sys.executable, "-c", PROGRAM.replace("-c", "")],
-        env=os.environ | {"NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return int(ran.stdout)
+    return int(in_python(PROGRAM, NUMBA_CACHE_DIR=str(folder)))
 
 
 def test_a_kernel_that_cannot_be_read_is_compiled(tmp_path: Path) -> None:
@@ -293,3 +273,69 @@ def test_a_full_disk_ends_nothing(disk: Path) -> None:
     (disk / "filler").write_bytes(bytes(DISK_BYTES))
     assert _loads(disk / "kernels") == 0
     assert not keeping.is_writable(disk / "kernels")
+
+
+def test_first_results_come_before_compiling_ends(tmp_path: Path, monkeypatch: Patch) -> None:
+    """They come at second 0, before the first word of compiling; the engine begins after it."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    events: list[Event] = []
+
+    def take(event: Event) -> None:
+        events.append(event)
+        if isinstance(event, Compiling):
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        prepare(Task(HARD, "hard", read_method("improve")), Report(take))
+    bound, schedule, first, *_ = events
+    assert isinstance(bound, BoundProved)
+    assert isinstance(schedule, ScheduleFound)
+    assert (bound.seconds, schedule.seconds) == (0.0, 0.0)
+    assert isinstance(first, Compiling)
+
+
+#: Prepares a method and runs it; prints which libraries came late.
+_RUN = """
+import sys
+from kvopt.methods.grammar import read_method
+from kvopt.runs.events import Report
+from kvopt.runs.preparing import prepare
+from kvopt.runs.task import Task
+import kvopt
+
+instance = kvopt.read("tiny_two_bursts")
+task = Task(instance=instance, name=instance.name, method=read_method(sys.argv[1]))
+run = prepare(task, Report([].append))
+loaded = set(sys.modules)
+run(task, Report([].append))
+late = {"highspy", "ortools", "pyomo", "scipy", "numba"} & sys.modules.keys() - loaded
+print(sorted(late), "pyomo" in loaded)
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "pyomo"),
+    a_few(
+        [
+            ("highs:ilp", True),
+            ("search", False),
+            ("sorted-lp", True),
+            ("cpsat:cpsat-strong", False),
+            ("bound:bound-dual", False),
+        ],
+        3,
+    ),
+)
+def test_libraries_are_loaded_before_the_clock(method: str, pyomo: bool) -> None:
+    """No library is left for the counted time, also what Pyomo puts off until its first model."""
+    assert in_python(_RUN, method).splitlines()[-1] == f"[] {pyomo}"
+
+
+def test_kernels_are_compiled_whatever_the_clock_says(monkeypatch: Patch) -> None:
+    """Where a busy machine takes an hour for each step, too."""
+    compiled: list[str] = []
+    clock = itertools.count(step=3600)
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(rates, "_load_kernel", lambda: compiled.append("machine_prices"))
+    engine.compile_kernels()
+    assert compiled == ["machine_prices"]

@@ -16,7 +16,6 @@ import pytest
 import reports.build
 from instances import Instance, Request
 from kvopt.best_known import __main__ as best_known
-from kvopt.best_known.library import LibraryInstance
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.runs.task import Finished
 from kvopt.store import Store, StoreError
@@ -24,8 +23,9 @@ from kvopt.store.export import ExportError, export_rows, read_rows
 from kvopt.sweeps.contradictions import run_summaries
 from schedules import make_schedule
 from schedules.files import schedule_document
+from tests.kvopt.best_known.registry import have_library
 from tests.kvopt.conftest import Refused
-from tests.kvopt.sweep_tools import store_runs
+from tests.kvopt.sweep_tools import Capture, Patch, store_runs
 from tests.reports.synthetic import record
 from tests.tiers import a_few
 
@@ -36,10 +36,9 @@ SCHEDULE = make_schedule(PAIR, [0, 1], "cpsat")
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def store(tmp_path: Path, monkeypatch: Patch) -> Path:
     """One run with its schedule and a certificate."""
-    library = {PAIR.sha256: LibraryInstance("pair.json", PAIR)}
-    monkeypatch.setattr(best_known, "library_by_hash", lambda: library)
+    have_library(monkeypatch, PAIR)
     path = tmp_path / "runs.sqlite"
     row = record(key=KEY, instance="pair", instance_sha256=PAIR.sha256, method="cpsat", tel=3)
     store_runs(path, Finished(row, SCHEDULE, {"kind": "volumes", "value": 3}, PAIR))
@@ -72,9 +71,7 @@ RUN = f"run {KEY[:12]}"
 
 
 @pytest.mark.parametrize("kind", a_few(sorted(WRONG) + sorted(BLOBS), 2))
-def test_a_damaged_schedule_is_named(
-    kind: str, store: Path, tmp_path: Path, refused: Refused
-) -> None:
+def test_damaged_schedules(kind: str, store: Path, tmp_path: Path, refused: Refused) -> None:
     """Reports, the registry and sweeps say in one line which run it is of."""
     _set(store, "proofs", "schedule", (WRONG | BLOBS)[kind])
     named = f"schedule of {RUN} is damaged: "
@@ -88,9 +85,7 @@ def test_a_damaged_schedule_is_named(
 
 
 @pytest.mark.parametrize("kind", a_few(sorted(BLOBS), 2))
-def test_a_damaged_instance_is_named(
-    kind: str, store: Path, tmp_path: Path, refused: Refused
-) -> None:
+def test_damaged_instances(kind: str, store: Path, tmp_path: Path, refused: Refused) -> None:
     """By its digest, in one line."""
     _set(store, "instances", "document", BLOBS[kind])
     told = refused(reports.build.main, "--store", store, "--out", tmp_path / "report", "--quiet")
@@ -159,7 +154,7 @@ def test_a_damaged_trace_is_told(value: str, store: Path) -> None:
         ("seed", "inf", "invalid literal"),
     ],
 )
-def test_a_damaged_cell_of_a_csv_is_told(
+def test_damaged_cells_of_csv(
     column: str, value: str, told: str, store: Path, tmp_path: Path
 ) -> None:
     """Traces that are no lists of pairs, and numbers that no store holds, are one line."""
@@ -190,7 +185,7 @@ def test_a_store_that_cannot_be_opened_is_let_go(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("column", ["versions", "incumbents", "command", "method"])
 def test_a_cell_that_holds_something_else_is_a_line(
-    column: str, value: object, store: Path, capsys: pytest.CaptureFixture[str]
+    column: str, value: object, store: Path, capsys: Capture
 ) -> None:
     """A board says what cannot be read, of JSON and of text, or shows what is of the right kind."""
     _set(store, "runs", column, value)

@@ -21,20 +21,17 @@ from kvopt.executors.dask import run_on_dask
 from kvopt.executors.local import run_local
 from kvopt.runs.task import Finished, Task
 from tests.kvopt.dask_cluster import DaskCluster, dask_cluster, runs_of
-from tests.kvopt.sweep_tools import ROOT, task_of, wait_until
+from tests.kvopt.sweep_tools import ROOT, own_method, task_of, wait_until
 from tests.tiers import a_few
 
 #: A method that waits at a gate, is not easily killed, and says which worker it is of.
 _GATED = """\
-import os, psutil, signal, subprocess, time
-
-def solve(instance, report):
-    subprocess.Popen(["sleep", "60"])
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    report("note", text=f"workers {[each.pid for each in psutil.Process().parents()]}")
-    while not os.path.exists(GATE):
-        time.sleep(0.02)
-    return [sum(r.output for r in instance.requests[:i]) for i in range(len(instance))]
+subprocess.Popen(["sleep", "60"])
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+report("note", text=f"workers {[each.pid for each in psutil.Process().parents()]}")
+while not os.path.exists(GATE):
+    time.sleep(0.02)
+return [sum(r.output for r in instance.requests[:i]) for i in range(len(instance))]
 """
 
 
@@ -48,10 +45,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
 def gated_tasks(folder: Path, count: int) -> list[Task]:
     """Return tasks that are under way until there is a file ``gate``."""
     # What Dask and the gate write is beside the file's folder, all of which counts.
-    (folder / "own").mkdir()
-    path = folder / "own" / "gated.py"
-    path.write_text(_GATED.replace("GATE", repr(str(folder / "gate"))), encoding="utf-8")
-    return [replace(task, time_limit=60.0) for task in tasks(f"file:{path}", count=count)]
+    body = _GATED.replace("GATE", repr(str(folder / "gate")))
+    method = own_method(folder / "own", body, "import os, psutil, signal, subprocess, time")
+    return [replace(task, time_limit=60.0) for task in tasks(method, count=count)]
 
 
 def tasks(*methods: str, count: int = 1) -> list[Task]:
@@ -64,29 +60,18 @@ def tasks(*methods: str, count: int = 1) -> list[Task]:
     ]
 
 
-def deterministic(finished: Finished) -> dict[str, object]:
-    """Return what two runs of one task have in common."""
-    record = finished.record
-    names = ("key", "instance", "method", "status", "ending", "tel", "lower_bound", "found_by")
-    return {name: getattr(record, name) for name in names} | {
-        "starts": finished.schedule and finished.schedule.starts,
-        "instance": finished.instance,
-    }
-
-
-def by_key(results: list[Finished]) -> dict[str, dict[str, object]]:
-    """Return results by key; two of one key are an error."""
+def by_key(results: list[Finished]) -> dict[str, list[object]]:
+    """Return what two runs of one task have in common, by key; two of one key are an error."""
     assert max(Counter(each.record.key for each in results).values()) == 1
-    return {each.record.key: deterministic(each) for each in results}
-
-
-def hide_kvopt(folder: Path) -> None:
-    """Let processes with this folder on their path find no kvopt, though it is installed.
-
-    An empty package would not do: an editable install finds its subpackages all the same.
-    """
-    (folder / "kvopt").mkdir()
-    (folder / "kvopt" / "__init__.py").write_text("raise ModuleNotFoundError('no kvopt here')")
+    names = ("instance", "method", "status", "ending", "tel", "lower_bound", "found_by")
+    return {
+        each.record.key: [
+            *(getattr(each.record, name) for name in names),
+            each.schedule and each.schedule.starts,
+            each.instance,
+        ]
+        for each in results
+    }
 
 
 def workers_of(finished: Finished) -> set[int]:
@@ -143,7 +128,7 @@ def test_closing_the_results_stops_the_runs(cluster: DaskCluster, tmp_path: Path
 
 
 @pytest.mark.parametrize("number", a_few((signal.SIGINT, signal.SIGKILL), 1, "waits"))
-def test_command_that_is_stopped_leaves_nothing(
+def test_a_stopped_command_leaves_nothing(
     cluster: DaskCluster, tmp_path: Path, number: signal.Signals
 ) -> None:
     """Ctrl-C and even SIGKILL of ``evaluate.py`` end all runs, here and on the workers."""
@@ -181,8 +166,10 @@ def test_other_sources_are_refused(cluster: DaskCluster) -> None:
 
 def test_a_worker_without_kvopt_ends_the_sweep(tmp_path: Path) -> None:
     """One line names what is missing there; the scheduler needs none."""
-    hide_kvopt(tmp_path)
-    (tmp_path / "here").mkdir()
+    # An empty package would not do: an editable install finds its subpackages all the same.
+    for folder in ("kvopt", "here"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "kvopt" / "__init__.py").write_text("raise ModuleNotFoundError('no kvopt here')")
     with dask_cluster(tmp_path / "here", 0, python_path=tmp_path) as cluster:
         cluster.add_worker(python_path=tmp_path)
         with pytest.raises(ExecutorError, match="ModuleNotFoundError: no kvopt here") as told:
@@ -194,14 +181,12 @@ def test_a_worker_without_kvopt_ends_the_sweep(tmp_path: Path) -> None:
 def test_run_that_kills_every_worker(tmp_path: Path) -> None:
     """A run that takes worker after worker with it becomes a row, and the sweep goes on."""
     with dask_cluster(tmp_path, workers=1) as cluster:
-        (tmp_path / "own").mkdir()
-        path = tmp_path / "own" / "killer.py"
-        path.write_text(
-            "import psutil\ndef solve(instance):\n"
-            "    above = psutil.Process().parents()\n"
-            "    next(each for each in above if 'worker' in each.cmdline()).kill()\n"
+        body = (
+            "above = psutil.Process().parents()\n"
+            "next(each for each in above if 'worker' in each.cmdline()).kill()"
         )
-        killer, harmless = *tasks(f"file:{path}"), *tasks("fcfs")
+        method = own_method(tmp_path / "own", body, "import psutil")
+        killer, harmless = *tasks(method), *tasks("fcfs")
         for _ in range(3):
             cluster.add_worker()
         results = run_on_dask([killer, harmless], cluster.address)

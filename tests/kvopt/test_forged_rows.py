@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from instances import Instance, Request
 from instances.batch_time import parse_batch_time
 from kvopt.best_known import __main__ as best_known
 from kvopt.best_known.files import REGISTRY_FILE
-from kvopt.best_known.library import LibraryInstance
 from kvopt.commands.evaluate import main as evaluate
 from kvopt.methods.witness import is_own, word_counts
 from kvopt.runs.record import PROVED
@@ -25,17 +25,19 @@ from kvopt.runs.task import Finished
 from kvopt.store import Store, belief
 from kvopt.store.belief import believed_rows
 from kvopt.store.export import export_rows, read_rows
-from kvopt.sweeps.contradictions import run_summaries
+from kvopt.sweeps.contradictions import RunSummary, alarms, run_summaries
 from reports.build import main as build
 from reports.references import cases, references
 from reports.results import Results
 from reports.rows import prepare
 from schedules import make_schedule
+from schedules.files import parse_schedule
 from schedules.model import STATUSES
 from serving.bounds.certificate import evaluate_rates, read_rate_certificate
 from serving.bounds.loads import work_bound
-from tests.kvopt.best_known.registry import FOUR, OPTIMAL, PAIR, PRICES, SWEEP
-from tests.kvopt.sweep_tools import store_runs
+from tests.kvopt.best_known.registry import FOUR, OPTIMAL, PAIR, PRICES, SWEEP, have_library
+from tests.kvopt.sweep_tools import Capture, Patch, store_runs
+from tests.kvopt.test_store import SCHEDULE
 from tests.reports.synthetic import record
 from tests.tiers import a_few
 
@@ -85,10 +87,9 @@ class Forger:
 
 
 @pytest.fixture
-def forger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Forger:
+def forger(tmp_path: Path, monkeypatch: Patch) -> Forger:
     """An empty store, beside a library of two."""
-    library = {each.sha256: LibraryInstance(f"{each.name}.json", each) for each in (FOUR, PAIR)}
-    monkeypatch.setattr(best_known, "library_by_hash", lambda: library)
+    have_library(monkeypatch, FOUR, PAIR)
     return Forger(tmp_path)
 
 
@@ -124,9 +125,7 @@ def test_a_proof_that_is_named_is_evaluated(
     assert forger.believed == [expected]
 
 
-def test_what_was_evaluated_is_remembered(
-    forger: Forger, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_evaluations_are_remembered(forger: Forger, monkeypatch: Patch, tmp_path: Path) -> None:
     """Until anything that it depends on is another: the certificate, or what evaluates it."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     evaluations: list[object] = []
@@ -158,9 +157,7 @@ def test_what_was_evaluated_is_remembered(
         ("volumes", 1, False),
     ],
 )
-def test_bounds_in_seconds_are_evaluated(
-    forger: Forger, source: str, bound: int, expected: bool
-) -> None:
+def test_bounds_in_seconds_count(forger: Forger, source: str, bound: int, expected: bool) -> None:
     """In nanoseconds, under the batch time of the row."""
     forger.put(TIMED, method="svf", lower_bound=bound, bound_source=source, batch_time=TAU)
     assert forger.believed == [expected]
@@ -225,7 +222,7 @@ def test_what_is_evaluated_is_what_the_row_is_about(forger: Forger) -> None:
 
 
 @pytest.mark.parametrize(("starts", "expected"), [(None, False), (OPTIMAL, True), ([0] * 4, False)])
-def test_what_a_certificate_assumes_must_be_there(
+def test_a_certificate_needs_its_schedule(
     forger: Forger, starts: list[int] | None, expected: bool
 ) -> None:
     """A schedule of TEL 12, which the checker accepts; that the row says 12 is not enough."""
@@ -261,9 +258,7 @@ def test_a_name_is_no_formula_of_a_spreadsheet(name: str, forger: Forger, tmp_pa
 
 
 @pytest.mark.parametrize("value", [2**63 - 1, 2**53 + 1, -(2**63) + 1])
-def test_no_digit_of_an_integer_is_lost(
-    value: int, forger: Forger, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_digit_is_lost(value: int, forger: Forger, tmp_path: Path, capsys: Capture) -> None:
     """A column with gaps is not read by floats, in the leaderboard nor in a report."""
     forger.put()
     forger.put(PAIR, method="fcfs", known_optimum=value, tel=value)
@@ -287,9 +282,7 @@ def test_an_optimum_needs_its_bound(forger: Forger, bound: int | None) -> None:
 
 
 @pytest.mark.parametrize("status", ["", "OPTIMAL", "proved", "optimal ", "\u00f6ptimal", "None"])
-def test_an_unknown_status_is_refused(
-    forger: Forger, status: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unknown_statuses_end(forger: Forger, status: str, tmp_path: Path, capsys: Capture) -> None:
     """In one line, by all who read rows, from a store and from exported rows."""
     forger.put(starts=OPTIMAL, tel=12)
     export_rows(read_rows(forger.path), tmp_path / "rows.csv")
@@ -342,3 +335,63 @@ def test_no_row_of_a_forger_raises_a_bound(forger: Forger) -> None:
     assert not counted["bound_source"].isin(["volumes", "work", "alone"]).any()
     without = rows[~rows["method"].isin({*counted["method"]})]
     assert references(without, cases(without))["lower"].isna().all()
+
+
+def _summary(method: str, tel: int | None, bound: int | None, **more: str) -> RunSummary:
+    given: dict[str, Any] = {"instance_sha256": "one", "status": "feasible", "detail": ""} | more
+    return RunSummary(
+        key=method, instance="i", method=method, seed=0, tel=tel, lower_bound=bound, **given
+    )
+
+
+def test_a_bound_above_the_schedule_of_another_run() -> None:
+    """Two runs that exclude each other are named, both; those of two instances do not."""
+    (line,) = alarms([_summary("a", 12, 3), _summary("b", 20, 13), _summary("c", None, None)])
+    assert line == "b on i, seed 0: lower bound 13 exceeds the TEL 12 of a, seed 0"
+    assert alarms([_summary("a", 12, 3), _summary("b", 20, 13, instance_sha256="two")]) == []
+    assert alarms([_summary("a", 12, 3), _summary("b", 20, 12)]) == []
+
+
+@pytest.mark.parametrize(
+    ("method", "kept", "keeps"),
+    [
+        ("vllm-v1", [[0, 1], [0]], True),
+        ("sglang-ratio(order=random)", None, False),
+        ("sglang-ratio(order=random)", [[0, 1], [0]], True),
+        ("svf", None, False),
+        ("file:own.py", None, False),
+        ("file:own.py", [[0, 1], [0]], True),
+    ],
+)
+def test_schedules_that_keep_tokens_may_beat_the_bound(
+    tmp_path: Path, method: str, kept: list[list[int]] | None, keeps: bool
+) -> None:
+    """Their problem is an easier one, so nothing is wrong; other schedules may not."""
+    schedule = parse_schedule(SCHEDULE | ({"kept": kept} if kept else {}))
+    store_runs(
+        tmp_path / "runs.sqlite",
+        Finished(record(method=method, tel=12, lower_bound=3, bound_source=""), schedule=schedule),
+        Finished(record(key="c" * 64, method="cpsat", tel=13, lower_bound=13)),
+    )
+    with closing(Store(tmp_path / "runs.sqlite")) as store:
+        runs = run_summaries(store, None)
+    assert [run.keeps_tokens for run in runs] == [keeps, False]
+    assert len(alarms(runs)) == (not keeps)
+
+
+def test_refused_and_contradicted_runs() -> None:
+    """Other errors are failures, not alarms."""
+    runs = [
+        _summary("a", None, None, status="refused", detail="at time 1"),
+        _summary("b", None, None, status="error", detail="contradicted: 3 > 2"),
+        _summary("c", None, None, status="error", detail="own.py:3: ZeroDivisionError"),
+    ]
+    assert [line.partition(" ")[0] for line in alarms(runs)] == ["a", "b"]
+
+
+def test_showings_are_what_the_store_holds(tmp_path: Path) -> None:
+    """All of them, or those of some keys."""
+    with closing(Store(tmp_path / "runs.sqlite")) as store:
+        store.put(Finished(record(tel=2**62)), Finished(record(key="c" * 64, tel=None)))
+        assert [run.tel for run in run_summaries(store, None)] == [2**62, None]
+        assert [run.key for run in run_summaries(store, ["c" * 64, "d" * 64])] == ["c" * 64]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -16,7 +17,7 @@ from instances import write_instance
 from kvopt.runs.events import read_event
 from kvopt.runs.supervise import supervise
 from kvopt.store.export import read_rows
-from tests.kvopt.sweep_tools import PAIR, Evaluate, own_method, task_of
+from tests.kvopt.sweep_tools import PAIR, Evaluate, Patch, own_method, task_of, write_small
 
 #: Forks twice, with a session of its own between, so that no parent knows the sleeper.
 _HIDE = """\
@@ -176,9 +177,7 @@ def test_what_is_no_event(line: bytes) -> None:
     assert read_event(line) is None
 
 
-def test_lines_that_are_too_long_are_dropped(
-    played: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_long_lines_are_dropped(played: Callable[[str], None], monkeypatch: Patch) -> None:
     """The lines before and after them are handed over; half a line at the end is not."""
     monkeypatch.setattr(kvopt.runs.supervise, "_LONGEST_LINE", 100)
     monkeypatch.setattr(kvopt.runs.supervise, "_BYTES_A_REQUEST", 0)
@@ -208,3 +207,54 @@ def test_a_method_that_closes_its_pipe(tmp_path: Path) -> None:
     assert row["status"] == "crashed"
     assert row["total_seconds"] < 1.1 * 1.5 + 2 + 3  # its start, and a loaded machine
     assert command.alive() == []
+
+
+BAD = Path(__file__).parent / "bad_methods"
+EXPECTED = {
+    "segfault": "crashed",
+    "memory_eater": "memory_limit",
+    "ignores_its_limit": "time_limit",
+    "infeasible": "refused",
+    "false_bound": "error",
+}
+LIMIT = 1.0
+
+
+def test_bad_methods_are_rows_and_lies_are_loud(tmp_path: Path) -> None:
+    """The status, the signal, the limit, the violated time and the contradicted bound.
+
+    The command ends with 5, names both liars and no other, and leaves no process behind.
+    """
+    write_small(tmp_path, 1)
+    methods = ",".join(f"file:{BAD / name}.py" for name in EXPECTED)
+    limits = ["--time-limit", LIMIT, "--memory-limit", 0.4, "--jobs", 2]
+    store = tmp_path / "runs.sqlite"
+    command = Evaluate([tmp_path, "--methods", f"{methods},svf", *limits, "--store", store])
+    result = command.run()
+    rows = read_rows(store)
+    assert len(rows) == len(EXPECTED) + 1
+    rows.index = rows["method"].str.extract(r"(\w+)(?:\.py)?$")[0]
+    found: dict[Any, dict[Any, Any]] = rows.to_dict("index")
+    assert {name: found[name]["status"] for name in EXPECTED} == EXPECTED
+    assert "SIGSEGV" in found["segfault"]["detail"]
+    eater = found["memory_eater"]
+    assert (eater["ending"], eater["peak_memory"] > 4e8) == ("memory_limit", True)
+    late = found["ignores_its_limit"]
+    assert late["ending"] == "time_limit"
+    # Killed a tenth and two seconds after its limit; a loaded machine wakes up late.
+    assert LIMIT <= late["seconds"] <= 1.1 * LIMIT + 2 + 1.5
+    assert "at time" in found["infeasible"]["detail"]
+    liar = found["false_bound"]
+    assert "lower bound 360 (claimed without a certificate) exceeds" in liar["detail"]
+    # One after the other: 1 + (1+1) + (2+3) + (5+3) = 16.
+    assert liar["tel"] == 16
+    assert pd.isna(liar["lower_bound"])
+    assert liar["bounds"] == []
+    # The good method beside them: J1 Theorem 4.2's counterexample, OPT is 12.
+    good = found["svf"]
+    assert (good["status"], good["ending"], good["tel"] > 12) == ("feasible", "finished", True)
+
+    lines = [line for line in result.stderr.splitlines() if "A METHOD IS WRONG" in line]
+    assert (result.returncode, len(lines), command.alive()) == (5, 2, [])
+    assert any("infeasible.py] on small_0" in line for line in lines)
+    assert any("false_bound.py] on small_0" in line for line in lines)

@@ -16,17 +16,18 @@ from kvopt.runs.events import Event, Failure, Report
 from kvopt.runs.fork_server import Ends, fork_process
 from kvopt.store import Store
 from support.machine import LACKS
+from tests.kvopt.sweep_tools import Capture, Patch
 
 NO_FILES = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 NO_THREADS = RuntimeError("can't start new thread")
 
 
 @pytest.fixture(autouse=True)
-def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_a_folder(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def _fail_at(number: int, fault: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+def _fail_at(number: int, fault: Exception, monkeypatch: Patch) -> None:
     """Have the process with a number not be started."""
     begun: list[bool] = []
 
@@ -41,7 +42,7 @@ def _fail_at(number: int, fault: Exception, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("fault", [NO_FILES, NO_THREADS])
 def test_a_run_without_a_process_is_not_stored_and_repeated(
-    fault: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    fault: Exception, monkeypatch: Patch, capsys: Capture
 ) -> None:
     """The sweep carries out what it can and says what it could not; the same command goes on."""
     asked = ["evaluate", "tiny_handover", "--methods", "svf,fcfs", "--store", "s.sqlite", "--quiet"]
@@ -55,9 +56,7 @@ def test_a_run_without_a_process_is_not_stored_and_repeated(
     assert str(fault.args[-1]) in line
 
 
-def test_one_run_without_a_process_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_run_without_a_process_is_one_line(monkeypatch: Patch, capsys: Capture) -> None:
     """Also of the command that runs one method, whose first process reads the instance."""
     _fail_at(2, NO_FILES, monkeypatch)
     assert main(["solve", "tiny_handover", "--method", "svf", "--quiet"]) == 7

@@ -17,6 +17,7 @@ import pytest
 
 from instances.files import instance_document
 from kvopt.store import Store, StoreError
+from tests.kvopt.sweep_tools import Patch
 from tests.kvopt.test_store import HOSTILE, INSTANCE, RECORD, RUN, SCHEDULE, named, side_by_side
 
 _PASSWORD = "se'cr@t%/#"
@@ -24,7 +25,7 @@ Control = Callable[..., None]
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Control]]:
+def server(monkeypatch: Patch) -> Iterator[tuple[str, Control]]:
     """The URL of a server's database, and pg_ctl; skipped where no server is installed."""
     pytest.importorskip("psycopg")
     # Debian keeps them off the PATH, and PostgreSQL refuses to run as root.

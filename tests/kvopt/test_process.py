@@ -21,7 +21,7 @@ from kvopt.runs.events import BoundProved, Done, Event, ScheduleFound
 from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Supervised, supervise
 from schedules import make_schedule
-from tests.kvopt.sweep_tools import PAIR, task_of
+from tests.kvopt.sweep_tools import PAIR, Patch, task_of
 
 
 def _run(memory_limit: float | None = None, limit: float = 30.0) -> Supervised:
@@ -215,9 +215,7 @@ def test_shared_pages_count_once(played: Callable[[str], None]) -> None:
 
 @pytest.mark.slow("waits")
 @_tells_shares
-def test_what_ends_during_a_look_counts_once(
-    played: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ends_during_a_look_count_once(played: Callable[[str], None], monkeypatch: Patch) -> None:
     """Neither all that such a process held counts, nor its share a second time in the others'."""
     share, resident = memory._share, memory._resident
     copies: list[psutil.Process] = []
@@ -247,8 +245,8 @@ def test_what_ends_during_a_look_counts_once(
 
 
 @pytest.mark.parametrize(("limit", "least", "most"), [(None, 1, 1), (1.0, 2, 10)])
-def test_looks_rest_where_no_limit_is_at_stake(
-    limit: float | None, least: int, most: int, monkeypatch: pytest.MonkeyPatch
+def test_looks_rest_without_a_limit(
+    limit: float | None, least: int, most: int, monkeypatch: Patch
 ) -> None:
     """After a look of 20 ms none comes for 2 s, but with a limit within 50 ms of the last one."""
     looks: list[float] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -12,15 +13,31 @@ import pytest
 from instances import Instance, Request
 from kvopt.runs.events import BoundProved
 from kvopt.runs.execute import execute
-from kvopt.runs.record import columns
+from kvopt.runs.record import PROVED, columns
 from kvopt.runs.state import RunState
+from kvopt.runs.task import Finished
 from kvopt.store import Store, StoreError
 from kvopt.store.export import ExportError, export_rows, read_rows
 from reports.nightly.rows import COLUMNS
 from serving.metrics import METRICS
 from tests.kvopt.best_known.registry import FOUR
-from tests.kvopt.sweep_tools import in_python, task_of
+from tests.kvopt.sweep_tools import in_python, store_runs, task_of
 from tests.kvopt.test_store import RUN
+from tests.reports.synthetic import record
+
+RECORD = record(
+    instance="=HYPERLINK(\"x\"),'<b>'\n",
+    family="NA",
+    method="007",
+    tel=2**62,
+    lower_bound=12,
+    bound_source="",
+    relaxation=11.123456789012345,
+    incumbents=[(0.1, 2**62)],
+    versions={"python": "3.11.7"},
+    command=["evaluate.py", "a b"],
+)
+
 
 #: Columns that are declared in one place: on top of the real ones, before anything looks at them.
 _MORE = """
@@ -140,3 +157,46 @@ def _state(*bounds: tuple[str, int]) -> RunState:
     for seconds, (source, value) in enumerate(bounds):
         state.take(BoundProved(seconds=float(seconds), value=value, source=source))
     return state
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.PARQUET"])
+def test_rows_come_back_as_they_were(tmp_path: Path, name: str) -> None:
+    """Types, 62 bits, names that look like numbers, formulas or missing values, line breaks."""
+    second = Finished(replace(RECORD, key="c" * 64, tel=None, nodes=7))
+    store_runs(tmp_path / "runs.sqlite", Finished(RECORD), second)
+    rows = read_rows(tmp_path / "runs.sqlite")
+    export_rows(rows, tmp_path / name)
+    pd.testing.assert_frame_equal(read_rows(tmp_path / name), rows.drop(columns=PROVED))
+    assert rows["tel"].tolist()[0] == 2**62
+    export_rows(rows[:0], tmp_path / name)
+    assert len(read_rows(tmp_path / name)) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("rows.csv", b"a,b\n1,2\n", "expected a column key"),
+        ("rows.csv", b"\xff\xfe\x00", "rows.csv"),
+        ("rows.parquet", b"not parquet", "rows.parquet"),
+        ("rows.csv", None, "rows.csv"),
+        ("runs.sqlite", None, "there is no such store"),
+    ],
+)
+def test_no_file_of_rows(tmp_path: Path, name: str, content: bytes | None, reason: str) -> None:
+    """One line that names the file."""
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises((ExportError, StoreError), match=reason):
+        read_rows(path)
+
+
+def test_an_export_is_whole_or_not_at_all(tmp_path: Path) -> None:
+    """Where it cannot be written, what stood there before still does."""
+    store_runs(tmp_path / "runs.sqlite")
+    rows = read_rows(tmp_path / "runs.sqlite")
+    with pytest.raises(ExportError, match="No such file or directory"):
+        export_rows(rows, tmp_path / "missing" / "rows.csv")
+    with pytest.raises(ExportError, match="expected a name with"):
+        export_rows(rows, tmp_path / "rows.txt")
+    assert {path.name.partition("-")[0] for path in tmp_path.iterdir()} == {"runs.sqlite"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -82,22 +83,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def stored(folder: Path) -> list[list[Told]]:
-    """What ``evaluate.py`` stores of the methods in their order: by its arguments, by a suite."""
-    methods = ",".join(_placed(text, folder) for text in METHODS)
-    named = [folder / "four.json", "--methods", methods, "--time-limit", 30]
-    return [
-        _evaluated(named, folder / "command.sqlite"),
-        _evaluated([folder / "mine.toml"], folder / "suite.sqlite"),
-    ]
-
-
 def _placed(text: str, folder: Path) -> str:
     return text.replace("file:", f"file:{folder}/")
 
 
-def _evaluated(arguments: list[object], store: Path) -> list[Told]:
+def _evaluated(arguments: Sequence[object], store: Path) -> list[Told]:
     run = Evaluate([*arguments, "--store", store, "--jobs", 2, "--quiet"]).call()
     assert run.returncode == 0, run.stderr
     with closing(Store(store, readonly=True)) as runs:
@@ -121,9 +111,7 @@ def _told(schedule: Schedule) -> Told:
 
 
 @pytest.mark.parametrize("text", a_few(METHODS, 4))
-def test_the_script_and_the_library(
-    text: str, folder: Path, solve: Command, tmp_path: Path
-) -> None:
+def test_script_and_library(text: str, folder: Path, solve: Command, tmp_path: Path) -> None:
     """Method, status, TEL, bound, starts and attempts, of solve.py's file and of kvopt.solve."""
     result = kvopt.solve(FOUR, _placed(text, folder), time_limit=30, threads=1)
     assert result.schedule is not None
@@ -141,7 +129,7 @@ def test_the_script_and_the_library(
 
 
 @pytest.mark.slow("walks")
-def test_the_library_and_sweeps(folder: Path, stored: list[list[Told]]) -> None:
+def test_library_and_sweeps(folder: Path) -> None:
     """The rows and schedules of evaluate.py and of a suite, and the table of kvopt.compare."""
     results = [kvopt.solve(FOUR, _placed(text, folder), threads=1) for text in METHODS]
     expected = [
@@ -150,7 +138,11 @@ def test_the_library_and_sweeps(folder: Path, stored: list[list[Told]]) -> None:
         if result.schedule is not None
     ]
     assert len({told["method"] for told in expected}) == len(METHODS)
-    assert stored == [sorted(expected, key=lambda told: str(told["method"]))] * 2
+    methods = ",".join(_placed(text, folder) for text in METHODS)
+    named = [folder / "four.json", "--methods", methods, "--time-limit", 30]
+    for arguments, store in ((named, "command.sqlite"), ([folder / "mine.toml"], "suite.sqlite")):
+        stored = _evaluated(arguments, folder / store)
+        assert stored == sorted(expected, key=lambda told: str(told["method"]))
     table = kvopt.compare(FOUR, [_placed(text, folder) for text in METHODS], time_limit=30, jobs=2)
     rows = table[["method", "status", "tel", "bound"]].to_numpy().tolist()
     shown = [shown_method(told["method"], told["row"]["own_name"]) for told in expected]

@@ -12,7 +12,7 @@ import kvopt.runs.supervise
 from instances import Instance, Request
 from kvopt.runs.series import Series
 from kvopt.runs.task import Finished, Task
-from tests.kvopt.sweep_tools import task_of
+from tests.kvopt.sweep_tools import Patch, task_of
 
 FOUR = Instance("four", 6, tuple(Request(i, i % 2, 1 + i % 3, 1 + (2 * i) % 4) for i in range(4)))
 
@@ -80,7 +80,7 @@ def test_a_lost_one_costs_no_other(tmp_path: Path) -> None:
         assert by_method[name].tel == kvopt.run(FOUR, name).tel
 
 
-def test_nothing_is_lost_at_an_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_lost_at_an_interrupt(tmp_path: Path, monkeypatch: Patch) -> None:
     """What was found before Ctrl-C is there, the one under way says so, the others wait."""
     tasks = _tasks(tmp_path, "svf", "fcfs", _LOOPS, "h-sf", "mc-sf")
     series = Series(tasks, time.monotonic() + 60)

@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 import pytest
 
-import kvopt.commands.solve
 import kvopt.runs.state
 from formulations.valid.volumes import volume_bound
 from instances import Instance, write_instance
@@ -21,12 +20,12 @@ from kvopt.runs.stated_optimum import dispute
 from kvopt.runs.task import Task
 from kvopt.sweeps.contradictions import RunSummary
 from reports.results import Results
-from schedules import Schedule, check_schedule, read_schedule
+from schedules import check_schedule, read_schedule
 from schedules.check import Verdict
 from schedules.model import KEEPS_TOKENS_NOTE
 from tests.kvopt.best_known.registry import FOUR, PRICES
 from tests.kvopt.conftest import Command
-from tests.kvopt.sweep_tools import summary_of
+from tests.kvopt.sweep_tools import Patch, summary_of
 from tests.kvopt.test_policies_table import table_of
 from tests.oracles.brute_force import brute_force_optimum
 
@@ -176,21 +175,16 @@ def test_a_sweep_is_loud_where_the_method_may_be_wrong() -> None:
     assert _alarming(state)
 
 
-def test_a_refused_schedule_is_not_written(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_refused_is_not_written(monkeypatch: Patch, solve: Command, tmp_path: Path) -> None:
     """Exit 5 and no file: nothing that the checker refuses is left behind as a result."""
-
-    def refuse(instance: Instance, schedule: Schedule) -> Verdict:
-        del instance, schedule
-        return Verdict("malformed", "for the sake of the test")
-
-    monkeypatch.setattr(kvopt.runs.state, "check_schedule", refuse)
+    why = "for the sake of the test"
+    monkeypatch.setattr(kvopt.runs.state, "check_schedule", lambda *_: Verdict("malformed", why))
     path, out = tmp_path / "four.json", tmp_path / "out.json"
     write_instance(FOUR, path)
-    assert kvopt.commands.solve.main([str(path), "--policy", "svf", "--out", str(out)]) == 5
+    result = solve(path, "--policy", "svf", "--out", out)
+    assert result.returncode == 5
     assert not out.exists()
-    assert "for the sake of the test" in capsys.readouterr().err
+    assert why in result.stderr
 
 
 def test_what_is_stated_is_part_of_the_run() -> None:

@@ -15,11 +15,13 @@ import kvopt.best_known.__main__
 import support.jsonfile
 from instances import Instance, Request
 from instances.ladder import ladder
-from kvopt.best_known.library import LibraryInstance, WithLadder
+from kvopt.best_known.library import WithLadder
 from kvopt.commands import submit
 from kvopt.solution_file import name_of_model
 from schedules import Clock, Schedule, make_schedule, write_schedule
-from tests.kvopt.best_known.registry import FOUR, OPTIMAL, WORSE
+from tests.commands import run_command
+from tests.kvopt.best_known.registry import FOUR, OPTIMAL, WORSE, have_library
+from tests.kvopt.sweep_tools import Patch
 
 #: Two that never fit together: 1 + 2 rounds.
 PAIR = Instance("pair", 3, (Request(0, 0, 2, 1), Request(1, 0, 2, 1)))
@@ -27,17 +29,11 @@ WORST = [0, 1, 2, 5]
 
 
 @pytest.fixture(autouse=True)
-def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_a_folder(tmp_path: Path, monkeypatch: Patch) -> None:
     """Have a small library, and an empty folder for its registry below the current one."""
-    _library(monkeypatch, FOUR, PAIR)
+    have_library(monkeypatch, FOUR, PAIR)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "registry").mkdir()
-
-
-def _library(monkeypatch: pytest.MonkeyPatch, *instances: Instance) -> None:
-    library = {each.sha256: LibraryInstance(f"{each.name}.json", each) for each in instances}
-    for each in (submit, kvopt.best_known.__main__):
-        monkeypatch.setattr(each, "library_by_hash", lambda: library)
 
 
 def _write(name: str, starts: list[int], instance: Instance = FOUR, **more: Any) -> Schedule:
@@ -46,8 +42,11 @@ def _write(name: str, starts: list[int], instance: Instance = FOUR, **more: Any)
     return schedule
 
 
-def _submit(*given: str) -> int:
-    return submit.main([*given, "--folder", "registry"], "kvopt submit")
+def _submit(*given: str, code: int = 0) -> tuple[str, str]:
+    """Return what the command prints, on standard output and error; it must end with a code."""
+    run = run_command(submit.main, *given, "--folder", "registry", program="kvopt submit")
+    assert run.returncode == code, run.stderr
+    return run.stdout, run.stderr
 
 
 def _entry(name: str = "four") -> dict[str, Any]:
@@ -63,12 +62,11 @@ def _held() -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in Path("registry").rglob("*") if path.is_file()}
 
 
-def test_a_schedule_of_the_ladder_enters_the_registry(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_schedule_of_the_ladder_enters_the_registry() -> None:
     """Its instance is drawn for that; one in seconds is none that the registry has."""
     drawn = ladder()["am2_n5_seed0"].draw()
     _write("drawn.json", list(range(100, 600, 100)), drawn)
-    assert _submit("drawn.json") == 0
-    assert "taken: am2_n5_seed0: open" in capsys.readouterr().out
+    assert "taken: am2_n5_seed0: open" in _submit("drawn.json")[0]
     assert _entry("am2_n5_seed0")["file"] == "ladder.csv"
     known = WithLadder({})
     assert all((rung.sha256 in known) != rung.in_seconds for rung in ladder().values())
@@ -76,13 +74,12 @@ def test_a_schedule_of_the_ladder_enters_the_registry(capsys: pytest.CaptureFixt
     assert len(known) == len(list(known)) == sum(not r.in_seconds for r in ladder().values())
 
 
-def test_a_better_schedule_enters_the_registry(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_better_schedule_enters_the_registry() -> None:
     """First TEL 16, then 12: the history has both, and the registry verifies from its files."""
     _write("worse.json", WORST)
     _write("best.json", OPTIMAL)
     _write("pair.json", [0, 1], PAIR)
-    assert _submit("worse.json", "pair.json") == 0
-    assert capsys.readouterr().out.splitlines() == [
+    assert _submit("worse.json", "pair.json")[0].splitlines() == [
         "worse.json: four: TEL 16, best known none",
         "pair.json: pair: TEL 3, best known none",
         "taken: four: open",
@@ -90,9 +87,8 @@ def test_a_better_schedule_enters_the_registry(capsys: pytest.CaptureFixture[str
         "wrote registry/best_known.json and 2 schedules below registry/best_known: the files of a "
         "pull request",
     ]
-    assert _submit("best.json") == 0
     # (12 - 16) / 12, (12 - 10) / 12: the bound by volumes is 10.
-    assert capsys.readouterr().out.splitlines()[0] == (
+    assert _submit("best.json")[0].splitlines()[0] == (
         "best.json: four: TEL 12, best known 16, bound 10: gap -33.333 %, to its bound 16.667 %, "
         "a better schedule"
     )
@@ -105,15 +101,13 @@ def test_a_better_schedule_enters_the_registry(capsys: pytest.CaptureFixture[str
     assert _check() == 0
 
 
-def test_what_is_not_better_is_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_better_is_one_line_each() -> None:
     """Equal, worse, twice the same: exit 1, and the registry stays to the byte."""
     _write("best.json", OPTIMAL)
-    assert _submit("best.json") == 0
+    _submit("best.json")
     before = _held()
     _write("worse.json", WORST)
-    capsys.readouterr()
-    assert _submit("worse.json", "best.json", "worse.json") == 1
-    assert capsys.readouterr().out.splitlines() == [
+    assert _submit("worse.json", "best.json", "worse.json", code=1)[0].splitlines() == [
         "worse.json: four: TEL 16, best known 12, bound 10: gap 25.000 %, to its bound 37.500 %",
         "best.json: four: TEL 12, best known 12, bound 10: gap 0.000 %, to its bound 16.667 %",
         "worse.json: four: TEL 16, best known 12, bound 10: gap 25.000 %, to its bound 37.500 %",
@@ -121,7 +115,7 @@ def test_what_is_not_better_is_one_line_each(capsys: pytest.CaptureFixture[str])
     assert _held() == before
 
 
-def test_a_folder_with_all_kinds(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_with_all_kinds() -> None:
     """The best one is taken, all others are told of; the exit code is that of the worst kind."""
     Path("found").mkdir()
     _write("found/a.json", WORSE)
@@ -133,8 +127,7 @@ def test_a_folder_with_all_kinds(capsys: pytest.CaptureFixture[str]) -> None:
     Path("found/g.sol").write_text("x(0_0) 1\n")
     Path("found/h.txt").write_text("x(0_0) 1\nx(1_0) 1\nx(2_1) 1\nx(3_4) 1\n")
     Path("found/h.lp").write_text(f"\\* Source model name={name_of_model('ilp', FOUR)} *\\\n")
-    assert _submit("found") == 10
-    lines = capsys.readouterr().out.splitlines()
+    lines = _submit("found", code=10)[0].splitlines()
     expected = [
         "found/a.json: four: TEL 13, best known none",
         "found/b.json: four: TEL 13, no better than found/a.json",
@@ -151,13 +144,12 @@ def test_a_folder_with_all_kinds(capsys: pytest.CaptureFixture[str]) -> None:
     assert _entry()["upper"]["value"] == 12
 
 
-def test_a_schedule_in_seconds_is_outside(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_schedule_in_seconds_is_outside() -> None:
     """The registry has none, and the line says so."""
     timed = Instance("timed", 5, (Request(0, 0, 1, 1), Request(1, 1, 1, 1)), time_unit="second")
     schedule = make_schedule(timed, [0, 1], "a solver", clock=Clock("unit"), tel=2 * 10**9)
     write_schedule(schedule, "seconds.json")
-    assert _submit("seconds.json") == 10
-    said = capsys.readouterr().out
+    said = _submit("seconds.json", code=10)[0]
     assert "a schedule in seconds, and the registry has instances in rounds only" in said
 
 
@@ -166,77 +158,66 @@ def test_an_infeasible_one_is_worse_than_a_damaged_one() -> None:
     # At time 2 the requests of 3 tokens hold 3 each, M = 5.
     _write("x.json", [0, 0, 0, 0])
     Path("y.json").write_text("{}")
-    assert _submit("y.json", "x.json") == 21
+    _submit("y.json", "x.json", code=21)
     assert not Path("registry/best_known.json").exists()
 
 
-def test_a_schedule_that_keeps_tokens_is_outside(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_schedule_that_keeps_tokens_is_outside(monkeypatch: Patch) -> None:
     """Request 0 makes a token, keeps it, and would hold 1 at time 3 beside 4 of request 1."""
     two = Instance("two", 4, (Request(0, 0, 0, 4), Request(1, 0, 1, 3)))
-    _library(monkeypatch, two)
+    have_library(monkeypatch, two)
     parts: dict[str, Any] = {"attempts": [[(0, 1)], []], "kept": [[0, 1], [0]]}
     write_schedule(make_schedule(two, [2, 0], "vllm", **parts), "kept.json")
-    assert _submit("kept.json") == 21
-    told = capsys.readouterr().out
+    told = _submit("kept.json", code=21)[0]
     assert "keeps tokens over evictions: outside the problem" in told
     assert "without that infeasible: at time 3" in told
 
 
-def test_check_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_writes_nothing() -> None:
     """Nor does it need a folder that can be written."""
     _write("best.json", OPTIMAL)
-    assert _submit("best.json", "--check") == 0
+    assert "taken" not in _submit("best.json", "--check")[0]
     assert _held() == {}
-    assert "taken" not in capsys.readouterr().out
 
 
-def test_a_contradiction_is_not_taken(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_contradiction_is_not_taken(monkeypatch: Patch) -> None:
     """A schedule below an optimum by construction, which is wrong then: exit 5, nothing written."""
     wrong: dict[str, Any] = {"known_optimum": 13, "known_optimum_reason": "a wrong one"}
-    _library(monkeypatch, replace(FOUR, **wrong), PAIR)
+    have_library(monkeypatch, replace(FOUR, **wrong), PAIR)
     _write("best.json", OPTIMAL)
     _write("pair.json", [0, 1], PAIR)
-    assert _submit("best.json", "pair.json") == 5
     told = "not taken: four: the optimum by construction, 13 exceeds the checked TEL 12"
-    assert told in capsys.readouterr().err
+    assert told in _submit("best.json", "pair.json", code=5)[1]
     # What else is better is taken.
     assert _entry("pair")["upper"]["value"] == 3
 
 
-def test_a_damaged_proof_takes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_proof_takes_nothing() -> None:
     """A registry whose files do not prove it takes nothing of that instance, with exit 5."""
     _write("worse.json", WORST)
-    assert _submit("worse.json") == 0
+    _submit("worse.json")
     Path("registry/best_known/bounds/four.json").write_text("{}")
     before = _held()
     _write("best.json", OPTIMAL)
-    assert _submit("best.json") == 5
-    assert "not taken: four: " in capsys.readouterr().err
+    assert "not taken: four: " in _submit("best.json", code=5)[1]
     assert _held() == before
 
 
-def test_a_damaged_registry_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_registry_is_one_line() -> None:
     """Also with --check, before anything is compared."""
     _write("best.json", OPTIMAL)
     Path("registry/best_known.json").write_text("{}")
     for more in ((), ("--check",)):
-        assert _submit("best.json", *more) == 2
-        out, err = capsys.readouterr()
+        out, err = _submit("best.json", *more, code=2)
         assert (out, err.count("\n")) == ("", 1)
 
 
 @pytest.mark.parametrize("ending", [OSError(errno.ENOSPC, "No space left"), KeyboardInterrupt()])
-def test_a_full_disk_or_ctrl_c_loses_nothing(
-    ending: BaseException, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_or_ctrl_c_loses_nothing(ending: BaseException, monkeypatch: Patch) -> None:
     """At the second of three files: all are as before, nothing else is left, and it goes on."""
     _write("worse.json", WORST)
     _write("pair.json", [0, 1], PAIR)
-    assert _submit("worse.json", "pair.json") == 0
+    _submit("worse.json", "pair.json")
     before = _held()
     _write("best.json", OPTIMAL)
     calls = []
@@ -248,16 +229,15 @@ def test_a_full_disk_or_ctrl_c_loses_nothing(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        assert _submit("best.json") == (2 if isinstance(ending, OSError) else 130)
+        _submit("best.json", code=2 if isinstance(ending, OSError) else 130)
     assert len(calls) == 2
     assert _held() == before
-    assert _submit("best.json") == 0
+    _submit("best.json")
     assert _entry()["upper"]["value"] == 12
     assert _check() == 0
 
 
-def test_an_empty_folder_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_folder_is_bad_usage() -> None:
     """A folder without a schedule is most likely the wrong one."""
-    assert _submit("registry") == 2
-    assert "expected schedules in the folder, found none" in capsys.readouterr().err
+    assert "expected schedules in the folder, found none" in _submit("registry", code=2)[1]
     assert support.jsonfile.TEMPORARY not in "".join(os.listdir("registry"))

@@ -17,7 +17,7 @@ from kvopt.runs.process import Outcome
 from kvopt.runs.state import RunState
 from kvopt.runs.task import Task
 from schedules.evidence import COMPUTED, alarming, believed
-from tests.kvopt.sweep_tools import PAIR, Evaluate, own_method, task_of, wait_until
+from tests.kvopt.sweep_tools import PAIR, Evaluate, Patch, own_method, task_of, wait_until
 from tests.oracles.brute_force import brute_force_optimum
 from tests.tiers import a_few
 
@@ -205,7 +205,7 @@ def test_optimal_is_counted_not_claimed() -> None:
     assert (state.incumbents, state.notes) == ([(0.5, 6)], ["stopped at the time limit"])
 
 
-def test_a_fault_of_the_sweep_itself_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_of_the_sweep_itself_is_a_row(monkeypatch: Patch) -> None:
     """It costs one run, not the others."""
     monkeypatch.setattr(RunState, "take", lambda *_: 1 // 0)
     record = execute(_task("svf")).record

@@ -14,12 +14,12 @@ from kvopt.progress import Display
 from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Snapshot
 from schedules import make_schedule
-from tests.kvopt.sweep_tools import Screen, task_of
+from tests.kvopt.sweep_tools import Patch, Screen, task_of
 from tests.reports.synthetic import record
 
 
 @pytest.fixture
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def at_once(monkeypatch: Patch) -> None:
     """Show everything as it comes."""
     monkeypatch.setattr(kvopt.progress, "SHOWN_FROM_SECONDS", 0.0)
 
@@ -28,9 +28,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     ("stream", "quiet", "early"),
     [(io.StringIO(), False, False), (Screen(), True, False), (Screen(), False, True)],
 )
-def test_silence(
-    stream: io.StringIO, quiet: bool, early: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_silence(stream: io.StringIO, quiet: bool, early: bool, monkeypatch: Patch) -> None:
     """In a pipe, quiet on a terminal, and before two seconds are over."""
     if not early:
         monkeypatch.setattr(kvopt.progress, "SHOWN_FROM_SECONDS", 0.0)
@@ -67,7 +65,7 @@ def test_what_runs_now_and_its_gap() -> None:
 
 
 @pytest.mark.usefixtures("at_once")
-def test_of_many_runs_the_first_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_runs_the_first_are_named(monkeypatch: Patch) -> None:
     """The others are counted."""
     monkeypatch.setenv("COLUMNS", "200")
     stream = Screen()

@@ -32,7 +32,7 @@ from kvopt.runs.events import Done, Event, Note, Report, ScheduleFound
 from schedules import check_schedule, make_schedule
 from schedules.evidence import independent_pair
 from tests.engine_batch import one_at_a_time, solve_batch
-from tests.kvopt.sweep_tools import ROOT
+from tests.kvopt.sweep_tools import ROOT, Patch
 from tests.kvopt.test_search_solver import bounds_of, search_job
 from tests.oracles.brute_force import brute_force_optimum
 
@@ -40,7 +40,7 @@ FIVE = am1.generate(seed=3, n=5, memory=14)
 
 
 def _events(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: Patch,
     instance: Instance,
     seconds: float = 60.0,
     *,
@@ -59,7 +59,7 @@ def _events(
     return events
 
 
-def test_every_closed_window_comes_with_its_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_closed_window_comes_with_its_certificate(monkeypatch: Patch) -> None:
     """Bounds grow up to the optimum, each proved by its file; the schedule is the optimum's."""
     optimum = brute_force_optimum(FIVE)
     events = _events(monkeypatch, FIVE)
@@ -101,7 +101,7 @@ def test_every_certificate_proves_its_bound(
         assert evaluate(instance, read_certificate(each.certificate)) == each.value
 
 
-def test_no_time_and_no_memory_leave_what_prices_prove(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_time_and_no_memory_leave_what_prices_prove(monkeypatch: Patch) -> None:
     """A limit that comes first ends the run with the bounds so far, none above the optimum."""
     optimum = brute_force_optimum(FIVE)
     for seconds, memory in ((-1.0, None), (60.0, 1e-6)):
@@ -112,7 +112,7 @@ def test_no_time_and_no_memory_leave_what_prices_prove(monkeypatch: pytest.Monke
         assert events[-1].outcome == "limit"
 
 
-def test_too_many_requests_or_rounds_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_requests_or_rounds_are_told(monkeypatch: Patch) -> None:
     """More than 10,000 requests, or an arrival at 10¹²: one line, and no bound."""
     many = Instance("many", 9, tuple(Request(i, 0, 1, 1) for i in range(10_001)))
     late = Instance("late", 9, (Request(0, 10**12, 1, 1),))
@@ -123,8 +123,8 @@ def test_too_many_requests_or_rounds_are_told(monkeypatch: pytest.MonkeyPatch) -
         assert any(isinstance(each, Note) and text in each.text for each in events)
 
 
-def test_too_many_patterns_are_told_before_anything_is_spent(
-    monkeypatch: pytest.MonkeyPatch,
+def test_too_many_patterns_are_told_first(
+    monkeypatch: Patch,
 ) -> None:
     """Where those of one time are few enough, but not those of all: one line, and nothing else."""
     note, done = _events(monkeypatch, uniform.generate(n=400), patterns=True)
@@ -148,7 +148,7 @@ def test_tables_take_no_more_memory_than_is_said(name: str) -> None:
 
 
 @pytest.mark.slow("waits")
-def test_windows_of_many_requests_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_of_many_requests_are_closed(monkeypatch: Patch) -> None:
     """13 times five requests, each when the others are done: 13 times the optimum is one, too."""
     optimum = 13 * brute_force_optimum(FIVE)
     times = sum(request.output for request in FIVE.requests)
@@ -185,7 +185,7 @@ class _Prices:
 
     finished, value, now = False, 0.0, 0.0
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, gain: float = 0.0) -> None:
+    def __init__(self, monkeypatch: Patch, gain: float = 0.0) -> None:
         self._gain = gain
         monkeypatch.setattr(time, "monotonic", lambda: self.now)
 
@@ -200,9 +200,7 @@ def _priced(seconds: float, tel: int) -> SearchRun:
 
 
 @pytest.mark.parametrize("limit", [10.0, 60.0, 600.0])
-def test_prices_come_first_and_windows_have_the_rest(
-    monkeypatch: pytest.MonkeyPatch, limit: float
-) -> None:
+def test_prices_come_first_and_windows_have_the_rest(monkeypatch: Patch, limit: float) -> None:
     """Windows get some time after each turn, and all that is left when that of prices is over."""
     prices, shares, turns = _Prices(monkeypatch), backward.Options(), []
     for turn in proving._price_turns(_priced(limit, 1), lambda: prices):  # type: ignore[arg-type,return-value]
@@ -216,9 +214,7 @@ def test_prices_come_first_and_windows_have_the_rest(
 
 
 @pytest.mark.parametrize(("gain", "share"), [(0.0, "ascent_from"), (50.0, "ascent_until")])
-def test_prices_go_on_while_they_gain(
-    monkeypatch: pytest.MonkeyPatch, gain: float, share: str
-) -> None:
+def test_prices_go_on_while_they_gain(monkeypatch: Patch, gain: float, share: str) -> None:
     """Multipliers follow at once where a turn gains nothing, and at last where each gains much."""
     prices = _Prices(monkeypatch, gain)
     proving._settle(_priced(100.0, 1_000), prices)  # type: ignore[arg-type]

@@ -9,21 +9,23 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import pytest
-
 from formulations.certificates.certificate import evaluate
 from formulations.certificates.certificate_file import Certificate
 from instances import Instance, Request
 from kvopt.best_known import __main__ as command
+from kvopt.best_known import prove
 from kvopt.best_known.entry import ENTRIES, Proof
 from kvopt.best_known.files import format_registry
 from kvopt.best_known.library import LibraryInstance
+from kvopt.commands import submit
 from kvopt.methods.fingerprint import fingerprint, versions
 from kvopt.methods.grammar import MethodError, read_method
 from kvopt.methods.witness import made_by
 from kvopt.runs.task import Finished, Task
 from kvopt.store import Store
 from schedules import make_schedule
+from tests.commands import run_command
+from tests.kvopt.sweep_tools import Patch
 from tests.reports.synthetic import record_of
 
 #: M = 5, s = 1, o = (1, 1, 3, 3): shortest first has TEL 13, the optimum is 12 with starts
@@ -65,6 +67,7 @@ class Sweep:
         self.folder = folder / "registry"
         self.folder.mkdir()
         self._path = folder / "runs.sqlite"
+        self.out = self.err = ""
 
     def run(
         self,
@@ -101,8 +104,8 @@ class Sweep:
         store.close()
 
     def merge(self, *more: str) -> int:
-        """Run the command on the store."""
-        return command.main(["--store", str(self._path), "--folder", str(self.folder), *more])
+        """Run the command on the store; ``out`` and ``err`` are what it prints."""
+        return self._command("--store", self._path, *more)
 
     def merged(self, name: str = "four") -> dict[str, Any]:
         """Return the entry of an instance after the store was merged, which must do."""
@@ -110,8 +113,13 @@ class Sweep:
         return self.entry(name)
 
     def check(self) -> int:
-        """Verify the registry from its files."""
-        return command.main(["--check", "--folder", str(self.folder)])
+        """Verify the registry from its files; ``out`` and ``err`` are what is printed."""
+        return self._command("--check")
+
+    def _command(self, *given: object) -> int:
+        run = run_command(command.main, *given, "--folder", self.folder)
+        self.out, self.err = run.stdout, run.stderr
+        return run.returncode
 
     def entry(self, name: str = "four") -> dict[str, Any]:
         """Return the entry of an instance as JSON."""
@@ -152,14 +160,23 @@ def proof_by(method: str, value: int = 12) -> Proof:
     )
 
 
-def put(monkeypatch: pytest.MonkeyPatch, instance: Instance, *planted: int) -> None:
+def have_library(monkeypatch: Patch, *instances: LibraryInstance | Instance) -> None:
+    """Have the library hold these instances and no others."""
+    library = {}
+    for each in instances:
+        found = LibraryInstance(f"{each.name}.json", each) if isinstance(each, Instance) else each
+        library[found.instance.sha256] = found
+    for module in (command, prove, submit):
+        monkeypatch.setattr(module, "library_by_hash", lambda: dict(library))
+
+
+def put(monkeypatch: Patch, instance: Instance, *planted: int) -> None:
     """Have the library hold an instance too, with its planted starts, or in place of an equal."""
     found = LibraryInstance(f"{instance.name}.json", instance, planted or None)
-    library = LIBRARY | {instance.sha256: found}
-    monkeypatch.setattr(command, "library_by_hash", lambda: dict(library))
+    have_library(monkeypatch, *LIBRARY.values(), found)
 
 
-def evaluations(monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> list[int]:
+def evaluations(monkeypatch: Patch, module: ModuleType) -> list[int]:
     """Return the values of the certificates that a module evaluates from now on."""
     values: list[int] = []
 

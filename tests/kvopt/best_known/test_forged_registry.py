@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,20 @@ import pytest
 from pydantic import ValidationError
 
 from instances import Instance, Request
-from kvopt.best_known import __main__ as command
 from kvopt.best_known.entry import ENTRIES
 from kvopt.best_known.files import format_registry, format_schemas
 from kvopt.best_known.library import LibraryInstance
-from tests.kvopt.best_known.registry import FOUR, LIBRARY, OPTIMAL, PAIR, SWEEP, WORSE, Sweep
+from tests.kvopt.best_known.registry import (
+    FOUR,
+    LIBRARY,
+    OPTIMAL,
+    PAIR,
+    SWEEP,
+    WORSE,
+    Sweep,
+    have_library,
+)
+from tests.kvopt.sweep_tools import Patch
 from tests.tiers import a_few, spread
 
 #: The bound from volumes is 10; the construction says 12, its schedule is the planted one.
@@ -30,7 +40,6 @@ BUILT = Instance(
     known_optimum_reason="the same a round later",
 )
 PLANTED = tuple(start + 1 for start in OPTIMAL)
-FORGED = LIBRARY | {BUILT.sha256: LibraryInstance("built.json", BUILT, PLANTED)}
 
 #: What may be changed unnoticed, and why it harms nothing: it is said of a run, nothing is
 #: concluded from it, and no file tells it a second time.
@@ -48,8 +57,9 @@ HARMLESS = {
 
 
 @pytest.fixture(autouse=True)
-def _small_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "library_by_hash", lambda: dict(FORGED))
+def _small_library(monkeypatch: Patch) -> None:
+    built = LibraryInstance("built.json", BUILT, PLANTED)
+    have_library(monkeypatch, *LIBRARY.values(), built)
 
 
 @pytest.fixture(params=["certified", "reported"])
@@ -120,12 +130,9 @@ def _forged(entries: list[dict[str, Any]], position: int) -> Iterator[tuple[str,
 
 def _foreign(entries: list[dict[str, Any]], position: int, path: str) -> list[Any]:
     found = []
-    for number, entry in enumerate(entries):
-        try:
-            if number != position:
-                found.append(_at(entry, path))
-        except (KeyError, IndexError):
-            continue
+    for entry in entries[:position] + entries[position + 1 :]:
+        with suppress(KeyError, IndexError):
+            found.append(_at(entry, path))
     return found
 
 
@@ -149,9 +156,7 @@ def _write(sweep: Sweep, entries: list[dict[str, Any]]) -> None:
     a_few((("certified", 0), ("certified", 1), ("certified", 2), ("reported", 0)), 0),
     indirect=["good"],
 )
-def test_every_lie_about_an_entry_is_told(
-    good: tuple[Sweep, int], position: int, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_lie_about_an_entry_is_told(good: tuple[Sweep, int], position: int) -> None:
     """A changed field ends with 1, is named as reported or stale, or is harmless for a reason."""
     sweep, code = good
     entries, tried, text = sweep.entries(), 0, sweep.path.read_text()
@@ -163,7 +168,7 @@ def test_every_lie_about_an_entry_is_told(
         found = sweep.check()
         tried += 1
         harmless = any(re.fullmatch(pattern, path) for pattern in HARMLESS)
-        told = f"{path}: {_shown(forged[position], path)}\n{capsys.readouterr().err}"
+        told = f"{path}: {_shown(forged[position], path)}\n{sweep.err}"
         assert found in ((1, code, 3) if harmless else (1, 3)), told
         if code == 3 and position == _place(entries) and not harmless:
             # What was named before is named still, or refused; it is not enough that another is.
@@ -200,9 +205,7 @@ def test_a_certified_value_beside_another_bound_is_no_entry(good: tuple[Sweep, i
 
 
 @pytest.mark.parametrize("forge", a_few(["drop", "swap", "twice", "reverse"], 2))
-def test_entries_that_are_missing_twice_or_out_of_order(
-    good: tuple[Sweep, int], forge: str
-) -> None:
+def test_entries_missing_twice_or_out_of_order(good: tuple[Sweep, int], forge: str) -> None:
     """The registry has each instance of the library once, in the library's order."""
     sweep, _ = good
     entries = sweep.entries()
@@ -270,10 +273,6 @@ def test_one_method_by_two_names_is_one(good: tuple[Sweep, int]) -> None:
     assert entry["standing"] == "one witness"
 
 
-def _pipe(path: Path) -> None:
-    os.mkfifo(path)
-
-
 def _to_itself(path: Path) -> None:
     path.symlink_to(path.name)
 
@@ -282,26 +281,25 @@ def _elsewhere(path: Path) -> None:
     path.symlink_to(path.parent.parent, target_is_directory=True)
 
 
-@pytest.mark.parametrize("make", a_few((Path.touch, _to_itself, Path.mkdir, _pipe, _elsewhere), 2))
+@pytest.mark.parametrize(
+    "make", a_few((Path.touch, _to_itself, Path.mkdir, os.mkfifo, _elsewhere), 2)
+)
 @pytest.mark.parametrize(
     "place",
     spread(["best_known/x.json", "best_known/bounds/x", "best_known.old.json", "best_known/.x"], 2),
 )
 @pytest.mark.parametrize("good", ["certified"], indirect=True)
 def test_what_no_entry_refers_to_is_told(
-    good: tuple[Sweep, int],
-    make: Callable[[Path], object],
-    place: str,
-    capsys: pytest.CaptureFixture[str],
+    good: tuple[Sweep, int], make: Callable[[Path], object], place: str
 ) -> None:
     """Whatever it is, below the registry's folder or beside its file under such a name."""
     sweep, _ = good
     make(sweep.folder / place)
     assert sweep.check() == 1
-    assert f"{place}: no entry refers to it" in capsys.readouterr().err
+    assert f"{place}: no entry refers to it" in sweep.err
 
 
-@pytest.mark.parametrize("make", a_few((_pipe, _to_itself, Path.mkdir), 1))
+@pytest.mark.parametrize("make", a_few((os.mkfifo, _to_itself, Path.mkdir), 1))
 @pytest.mark.parametrize(
     "place",
     spread(
@@ -316,18 +314,14 @@ def test_what_no_entry_refers_to_is_told(
 )
 @pytest.mark.parametrize("good", ["certified"], indirect=True)
 def test_no_file_in_the_place_of_one_is_told(
-    good: tuple[Sweep, int],
-    make: Callable[[Path], object],
-    place: str,
-    capsys: pytest.CaptureFixture[str],
+    good: tuple[Sweep, int], make: Callable[[Path], object], place: str
 ) -> None:
     """In one line, by the check and by merging; nobody waits for a pipe, nor follows a loop."""
     sweep, _ = good
-    capsys.readouterr()
     (sweep.folder / place).unlink()
     make(sweep.folder / place)
     assert sweep.check() == 1
-    told = capsys.readouterr().err
+    told = sweep.err
     assert Path(place).name in told
     assert "Traceback" not in told
     if place not in format_schemas():

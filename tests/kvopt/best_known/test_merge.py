@@ -28,6 +28,7 @@ from tests.kvopt.best_known.registry import (
     evaluations,
     put,
 )
+from tests.kvopt.sweep_tools import Capture, Patch
 
 
 def test_an_optimum_by_two_engines(proved: Sweep) -> None:
@@ -89,37 +90,35 @@ def test_better_replaces_worse_and_never_the_reverse(sweep: Sweep) -> None:
     assert (entry["standing"], entry["reason"]) == ("open", "open")
 
 
-def test_a_lying_bound_aborts_loudly(proved: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_lying_bound_aborts_loudly(proved: Sweep) -> None:
     """A bound above a checked schedule names both; nothing is written, however good the rest is."""
     proved.run(FOUR, "highs:ilp(groups=yes)", WORSE, 13, "HiGHS", day=5)
     before = proved.path.read_bytes()
     assert proved.merge() == 5
-    told = capsys.readouterr().err
+    told = proved.err
     assert "four: lower bound 13 (highs:ilp(groups=yes), 2026-11-05) exceeds" in told
     assert "the checked TEL 12 (cpsat:cpsat, 2026-11-01)" in told
     assert proved.path.read_bytes() == before
 
 
-def test_a_better_schedule_exposes_an_old_lie(
-    lied: Sweep, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_better_schedule_exposes_an_old_lie(sweep: Sweep) -> None:
     """13 was "proved" by two engines; the schedule of 12 shows that both are wrong."""
-    assert lied.entry()["standing"] == "opt"
-    lied._path.unlink()
-    lied.run(FOUR, "search", OPTIMAL, 9, "search", day=2)
-    assert lied.merge() == 5
-    assert "lower bound 13" in capsys.readouterr().err
+    sweep.run(FOUR, "cpsat:cpsat", WORSE, 13, "CP-SAT")
+    sweep.run(FOUR, "highs:ilp", WORSE, 13, "HiGHS", day=2)
+    assert sweep.merged()["standing"] == "opt"
+    sweep._path.unlink()
+    sweep.run(FOUR, "search", OPTIMAL, 9, "search", day=2)
+    assert sweep.merge() == 5
+    assert "lower bound 13" in sweep.err
 
 
-def test_a_schedule_below_a_known_optimum_aborts(
-    sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_schedule_below_a_known_optimum_aborts(sweep: Sweep, monkeypatch: Patch) -> None:
     """A proof by construction is a statement like any other: one of the two is wrong."""
     wrong = Instance("wrong", 5, FOUR.requests, known_optimum=13, known_optimum_reason="guessed")
     put(monkeypatch, wrong)
     sweep.run(wrong, "cpsat:cpsat", OPTIMAL, 12, "CP-SAT")
     assert sweep.merge() == 5
-    assert "wrong: the optimum by construction, 13 exceeds" in capsys.readouterr().err
+    assert "wrong: the optimum by construction, 13 exceeds" in sweep.err
     assert not sweep.path.exists()
 
 
@@ -143,9 +142,7 @@ def test_a_certificate_is_taken_from_anyone(sweep: Sweep) -> None:
     assert sweep.check() == 0
 
 
-def test_a_certificate_that_proves_nothing_is_left_out(
-    sweep: Sweep, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_certificate_that_proves_nothing_is_left_out(sweep: Sweep) -> None:
     """One that is damaged, assumes an unknown schedule, or proves a number below 0."""
     prices = {"kind": "prices", "value": 9, "memory": [0, 1000]}
     assert evaluate(FOUR, read_certificate(prices)) < 0
@@ -154,16 +151,14 @@ def test_a_certificate_that_proves_nothing_is_left_out(
     assumed = PRICES | {"upper_bound": 11}
     sweep.run(FOUR, "bound:bound-dual", WORSE, 9, "volumes", certificate=assumed)
     assert sweep.merge() == 0
-    told = capsys.readouterr().err
+    told = sweep.err
     assert "certificate of bound:bound-lp: " in told
     assert "it assumes a schedule better than any that is known" in told
     assert sweep.entry()["lower"]["method"] == "volumes"
     assert sweep.entry()["lower"]["value"] == volume_bound(FOUR)
 
 
-def test_a_sweep_is_evaluated_only_where_it_is_better(
-    sweep: Sweep, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sweep_is_evaluated_only_where_it_is_better(sweep: Sweep, monkeypatch: Patch) -> None:
     """A second merge takes no seconds for it, nor the first for a lesser one; more is looked at."""
     values = evaluations(monkeypatch, claims)
     assert volume_bound(FOUR) < 11
@@ -180,21 +175,19 @@ def test_a_sweep_is_evaluated_only_where_it_is_better(
     assert sweep.check() == 0
 
 
-def test_a_sweep_that_takes_too_long_is_one_note(
-    sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_sweep_that_takes_too_long_is_one_note(sweep: Sweep, monkeypatch: Patch) -> None:
     """It is left out with a line; schedule and claimed bound of the same run are taken."""
     monkeypatch.setattr(budget, "MOST_STEPS", 10)
     sweep.run(FOUR, "auto", OPTIMAL, 12, "search", certificate=SWEEP)
     assert sweep.merge() == 0
-    told = capsys.readouterr().err.splitlines()
+    told = sweep.err.splitlines()
     assert [line for line in told if "takes more than the 10 steps" in line] == told[:1]
     entry = sweep.entry()
     assert (entry["upper"]["value"], entry["lower"]["value"]) == (12, 12)
     assert entry["lower"]["certified"]["method"] == "volumes"
 
 
-def test_ctrl_c_keeps_what_is_merged(sweep: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c_keeps_what_is_merged(sweep: Sweep) -> None:
     """It comes at the second instance: the first one is written, and the same command goes on."""
     sweep.run(FOUR, "cpsat:cpsat", OPTIMAL, 11, "CP-SAT")
     sweep.run(PAIR, "cpsat:cpsat", [0, 1], 3, "CP-SAT")
@@ -207,7 +200,7 @@ def test_ctrl_c_keeps_what_is_merged(sweep: Sweep, capsys: pytest.CaptureFixture
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(command, "collect", interrupted)
         assert sweep.merge() == 130
-    assert "interrupted" in capsys.readouterr().err
+    assert "interrupted" in sweep.err
     assert [each["instance"] for each in sweep.entries()] == ["four"]
     assert sweep.merge() == 0
     assert [each["instance"] for each in sweep.entries()] == ["four", "pair"]
@@ -225,9 +218,7 @@ def test_a_certified_bound_replaces_an_equal_claim(sweep: Sweep) -> None:
     assert len(entry["history"]["lower"]) == 1
 
 
-def test_what_a_policy_kept_is_no_upper_bound(
-    sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_policy_kept_is_no_upper_bound(sweep: Sweep, monkeypatch: Patch) -> None:
     """A policy that keeps tokens over an eviction solves an easier problem: the merge goes on."""
     # Tokens 1, 2 of request 0 at times 1, 2, of request 1 at 1 and, kept, at 3: TEL 5, below the
     # optimum by construction.  Without that one waits for the other: 2 + 4 = 6.
@@ -237,7 +228,7 @@ def test_what_a_policy_kept_is_no_upper_bound(
     sweep.run(two, "vllm-v1", [0, 1], None, attempts=[[], [(0, 1)]], kept=[[0], [0, 1]])
     sweep.run(two, "svf", [0, 2], None)
     assert sweep.merged("two")["upper"]["value"] == 6
-    assert capsys.readouterr().err == ""
+    assert sweep.err == ""
 
 
 @pytest.mark.parametrize(
@@ -247,23 +238,17 @@ def test_what_a_policy_kept_is_no_upper_bound(
         (2, "lower bound 3 (volumes, 2026-11-01) exceeds the optimum by construction, 2"),
     ],
 )
-def test_an_optimum_by_construction_is_a_witness(
-    proved: Sweep,
-    stated: int,
-    told: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+def test_a_stated_optimum_is_a_witness(
+    proved: Sweep, stated: int, told: str, monkeypatch: Patch
 ) -> None:
     """Where the library states another optimum than schedule and bound, the check says so."""
     other = Instance("pair", 3, PAIR.requests, known_optimum=stated, known_optimum_reason="typo")
     put(monkeypatch, other)
     assert proved.check() == 1
-    assert told in capsys.readouterr().err
+    assert told in proved.err
 
 
-def test_a_planted_schedule_is_taken_if_it_is_better(
-    sweep: Sweep, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_planted_schedule_is_taken_if_it_is_better(sweep: Sweep, monkeypatch: Patch) -> None:
     """The schedule of the construction replaces a worse one, and is replaced by none as good."""
     sweep.run(FOUR, "svf", WORSE, day=3)
     assert sweep.merged()["upper"]["method"] == "svf"
@@ -275,7 +260,7 @@ def test_a_planted_schedule_is_taken_if_it_is_better(
     assert sweep.check() == 0
 
 
-def test_a_planted_schedule_is_checked(sweep: Sweep, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_schedule_is_checked(sweep: Sweep, monkeypatch: Patch) -> None:
     """One that overfills the memory stops the merge."""
     put(monkeypatch, FOUR, 0, 0, 0, 0)
     sweep.run(FOUR, "svf", WORSE)
@@ -294,9 +279,7 @@ def test_cancelled_attempts_are_dropped(sweep: Sweep) -> None:
     assert sweep.check() == 0
 
 
-def test_an_instance_of_the_ladder_is_drawn_and_known(
-    sweep: Sweep, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_instance_of_the_ladder_is_drawn_and_known(sweep: Sweep, monkeypatch: Patch) -> None:
     """Only what has runs is drawn, no cache is asked, and --check finds the entry right."""
     asked: list[str] = []
     drawing = Rung.draw
@@ -313,13 +296,12 @@ def test_an_instance_of_the_ladder_is_drawn_and_known(
     entry = sweep.merged(drawn.name)
     assert (entry["file"], entry["sha256"]) == ("ladder.csv", rung.sha256)
     assert set(asked) == {drawn.name}
-    capsys.readouterr()
     sweep.check()
-    assert drawn.name not in capsys.readouterr().err
+    assert drawn.name not in sweep.err
     # As where a library rounds otherwise.
     monkeypatch.setattr(Rung, "draw", lambda _: FOUR)
     assert sweep.check() == 1
-    assert f"{rung.name}: expected sha256" in capsys.readouterr().err
+    assert f"{rung.name}: expected sha256" in sweep.err
 
 
 def test_values_for_reports(proved: Sweep) -> None:
@@ -341,8 +323,8 @@ def test_values_for_reports(proved: Sweep) -> None:
         *((prove.main, wrong, 2) for wrong in (["--zzz"], ["--time-limit", "soon"], ["--folder"])),
     ],
 )
-def test_bad_usage_is_one_line(
-    main: Command, arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]
+def test_bad_usage_is_a_line(
+    main: Command, arguments: list[str], code: int, capsys: Capture
 ) -> None:
     """No traceback, no usage, one line, the exit code that --help tells."""
     assert main(arguments) == code

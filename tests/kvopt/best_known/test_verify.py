@@ -37,18 +37,18 @@ from tests.kvopt.best_known.registry import (
     evaluations,
     proof_by,
 )
+from tests.kvopt.sweep_tools import Patch
+from tests.reports.synthetic import record
 from tests.tiers import spread
 
 #: Bytes of a certificate whose evaluation takes a second at most, or a few.
 SHORT = 10_000
 
 
-def test_reports_do_not_pass_as_certified(
-    proved: Sweep, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_reports_do_not_pass_as_certified(proved: Sweep) -> None:
     """Two proofs that anyone could have typed in: counted apart, named, and an exit code apart."""
     assert proved.check() == 3
-    out, err = capsys.readouterr()
+    out, err = proved.out, proved.err
     assert "1 optimal by two independent proofs (0 certified, 1 solver-reported only)" in out
     assert "1 closed by one argument only" in out
     assert "best bounds: 1 certified, 0 by construction, 1 solver-reported" in out
@@ -58,28 +58,24 @@ def test_reports_do_not_pass_as_certified(
     )
 
 
-def test_a_reported_bound_of_an_open_instance_is_named(
-    sweep: Sweep, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_reported_bound_of_an_open_instance_is_named(sweep: Sweep) -> None:
     """Merging says what is certified beside it, and the check ends with 3 and the name."""
     sweep.run(FOUR, "cpsat:cpsat", WORSE, 11, "CP-SAT")
     assert sweep.merge() == 0
-    told = capsys.readouterr().out
+    told = sweep.out
     assert "four: lower new -> 11 (cpsat:cpsat, solver-reported; certified 10)" in told
     assert sweep.check() == 3
     told = "four: NOT CERTIFIED: bound 11 is solver-reported by cpsat:cpsat; 10 is certified; open"
-    assert told in capsys.readouterr().err
+    assert told in sweep.err
 
 
 @pytest.mark.parametrize("today", [False, True])
-def test_a_forged_row_is_named(
-    sweep: Sweep, today: bool, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_forged_row_is_named(sweep: Sweep, today: bool) -> None:
     """A row rewritten as a proof of TEL 13 (the optimum is 12) is a solver's report, no more."""
     sweep.run(FOUR, "cpsat:cpsat", WORSE, 13, "CP-SAT", today=today)
     assert sweep.merged()["standing"] == "one witness"
     assert sweep.check() == 3
-    told = capsys.readouterr().err
+    told = sweep.err
     assert "four: NOT CERTIFIED: bound 13 is solver-reported by cpsat:cpsat; 10 is" in told
     # Whoever forges the row can make its key, too, so nothing rests on that.
     assert ("STALE" in told) == (not today)
@@ -211,47 +207,41 @@ def _name(entry: dict[str, Any], method: str) -> None:
         3,
     ),
 )
-def test_a_careful_lie_is_found(
-    proved: Sweep, edit: Edit, told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_careful_lie_is_found(proved: Sweep, edit: Edit, told: str) -> None:
     """Even with a new digest no value, proof or flag can be changed, nor to what there is not."""
     proved.edit(edit)
     assert proved.check() == 1
-    assert told in capsys.readouterr().err
+    assert told in proved.err
 
 
 @pytest.mark.parametrize("name", ["../../x", "/etc/x", "x\n", "a/b", ""])
-def test_an_entry_leads_to_no_other_folder(
-    proved: Sweep, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_entry_leads_to_no_other_folder(proved: Sweep, name: str) -> None:
     """Its files bear the instance's name, which names no folder; who reads it refuses others."""
     text = proved.path.read_text().replace('"instance": "four"', f'"instance": {json.dumps(name)}')
     proved.path.write_text(text)
     assert proved.check() == 1
-    assert "field instances.0.instance" in capsys.readouterr().err
+    assert "field instances.0.instance" in proved.err
     with pytest.raises(ValueError, match="instance"):
         known_values(proved.folder)
 
 
 @pytest.mark.parametrize("kind", ["schedules", "bounds"])
 @pytest.mark.parametrize("whole", [True, False])
-def test_a_link_out_of_the_folder_is_not_followed(
-    proved: Sweep, kind: str, whole: bool, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_link_out_of_the_folder_is_not_followed(proved: Sweep, kind: str, whole: bool) -> None:
     """Neither a proof nor the folder of proofs may be a link to another place."""
     path = proved.proof(kind).parent if whole else proved.proof(kind)
     elsewhere = proved.folder.parent / "elsewhere"
     path.rename(elsewhere)
     path.symlink_to(elsewhere)
     assert proved.check() == 1
-    assert "a link that leads out of" in capsys.readouterr().err
+    assert "a link that leads out of" in proved.err
 
 
-def test_an_edit_by_hand_is_found(proved: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_edit_by_hand_is_found(proved: Sweep) -> None:
     """A bound that only an engine stands behind is guarded by the digest."""
     proved.edit(lambda entry: entry["lower"].update(seconds=0.1), sign=False)
     assert proved.check() == 1
-    assert "edited by hand?" in capsys.readouterr().err
+    assert "edited by hand?" in proved.err
     assert proved.merge() == 1
     with pytest.raises(ValueError, match="edited by hand"):
         known_values(proved.folder)
@@ -259,9 +249,7 @@ def test_an_edit_by_hand_is_found(proved: Sweep, capsys: pytest.CaptureFixture[s
 
 @pytest.mark.parametrize("kind", ["schedules", "bounds"])
 @pytest.mark.parametrize("damage", ["gone", "half", "other"])
-def test_a_damaged_proof_is_named(
-    proved: Sweep, kind: str, damage: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_proof_is_named(proved: Sweep, kind: str, damage: str) -> None:
     """A missing file, half a file and one of another instance: the check names the file."""
     path = proved.proof(kind)
     if damage == "gone":
@@ -271,12 +259,12 @@ def test_a_damaged_proof_is_named(
     else:
         path.write_text(path.with_name("pair.json").read_text())
     assert proved.check() == 1
-    assert f"{kind}/four.json" in capsys.readouterr().err
+    assert f"{kind}/four.json" in proved.err
     # Nothing is built on it either.
     assert proved.merge() == 1
 
 
-def test_an_impossible_schedule_is_named(proved: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_impossible_schedule_is_named(proved: Sweep) -> None:
     """A start moved by hand overfills the memory, and the checker says where."""
     path = proved.proof("schedules")
     document = json.loads(path.read_text())
@@ -284,17 +272,17 @@ def test_an_impossible_schedule_is_named(proved: Sweep, capsys: pytest.CaptureFi
     document.update(starts=[0, 3, 0, 0], tel=11)
     path.write_text(json.dumps(document))
     assert proved.check() == 1
-    assert "tokens are held, memory is 5" in capsys.readouterr().err
+    assert "tokens are held, memory is 5" in proved.err
 
 
-def test_a_weakened_certificate_is_named(sweep: Sweep, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_weakened_certificate_is_named(sweep: Sweep) -> None:
     """Prices that were changed no longer reach the bound."""
     sweep.run(FOUR, "bound:bound-lp", WORSE, 9, "prices", certificate=PRICES)
     assert sweep.merge() == 0
     _weaken(sweep)
     assert sweep.check() == 1
     # Without prices only the outputs are left: 1 + 1 + 3 + 3.
-    assert "it proves 8 and states" in capsys.readouterr().err
+    assert "it proves 8 and states" in sweep.err
 
 
 def _weaken(sweep: Sweep) -> None:
@@ -304,9 +292,7 @@ def _weaken(sweep: Sweep) -> None:
     path.write_text(json.dumps(document))
 
 
-def test_what_was_proved_is_evaluated_again_only_if_it_changed(
-    sweep: Sweep, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_changed_proofs_are_evaluated_again(sweep: Sweep, monkeypatch: Patch) -> None:
     """Within one process; another certificate, or another claim, is none that was proved."""
     sweep.run(FOUR, "bound:bound-lp", WORSE, 9, "prices", certificate=PRICES)
     assert sweep.merge() == 0
@@ -322,13 +308,11 @@ def test_what_was_proved_is_evaluated_again_only_if_it_changed(
 
 
 @pytest.mark.parametrize("file", ["best_known.schema.json", "best_known.certificate.schema.json"])
-def test_a_stale_schema_is_named(
-    proved: Sweep, capsys: pytest.CaptureFixture[str], file: str
-) -> None:
+def test_a_stale_schema_is_named(proved: Sweep, file: str) -> None:
     """The JSON Schemas belong to the registry."""
     (proved.folder / file).write_text("{}")
     assert proved.check() == 1
-    assert f"{file}: stale" in capsys.readouterr().err
+    assert f"{file}: stale" in proved.err
 
 
 @pytest.mark.slow("repeats")
@@ -348,51 +332,30 @@ def test_the_committed_registry_has_no_fault() -> None:
     assert missing(registry, library_by_hash()) == []
 
 
-def test_every_committed_optimum_is_certified() -> None:
-    """An instance that has an optimum has a certificate of it."""
-    registry = read_registry()
-    assert registry is not None
-    assert not [
-        entry.instance
-        for entry in registry.instances
-        if entry.opt and not isinstance(entry.lower, Certified)
-    ]
-
-
-def test_a_registry_that_lacks_an_instance_fails(
-    proved: Sweep, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_registry_that_lacks_an_instance_fails(proved: Sweep) -> None:
     """An empty registry proves nothing of the library, however sound what it holds."""
     proved.path.write_text(format_registry([]))
     for file in (proved.folder / "best_known").rglob("*.json"):
         file.unlink()
     assert proved.check() == 1
-    told = capsys.readouterr().err
+    told = proved.err
     assert all(f"{name}: the registry lacks this instance" in told for name in ("four", "pair"))
 
 
-def test_a_bound_of_a_team_names_none_of_its_engines() -> None:
-    """Local search ended last in the run of ``auto``; what its bound is by says the source."""
+def test_what_the_committed_registry_tells_of_bounds() -> None:
+    """An optimum has a certificate; a team's bound names no engine, whichever ended last in it."""
     registry = read_registry()
     assert registry is not None
+    optima = [entry.lower for entry in registry.instances if entry.opt]
+    assert optima
+    assert all(isinstance(lower, Certified) for lower in optima)
     lowers = [each for entry in registry.instances for each in (entry.lower, entry.certified)]
     bounds = [each for each in lowers if isinstance(each, Certified | Reported)]
     teams = [each for each in bounds if each.method in ("auto", "highs", "cpsat")]
     assert teams
     assert {each.solver for each in teams} == {""}
-    told: dict[str, Any] = {
-        "key": "k",
-        "instance": "a",
-        "method": "auto",
-        "seed": 0,
-        "status": "feasible",
-        "tel": 9,
-    }
-    told |= {"instance_sha256": "", "time_limit": 9.0, "memory_limit": None, "threads": 1}
-    told |= {"detail": ""}
-    told |= {"lower_bound": 8, "found_by": "", "bound_source": "search", "seconds": 1.0}
-    told |= {"solver": "local search", "git_commit": "", "finished_utc": "2026-11-28T"}
-    run = TypeAdapter(StoredRun).validate_python(told)
+    row = record(method="auto", tel=9, lower_bound=8, bound_source="search", solver="local search")
+    run = TypeAdapter(StoredRun).validate_python(vars(row))
     assert _value(Reported, run, 8, None, source="search").solver == ""
     assert _value(Upper, run, 9, None, found_by="local search").solver == "local search"
     assert not _is_team("search")
