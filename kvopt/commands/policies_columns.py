@@ -36,34 +36,17 @@ class Against:
 
 @dataclass(frozen=True)
 class Line:
-    """The run of a policy."""
+    """What a policy has come to: its row, and its schedule unless it has none that stands."""
 
     instance: Instance
     finished: Finished
+    schedule: Schedule | None = None
+    reason: str = ""
 
     @property
     def record(self) -> Record:
         """The row of its run."""
         return self.finished.record
-
-    @property
-    def schedule(self) -> Schedule | None:
-        """The schedule, unless there is none or the checker refused it."""
-        return None if self.record.status == "refused" else self.finished.schedule
-
-    @property
-    def reason(self) -> str:
-        """Why there is no schedule; empty with one."""
-        record = self.record
-        if record.status == "refused":
-            return f"REFUSED: {record.detail}"
-        if self.schedule is not None:
-            return ""
-        if record.ending == "time_limit":
-            why = f"stopped after its share of the time, {record.time_limit:.1f} s"
-        else:
-            why = record.detail or record.status.replace("_", " ")
-        return f"not run to its end: {why}"
 
     @property
     def tel(self) -> int | None:

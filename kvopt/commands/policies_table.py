@@ -129,7 +129,7 @@ def _carried_out(
     lines: list[Line] = []
 
     def take(finished: Finished) -> None:
-        lines.append(Line(instance, finished))
+        lines.append(_line(instance, finished))
         bound.begin()
 
     try:
@@ -139,6 +139,18 @@ def _carried_out(
     if series.interrupted and not any(line.tel is not None for line in lines):
         raise KeyboardInterrupt
     return lines, "interrupted by the user" if series.interrupted else ""
+
+
+def _line(instance: Instance, finished: Finished) -> Line:
+    record, schedule = finished.record, finished.schedule
+    if record.status == "refused":
+        return Line(instance, finished, reason=f"REFUSED: {record.detail}")
+    if schedule is not None:
+        return Line(instance, finished, schedule)
+    reason = record.detail or record.status.replace("_", " ")
+    if record.ending == "time_limit":
+        reason = f"stopped after its share of the time, {record.time_limit:.1f} s"
+    return Line(instance, finished, reason=f"not run to its end: {reason}")
 
 
 def _compared(
