@@ -10,7 +10,7 @@ import os
 import stat
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -164,10 +164,17 @@ def no_output(path: Path) -> str:
     return "" if what in ("", "a device") else f"expected a file to write, found {what}"
 
 
-def first_fault(error: ValidationError, document: Mapping[str, Any] | None = None) -> str:
-    """Return one line for the first fault: request (with its id), field, what is wrong, value."""
+def first_fault(
+    error: ValidationError,
+    document: Mapping[str, Any] | None = None,
+    tags: Sequence[str] = ("int", "float"),
+) -> str:
+    """Return one line for the first fault: request (with its id), field, what is wrong, value.
+
+    The place leaves out ``tags``, the steps by which pydantic names a kind of value.
+    """
     first = error.errors(include_url=False, include_context=False)[0]
-    where = _place([step for step in first["loc"] if step not in ("int", "float")], document or {})
+    where = _place([step for step in first["loc"] if step not in tags], document or {})
     what = first["msg"].removeprefix("Value error, ")
     if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         what = "unknown key"

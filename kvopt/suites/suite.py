@@ -89,16 +89,20 @@ class _Trace(BaseModel):
     trace: Text
 
 
+#: Kinds that no message names.
+_TAGS = ("of a trace", "int", "float")
+
+
 def _kind(entry: object) -> str:
     if isinstance(entry, _Trace) or (isinstance(entry, dict) and "trace" in entry):
-        return "a trace"
+        return "of a trace"
     return "draw" if isinstance(entry, dict | _Draw) else "glob"
 
 
 _Entry = Annotated[
     Annotated[Text, Tag("glob")]
     | Annotated[_Draw, Tag("draw")]
-    | Annotated[_Trace, Tag("a trace")],
+    | Annotated[_Trace, Tag("of a trace")],
     Discriminator(_kind),
 ]
 
@@ -184,7 +188,7 @@ def read_suite(name_or_path: str | Path) -> Suite:
     try:
         file = _File.model_validate(_parse(path))
     except ValidationError as error:
-        raise SuiteError(f"{path}: {first_fault(error)}") from None
+        raise SuiteError(f"{path}: {first_fault(error, tags=_TAGS)}") from None
     except RecursionError:
         raise SuiteError(f"{path}: expected a suite, found too deep a nesting") from None
     except (OSError, ValueError) as error:

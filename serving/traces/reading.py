@@ -276,28 +276,11 @@ def _made(form: Format, selection: _Selection) -> tuple[Instance, TraceReport]:
         raise TraceError(f"{printable(stream.label)}: {reason}")
     rows = Rows.joined([each.take(np.flatnonzero(each.reasons == Reason.NONE)) for each in parts])
     times, n = selection.times_of(rows), len(rows.numbers)
-    notes = []
-    if form.reader.counts_text:
-        notes.append(WORDS_NOTE if options.tokenizer is None else f"tokens of {options.tokenizer}")
     if options.rate is not None:
         try:
             times = drawn_times(Draws(options.arrival_seed), n, options.rate)
         except ValueError as error:
             raise TraceOptionError(str(error)) from None
-        notes.append(f"arrivals drawn: Poisson, {options.rate:g} a second")
-    elif times is not None:
-        start = "the window's start" if options.window else "the first kept request"
-        # A wrong unit shows in the span.
-        span = f"{counted(n, 'request')} over {(times[-1] - times[0]) / 1e9:,.15g} s"
-        notes.append(f"{span} ({form.reader.units}, rounded to nanoseconds, counted from {start})")
-    elif not rows.lacks:
-        notes.append("no arrivals in the file: all at round 0")
-    if options.round_seconds is not None:
-        notes.append(f"rounds of {options.round_seconds:g} s, arrivals rounded up")
-    if settings.replicas and settings.replicas > 1:
-        recorded = f"recorded on {settings.replicas} engines that share the requests"
-        notes.append(f"{recorded}; here one has all")
-    notes += [*rows.notes, *shared_prefixes(rows)]
     warning, measured = "", rows.measured
     if options.rate is not None:
         # What was measured was another load.
@@ -325,12 +308,37 @@ def _made(form: Format, selection: _Selection) -> tuple[Instance, TraceReport]:
         rows=looked_at,
         kept=selection.kept,
         skipped=skipped,
-        notes=tuple(notes),
+        notes=tuple(_notes(form, selection, rows, times)),
         settings=settings,
         measured=measured,
         warning=warning,
     )
     return instance, report
+
+
+def _notes(
+    form: Format, selection: _Selection, rows: Rows, times: Sequence[int] | None
+) -> list[str]:
+    """Return what the report says of texts, arrivals and engines; ``times`` are in nanoseconds."""
+    options, settings = selection.options, selection.settings
+    notes = []
+    if form.reader.counts_text:
+        notes.append(WORDS_NOTE if options.tokenizer is None else f"tokens of {options.tokenizer}")
+    if options.rate is not None:
+        notes.append(f"arrivals drawn: Poisson, {options.rate:g} a second")
+    elif times is not None:
+        start = "the window's start" if options.window else "the first kept request"
+        # A wrong unit shows in the span.
+        span = f"{counted(len(times), 'request')} over {(times[-1] - times[0]) / 1e9:,.15g} s"
+        notes.append(f"{span} ({form.reader.units}, rounded to nanoseconds, counted from {start})")
+    elif not rows.lacks:
+        notes.append("no arrivals in the file: all at round 0")
+    if options.round_seconds is not None:
+        notes.append(f"rounds of {options.round_seconds:g} s, arrivals rounded up")
+    if settings.replicas and settings.replicas > 1:
+        recorded = f"recorded on {settings.replicas} engines that share the requests"
+        notes.append(f"{recorded}; here one has all")
+    return [*notes, *rows.notes, *shared_prefixes(rows)]
 
 
 def _skipped(parts: Sequence[Rows]) -> tuple[Skipped, ...]:
