@@ -63,7 +63,8 @@ def fitted_knots(prices: Floats, number: int) -> Ints:
     split at its middle, again and again, or the longest one where no area is left.
     """
     horizon = len(prices) - 1
-    knots = np.unique(np.rint(np.linspace(1, horizon, max(number // 4, 2))).astype(np.int64))
+    even = min(max(number // 4, 2), horizon)
+    knots = np.unique(np.rint(np.linspace(1, horizon, even)).astype(np.int64))
     spans = [_span_error(prices, *pair) for pair in itertools.pairwise(knots.tolist())]
     heapq.heapify(spans)
     while spans and len(spans) < number and spans[0][3] > spans[0][2] + 1:

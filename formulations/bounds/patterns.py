@@ -206,8 +206,8 @@ class PatternPricing:
             took = time.monotonic() - began
         if self._best is not self._evaluated and self._value > self._priced.value:
             self._evaluated = self._best
-            # Prices too large for 64 bits are none.
-            with contextlib.suppress(OverflowError):
+            # Prices too large for 64 bits, or not finite, are none.
+            with contextlib.suppress(OverflowError, ValueError):
                 found = self._evaluate(self._best)
                 self._priced = max(self._priced, found, key=lambda each: each.value)
         return self._priced
@@ -376,7 +376,7 @@ def _columns_of(instance: Instance, classes: Classes, horizon: int) -> Ints:
 def _grids(states: States, knots: Ints, points: int) -> Grids:
     """Return evenly spaced points of tokens held, and of rounds left more of the small ones."""
     most_tokens, most_left = int(states.tokens.max()), max(int(states.left.max()), 1)
-    shares = np.linspace(0, 1, points + 1)
+    shares = np.linspace(0, 1, min(points, max(most_tokens, most_left)) + 1)
     return Grids(
         knots,
         np.unique(np.rint(most_tokens * shares).astype(np.int64)),

@@ -55,6 +55,20 @@ def test_drawn_bounds_are_valid_and_repeat(number: int) -> None:
     assert [answer.bound for answer in first] == [answer.bound for answer in second]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("bound-dual(knots=2147483647)", "bound-dual(most_knots=2147483647)"),
+        *("bound-patterns(points=2147483647)", "bound-patterns(shorter=2147483647)"),
+    ],
+)
+def test_the_largest_number_of_an_option_costs_no_more_than_the_instance(text: str) -> None:
+    """Grids have no more places than rounds and tokens; prices that overflow are none."""
+    instance = Instance("two", 9, (Request(0, 0, 2, 5), Request(1, 0, 1, 7)))
+    (answer,) = solve_batch([(instance, text)])
+    assert 0 < answer.bound <= brute_force_optimum(instance)
+
+
 @pytest.mark.slow("waits")
 def test_the_deadline_is_kept() -> None:
     """3,000 chat requests in at most 6 s, imports included, and better than volumes."""
