@@ -81,12 +81,12 @@ def test_the_summary() -> None:
     shown = [label for label, _ in result.summary()]
     labels = [label for label in shown if label != "compiling"]
     expected = ["instance", "n", "M", "method", "status", "TEL", "AEL", "lower bound"]
-    expected += ["HiGHS itself", "gap %"]
+    expected += ["HiGHS alone", "gap %"]
     assert labels == [*expected, "best known", "gap to best", "seconds", "checker"]
     told = dict(result.summary())
     assert told["method"] == "highs  (ilp(groups=yes), by size)"
     assert (told["best known"], told["checker"]) == ("12 (optimal)", "valid")
-    width = len("HiGHS itself")
+    width = len("HiGHS alone")
     assert [line[:width].strip() for line in str(result).splitlines()] == shown
 
 
