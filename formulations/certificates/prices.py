@@ -185,7 +185,7 @@ class _RowPayments:
         peak = max(request.peak for request in instance.requests)
         times = self.last - self.first + 1
         of_row = (row.rounds, row.share, self._kappa, times, max(1, *row.prices))
-        self.most = lookahead_cost(instance.memory, peak, *of_row)
+        self.most = lookahead_cost(instance.memory, peak, *of_row, self.last)
 
     def prepare(self, kind: type) -> None:
         """Add up the prices, from every time on, and these sums again."""

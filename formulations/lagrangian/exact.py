@@ -46,21 +46,31 @@ def run_cost(denominator: int, rounds: int, tokens: int, memory: float, groups: 
 
 
 def lookahead_cost(
-    memory: int, peak: int, rounds: int, share: int, weight: int, times: int, price: int
+    memory: int,
+    peak: int,
+    rounds: int,
+    share: int,
+    weight: int,
+    times: int,
+    price: int,
+    last: int,
 ) -> int:
     """Return what is above all that one run pays in a look-ahead row, and a + b·j.
 
     The row has a price of at most Π (``price``), on an M-th of a token, at T times (``times``) in a
     row, and κ is K M-ths (``weight``).  A request of at most K' tokens and rounds pays no more than
     P = M·(K' + ℓ) M-ths in a round, so no more than P·T·Π in the row.  In its j-th round it pays 0
-    or a + b·j with |b| ≤ B = M + c·ℓ + K and |a| ≤ P + B·(K' + ℓ).
+    or a + b·j with |b| ≤ B = M + c·ℓ + K and |a| ≤ P + B·(K' + ℓ).  Prices that add up to at most
+    M·T·Π up to time t (``last``), one on tokens and ℓ times that on rounds, pay that at least, and
+    no number on the way exceeds M·T·Π·(K' + ℓ + 3·(t + 1)), as in :func:`run_cost`.
 
     Prefix sums of prices and their products may exceed 64 bits: sums, differences and products of
     words are right but for a multiple of 2⁶⁴, and so is what comes of them, which is small.
     """
     most = memory * (peak + rounds)
     slope = memory + share * rounds + weight
-    return times * price * most + most + 2 * slope * (peak + rounds)
+    paid = times * price * (most + 3 * memory * (last + 1))
+    return paid + most + 2 * slope * (peak + rounds)
 
 
 def state_cost(rounds: int, price: float, payers: int, widest: Sequence[int]) -> float:

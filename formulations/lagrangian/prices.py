@@ -195,5 +195,5 @@ def _magnitude(
     for each in priced:
         row, times = each.row, each.times[-1] - each.times[0] + 1
         of_row = (row.rounds, row.share, row.weight(instance), times, max(each.prices))
-        of_rows += lookahead_cost(instance.memory, peak, *of_row)
+        of_rows += lookahead_cost(instance.memory, peak, *of_row, each.times[-1])
     return run_cost(denominator, rounds, peak, memory) + of_rows

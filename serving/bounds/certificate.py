@@ -309,10 +309,10 @@ class _Rates:
         largest = value + span * max(slope, PICOSECONDS) + max(prices.machine) * load
         largest += max(prices.memory) * held + 2 * max(prices.sharing) * root
         largest += sum(map(max, columns[0])) + len(columns[0]) * (PICOSECONDS * gap + 1)
-        # Each is a number of its own where what it is multiplied with is 0.
+        # Each is a number of its own where what it is multiplied with is 0, or a divisor.
         largest = max(largest, over, load, held, root)
         largest = max(largest, *prices.knots, *prices.machine, *prices.memory)
-        largest = max(largest, 2 * max(prices.sharing))
+        largest = max(largest, 2 * max(prices.sharing), prices.denominator)
         kind: type = np.int64 if largest < SAFE else object
         steps = len(columns[0]) * len(prices.knots) * (1 + len(prices.places))
         steps *= 1 if kind is np.int64 else largest.bit_length()

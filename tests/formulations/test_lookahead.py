@@ -238,6 +238,17 @@ def test_huge_prices_are_added_up_exactly(price: int, denominator: int) -> None:
     assert read == bound(instance, [], [row], denominator) <= 4
 
 
+@pytest.mark.parametrize(("price", "time"), [(2**55, 1000), (2**50, 1000), (2**55, 30), (1, 10**5)])
+def test_late_prices_are_added_up_exactly(price: int, time: int) -> None:
+    """A run pays less than 2⁶¹, a price times its time and memory may not: one that pays nothing.
+
+    The only request, (1, 2), begins at 0 and pays nothing; what the row is worth is M² its price.
+    """
+    instance = instance_of(8, (0, 1, 2))
+    read = evaluate(instance, _certificate([], [Row(0, 0, (), (time,), (price,))], 1))
+    assert read == 2 - 64 * price
+
+
 @pytest.mark.parametrize("price", [8.4e6, 1e10, 1e300, math.inf, math.nan])
 def test_prices_that_no_denominator_holds_prove_nothing_wrong(price: float) -> None:
     """What is not finite has no bound, and what is large a smaller denominator or none."""

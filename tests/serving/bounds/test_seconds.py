@@ -441,6 +441,18 @@ def test_huge_prices_of_what_takes_nothing(name: str, huge: int) -> None:
             evaluate_rates(instance, certificate)
 
 
+@pytest.mark.parametrize("huge", [2**62, 2**63 - 1, 2**63, 2**64, 10**60])
+def test_huge_denominators(huge: int) -> None:
+    """Prices of next to nothing prove the base of 1 s that the second of two rounds takes."""
+    none = ((0, 0, 0),)
+    change: dict[str, Any] = {"machine": (1, 1, 0), "values": none, "weights": (0,)}
+    change["denominator"] = huge
+    assert evaluate_rates(ONE, replace(_by_hand(), **change)) == SECOND // 2
+    for forged in ({"values": _by_hand().values}, {"memory": (1, 0, 0)}):
+        with pytest.raises(RateCertificateError, match=r"machine\.0"):
+            evaluate_rates(ONE, replace(_by_hand(), **change | forged))
+
+
 #: What a certificate has one number of for each knot or request.
 ROWS = ("machine", "memory", "sharing", "weights", "splits")
 
