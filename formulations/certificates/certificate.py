@@ -22,7 +22,8 @@ from formulations.certificates.budget import Budget, CertificateError, TooLongEr
 from formulations.certificates.certificate_file import Certificate, PartBound, read_certificate
 from formulations.certificates.prices import check_group, check_row, least_costs, measured, worth_of
 from formulations.certificates.sweep import prove
-from formulations.certificates.sweep_tables import BackwardError, kinds_of, take_tables
+from formulations.certificates.sweep_size import Swept, take_sweep
+from formulations.certificates.sweep_tables import BackwardError
 from formulations.valid.parts import part_of
 from formulations.valid.volumes import volume_bound
 from formulations.valid.windows import start_windows
@@ -125,19 +126,20 @@ def _evaluate_part(instance: Instance, number: int, bound: PartBound, budget: Bu
         raise CertificateError(f"part {number}: {' '.join(str(error).split())}") from None
 
 
-def too_long(instance: Instance, document: Mapping[str, Any]) -> str | None:
-    """Return why :func:`evaluate` refuses prices, or a sweep of none, for their size; else None.
+def too_long(
+    instance: Instance, document: Mapping[str, Any], swept: Swept | None = None
+) -> str | None:
+    """Return why :func:`evaluate` refuses prices, or a sweep, for their size; else None.
 
+    ``swept`` tells what a search knows of its sweep; without, prices alone prove the value.
     Whoever found the prices had compiled kernels, and may use more steps than a reader is asked to.
     """
     certificate, budget = read_certificate(document), Budget(len(instance), document)
     try:
-        if certificate.states is None:
-            measured(instance, certificate, _latest(instance, certificate), budget)
+        if certificate.kind == "sweep":
+            take_sweep(instance, certificate, swept, budget)
         else:
-            knots = certificate.states.knots
-            kinds = kinds_of(instance, budget)
-            take_tables(instance, kinds, knots[-1] + 2, len(knots), budget, search=True)
+            measured(instance, certificate, _latest(instance, certificate), budget)
     except TooLongError as error:
         return str(error)
     return None

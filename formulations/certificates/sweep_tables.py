@@ -223,7 +223,7 @@ def network_of(
     # Past the priced times a start costs its latency alone.
     starts = len(pay) + latest + 2 + max(0, window + max(least for _, least in costs)) // unit
     refuse_large(2 * window + unit * (starts + longest))
-    _hold_table(budget, pay.size + starts * len(costs))
+    hold_table(budget, pay.size + starts * len(costs))
     dear = np.full((starts, len(costs)), FAR)
     for g, (cost, least) in enumerate(costs):
         o, a = int(kinds.outputs[g]), int(kinds.arrivals[g])
@@ -254,26 +254,35 @@ def take_tables(
     budget.take(states * knots * 10 * OPERATION)
     ends = np.maximum(kinds.arrivals, times) + 1
     budget.take(sum((ends * kinds.outputs).tolist()) * STEPS_OF_AN_ENTRY)
-    _hold_table(budget, times * states)
+    hold_table(budget, times * states)
     if search:
         budget.take(_work(instance, kinds) * times)
         most = instance.memory // (1 + int(kinds.prompts.min()))
         budget.hold(2 * (most + 1) * (instance.memory + 1))
 
 
-def _hold_table(budget: Budget, entries: int) -> None:
+def hold_table(budget: Budget, entries: int) -> None:
     """Take what tables of so many entries, these together, take and hold."""
     budget.take(entries * STEPS_OF_AN_ENTRY)
     budget.hold(entries * HELD_OF_AN_ENTRY)
+
+
+def take_memory(instance: Instance, kinds: Kinds, memory: Sequence[int], budget: Budget) -> bool:
+    """Take what pricing all states by tokens takes; tell whether the best patterns are looked for.
+
+    Where they are not, the worth of a time is that of all memory.
+    """
+    refuse_large(max(memory, default=0) * instance.memory * len(instance))
+    search = 4 * _work(instance, kinds) * (len(memory) + 1) <= 3 * budget.steps
+    take_tables(instance, kinds, len(memory) + 1, 0, budget, search=search)
+    return search
 
 
 def _of_memory(
     instance: Instance, kinds: Kinds, memory: Sequence[int], budget: Budget
 ) -> tuple[Ints, Ints]:
     """Return what states pay at times 0.., (times, states), and the worth of times."""
-    refuse_large(max(memory, default=0) * instance.memory * len(instance))
-    search = 4 * _work(instance, kinds) * (len(memory) + 1) <= 3 * budget.steps
-    take_tables(instance, kinds, len(memory) + 1, 0, budget, search=search)
+    search = take_memory(instance, kinds, memory, budget)
     prices = np.array([*memory, 0], dtype=np.int64)
     pay = prices[:, None] * kinds.tokens
     return pay, _worths(instance, kinds, pay) if search else prices * instance.memory
@@ -378,17 +387,24 @@ def worths(
     return found
 
 
+def take_ahead(memory: int, kinds: Kinds, times: int, budget: Budget) -> int:
+    """Take what looking ahead takes; return how many times are looked ahead, 0 or less for none."""
+    cells = times * (memory + 1)
+    calls = sum(memory // (held + 1) + 1 for held in kinds.prompts.tolist())
+    work = CALL * calls + cells * len(kinds.counts)
+    longest = int(kinds.outputs.max())
+    depth: int = min(DEPTH, longest, budget.numbers // AHEAD // cells - 1)
+    depth = min(depth, budget.steps // AHEAD // work)
+    budget.take(max(0, depth) * work)
+    return depth
+
+
 def looking_ahead(plain: Network, budget: Budget) -> Network:
     """Add what requests with less than e rounds left pay at t within m tokens, [e, m, t]."""
     kinds, times = plain.kinds, len(plain.worth)
-    cells = times * (plain.memory + 1)
-    calls = sum(plain.memory // (held + 1) + 1 for held in kinds.prompts.tolist())
-    work = CALL * calls + cells * len(kinds.counts)
-    depth = min(DEPTH, int(kinds.outputs.max()), budget.numbers // AHEAD // cells - 1)
-    depth = min(depth, budget.steps // AHEAD // work)
+    depth = take_ahead(plain.memory, kinds, times, budget)
     if depth < 1:
         return plain
-    budget.take(depth * work)
     ahead = np.zeros((depth + 1, plain.memory + 1, times), dtype=np.int64)
     for e in range(1, depth + 1):
         ahead[e] = ahead[e - 1]

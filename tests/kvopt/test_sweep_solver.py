@@ -5,6 +5,8 @@ The engine runs in this process with prices on memory alone, which need no engin
 
 from __future__ import annotations
 
+import json
+import random
 import time
 from dataclasses import replace
 from types import SimpleNamespace
@@ -45,15 +47,18 @@ def _events(
     seconds: float = 60.0,
     *,
     patterns: bool = False,
+    price: float = 0.025,
+    times: int = 30,
+    options: backward.Options | None = None,
     **limits: Any,
 ) -> list[Event]:
-    """Run the search in this process, with a third of a round for 14 tokens as its prices."""
-    monkeypatch.setattr(proving, "lp_prices", lambda *_: (np.full(30, 0.025), None))
+    """Run the search in this process, by default with a third of a round for 14 tokens."""
+    monkeypatch.setattr(proving, "lp_prices", lambda *_: (np.full(times, price), None))
     known = one_at_a_time(instance)
     events: list[Event] = []
     if not patterns:
         monkeypatch.setattr(proving, "searchable_states", lambda *_: None)
-    options = backward.Options()
+    options = options or backward.Options()
     job = search_job(backward, options, instance, seconds, list(known.starts), known.tel, **limits)
     search.solve(job, Report(events.append))
     return events
@@ -99,6 +104,45 @@ def test_every_certificate_proves_its_bound(
     assert all(each.value <= optimum for each in proved)
     for each in proved:
         assert evaluate(instance, read_certificate(each.certificate)) == each.value
+
+
+@pytest.mark.parametrize("multipliers", [False, True])
+def test_no_certificate_is_sent_that_its_reader_refuses(
+    monkeypatch: Patch, multipliers: bool
+) -> None:
+    """Such bounds come without: the reader would hold a table of best patterns by tokens."""
+    requests = ((0, 6_000, 3), (0, 6_000, 4), (0, 6_000, 5), (0, 9, 2))
+    instance = Instance(
+        "large", 10_000, tuple(Request(i, *each) for i, each in enumerate(requests))
+    )
+    options = backward.Options(multipliers=multipliers)
+    events = _events(monkeypatch, instance, 20.0, price=1e-4, times=12, options=options)
+    sent = list(bounds_of(events))
+    assert sent[-1].value == 24
+    assert any(each.certificate is None for each in sent)
+    _check_certificates(instance, sent)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_certificates_of_large_memory_are_read(monkeypatch: Patch, seed: int) -> None:
+    """A few requests of all sizes, in a memory of a hundred to a hundred thousand tokens."""
+    rng = random.Random(seed)
+    memory = int(10 ** rng.uniform(2, 5))
+    sizes = [(int(memory * rng.random() ** 3), rng.randint(1, 9)) for _ in range(3)]
+    own = [(rng.choice((0, 0, 3)), *rng.choice(sizes)) for _ in range(rng.randint(2, 6))]
+    requests = tuple(Request(i, a, min(s, memory - o), o) for i, (a, s, o) in enumerate(own))
+    instance = Instance("random", memory, requests)
+    options = backward.Options(multipliers=bool(seed % 2))
+    events = _events(monkeypatch, instance, 1.0, patterns=True, options=options)
+    _check_certificates(instance, list(bounds_of(events)))
+
+
+def _check_certificates(instance: Instance, sent: list[Any]) -> None:
+    """Certificates are accepted, as they are read from a file, at the value of their bound."""
+    for each in sent:
+        if each.certificate is not None:
+            certificate = read_certificate(json.loads(json.dumps(each.certificate)))
+            assert evaluate(instance, certificate) == each.value
 
 
 def test_no_time_and_no_memory_leave_what_prices_prove(monkeypatch: Patch) -> None:

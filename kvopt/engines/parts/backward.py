@@ -22,7 +22,6 @@ import numpy as np
 
 from formulations.bounds.clique_lp import lp_prices
 from formulations.bounds.fluid import likely_horizon
-from formulations.certificates.certificate_file import sweep_certificate
 from formulations.dp import backward
 from formulations.dp.backward import Step
 from formulations.dp.bidirectional import completion_bounds
@@ -182,7 +181,7 @@ def _sweep_windows(run: SearchRun, turn: _Turn, ascended: bool) -> bool:
     if under.bound > run.bound:
         source = "prices of patterns" if isinstance(table, PriceTable) else "prices"
         # Of a value that the prices reach by themselves no level is left to be swept.
-        run.take_bound(under.bound, source, sweep_certificate(under.bound, table))
+        run.take_sweep(under.bound, under, table, source=source)
     if turn.ascends and run.bound < run.tel:
         # Without dominance, where numbers are too large for it, windows are narrower but may do.
         ascent = run.ascent(under, table, job.options["options"])
@@ -196,7 +195,7 @@ def _sweep_windows(run: SearchRun, turn: _Turn, ascended: bool) -> bool:
         if step.starts is not None:
             run.take_schedule(step.starts)
         found = () if step.multipliers is None else step.multipliers.tolist()
-        run.take_sweep(step.bound, sweep_certificate(step.bound, table, found), step.nodes)
+        run.take_sweep(step.bound, under, table, (found, None), step.nodes)
 
     return backward.search(
         under,

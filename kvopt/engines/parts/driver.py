@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import psutil
 
 from formulations.bounds.patterns import PatternPricing, prices_among_equals
-from formulations.certificates.budget import Budget
 from formulations.certificates.certificate import too_long
 from formulations.certificates.certificate_file import price_certificate, sweep_certificate
+from formulations.certificates.sweep_size import Swept
 from formulations.dp.levels import Limits
 from formulations.dp.network import Ints, Network, TooLargeError
 from formulations.dp.relaxation import Tuning
@@ -42,9 +43,6 @@ SCHEDULE_SECONDS, SCHEDULE_SHARE = 0.05, 0.03
 PATTERN_WORK_UP_TO = 40_000_000
 #: Bases up to which a window is certified.  The evaluation takes 0.7 to 2 µs and 45 bytes for each.
 CERTIFIED_UP_TO = 20_000_000
-#: Steps of a certificate's reader for each base, and numbers that it holds for each where it holds
-#: all of them, but for those of the kinds: as many as the certificate's length pays for.
-STEPS_OF_A_BASE, NUMBERS_OF_A_BASE = 1_000, 4
 
 #: Prices on states, or numerators of those on memory with their denominator.
 Table = PriceTable | tuple[Ints, int]
@@ -90,12 +88,26 @@ class SearchRun:
         self.report.bound(value=value, source=source, certificate=certificate)
         self.bound = max(self.bound, value)
 
-    def take_sweep(self, bound: int, certificate: dict[str, Any], nodes: int) -> None:
-        """Report a bound of a sweep, certified where that is soon evaluated."""
+    def take_sweep(
+        self,
+        bound: int,
+        under: Network,
+        prices: Table,
+        numbers: tuple[Sequence[int], Sequence[int] | None] = ((), None),
+        nodes: int = 0,
+        source: str = "search",
+    ) -> None:
+        """Report a bound of a sweep, certified where its reader does not refuse it for its size.
+
+        ``numbers`` are its multipliers and strict kinds.
+        """
         self.nodes += nodes
-        if bound > self.bound:
-            short = nodes <= min(CERTIFIED_UP_TO, _paid_bases(self.job.instance, certificate))
-            self.take_bound(bound, "search", certificate if short else None)
+        if bound <= self.bound:
+            return
+        certificate = sweep_certificate(bound, prices, *numbers)
+        swept = Swept(under.total, int(under.least.max()), under.worth.tolist(), nodes)
+        refused = nodes > CERTIFIED_UP_TO or too_long(self.job.instance, certificate, swept)
+        self.take_bound(bound, source, None if refused else certificate)
 
     def improve(self, seconds: float) -> None:
         """Look for a better schedule, each time from other random numbers."""
@@ -124,7 +136,7 @@ class SearchRun:
         def take_bound(bound: int, multipliers: Ints, nodes: int) -> None:
             self.hand_over(ascent)
             own = multipliers.tolist() if multipliers.any() else []
-            self.take_sweep(bound, sweep_certificate(bound, table, own, ()), nodes)
+            self.take_sweep(bound, under, table, (own, ()), nodes)
 
         def take_schedule(starts: list[int]) -> None:
             self.take_schedule(starts)
@@ -152,16 +164,6 @@ class SearchRun:
         """Report how the search has ended."""
         outcome = "optimal" if self.proved else "limit"
         self.report.done(solver=solver, nodes=self.nodes, outcome=outcome)
-
-
-def _paid_bases(instance: Instance, certificate: dict[str, Any]) -> int:
-    """Return how many bases the reader of a certificate may meet."""
-    budget = Budget(len(instance), certificate)
-    steps = budget.steps // STEPS_OF_A_BASE
-    if "multipliers" not in certificate or "strict" in certificate:
-        return steps
-    # The reader holds all of them, with how many of each kind complete.
-    return min(steps, budget.numbers // (NUMBERS_OF_A_BASE + len(certificate["multipliers"]) // 4))
 
 
 class StatePrices:
