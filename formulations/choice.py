@@ -1,4 +1,4 @@
-"""Which formulation an engine gets when the user names none."""
+"""Formulation of an engine when the user names none."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _DECLARES = re.compile(r"^FORMULATION\b", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Option:
-    """What can be switched (bool) or set (int, float), its default and its meaning."""
+    """An option to switch (bool) or set (int, float), its default and its meaning."""
 
     name: str
     default: bool | int | float
@@ -66,12 +66,12 @@ class Formulation:
 
     @property
     def relaxation(self) -> bool:
-        """Whether it yields a bound only."""
+        """Return whether the formulation yields a bound only."""
         return self.kind == "bound"
 
     @property
     def in_rounds(self) -> bool:
-        """Whether it is for instances with arrivals in rounds, as all but bounds in seconds are."""
+        """Return whether arrivals are in rounds, as for all but bounds in seconds."""
         return getattr(self.declared, "time_unit", "round") == "round"
 
     @property

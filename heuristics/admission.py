@@ -21,7 +21,7 @@ Column = Any
 
 
 class Requests(NamedTuple):
-    """What there is to start."""
+    """Requests that can start."""
 
     #: Rounds.
     arrivals: Column

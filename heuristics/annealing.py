@@ -63,7 +63,7 @@ class Walk(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """What a decoding fills."""
+    """Arrays that a decoding fills."""
 
     #: As those of a walk, shape (n,).
     starts: Ints
@@ -85,7 +85,7 @@ class Sizes(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """How lists are changed and given up."""
+    """Rules for changing lists and giving them up."""
 
     #: The shares of the moves that change a delay, and that exchange requests of similar size.
     delayed: float

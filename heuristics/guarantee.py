@@ -1,4 +1,4 @@
-"""What is proved of a policy: a ratio, against what, and under which assumptions."""
+"""Guarantee of a policy: a proved ratio, its benchmark and its assumptions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from instances import Instance
 
 @dataclass(frozen=True)
 class Assumption:
-    """What a theorem asks of an instance, in words and as a test."""
+    """Assumption of a theorem about an instance, in words and as a test."""
 
     words: str
     holds: Callable[[Instance], bool]

@@ -66,7 +66,7 @@ _ANY = 1 << 61
 
 
 class Budget:
-    """How long a search may take: so many seconds, or so many moves."""
+    """Budget of a search: seconds, or moves."""
 
     def __init__(self, *, seconds: float | None = None, moves: int | None = None) -> None:
         self.in_moves = seconds is None

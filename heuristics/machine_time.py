@@ -1,4 +1,4 @@
-"""What requests take of the machine: the share of each round's base for their tokens, and loads.
+"""Machine time of requests: the share of each round's base for their tokens, and loads.
 
 In unit rounds, which have no loads, this is the volume.
 """

@@ -1,4 +1,4 @@
-"""What a policy is, what it may know, and its parameters."""
+"""Policies: their kinds, their knowledge, and their parameters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class RankError(TypeError):
 
 @dataclass(frozen=True)
 class Known:
-    """What a policy knows of the requests it is asked about, as arrays of shape (n,).
+    """Knowledge of a policy about the requests to be ranked, as arrays of shape (n,).
 
     A clairvoyant policy finds the true outputs in ``lower`` and ``upper`` alike; every other
     finds its prediction interval there, and nothing here leads to the true length.
@@ -127,7 +127,7 @@ Keys = tuple[NDArray[Any], ...]
 
 
 class State(Protocol):
-    """What a round-by-round policy sees of the worker; the simulator owns it."""
+    """State of the worker for a round-by-round policy; the simulator owns it."""
 
     now: int
     """The round that is being decided."""
@@ -189,7 +189,7 @@ class Rules(Protocol):
 
 @dataclass(frozen=True)
 class Policy:
-    """What all policies declare."""
+    """Declaration of every policy."""
 
     name: str
     """Name on the command line."""

@@ -1,4 +1,4 @@
-"""What the queue-based policies share: a waiting line that keeps its order, and exact shares."""
+"""Parts of queue-based policies: a waiting line that keeps its order, and exact shares."""
 
 from __future__ import annotations
 

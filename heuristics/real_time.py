@@ -27,7 +27,7 @@ from instances.batch_time import BatchTime
 
 
 class Clocked(NamedTuple):
-    """What the kernel fills: start rounds, completions (ns), and the gaps between rounds."""
+    """Arrays that the kernel fills: start rounds, completions (ns), and the gaps between rounds."""
 
     #: Of each request, shape (n,).
     starts: Column

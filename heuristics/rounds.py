@@ -23,7 +23,7 @@ _NO_LIMIT = 1 << 200
 
 @runtime_checkable
 class EarlyEvictions(Protocol):
-    """What rules add that evict although memory suffices."""
+    """Rules that evict although memory suffices."""
 
     def next_eviction(self, state: State) -> int | None:
         """Return the round from which on ``evict`` is called, which may return nothing; or None.
@@ -34,7 +34,7 @@ class EarlyEvictions(Protocol):
 
 @runtime_checkable
 class ChunkedPrefill(Protocol):
-    """What rules add that prefill a prompt in several rounds; real time only."""
+    """Rules that prefill a prompt in several rounds; real time only."""
 
     def chunks(self, state: State) -> list[tuple[int, int]]:
         """Return (request, tokens) of this round, after ``admit``: all that is on its way, once."""
@@ -42,7 +42,7 @@ class ChunkedPrefill(Protocol):
 
 @runtime_checkable
 class Stalling(Protocol):
-    """What rules add that may leave memory exceeded after ``evict``; real time only.
+    """Rules that may leave memory exceeded after ``evict``; real time only.
 
     Then the time of an empty batch passes as a gap between two rounds, with the tokens of the round
     before, which are at most M, and ``evict`` is called again.
@@ -54,7 +54,7 @@ class Stalling(Protocol):
 
 @runtime_checkable
 class BlockMemory(Protocol):
-    """What rules add that count blocks of memory as vLLM does."""
+    """Rules that count blocks of memory as vLLM does."""
 
     #: Whether requests hold s + j − 1 tokens at the end of their j-th round.
     engine_accounting: bool
@@ -95,7 +95,7 @@ class Segment(NamedTuple):
 
 @dataclass
 class Trace:
-    """What happened: segments of each request, and when it completed."""
+    """Trace of a run: segments of each request, and its completion."""
 
     segments: list[list[Segment]]
     #: When each request completed, and when its last run began: rounds, or nanoseconds.

@@ -1,4 +1,4 @@
-"""What is to be scheduled: the instance, its file format, generators and the library."""
+"""The problem: the instance, its file format, generators and the library."""
 
 from typing import TYPE_CHECKING
 

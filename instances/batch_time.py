@@ -28,7 +28,7 @@ class BatchTimeError(ValueError):
 
 @dataclass(frozen=True)
 class Batch:
-    """What one round processes.
+    """Work of one round.
 
     Each of ``prefills`` has the tokens computed before and those of this round, a prompt or a
     chunk. ``decoding`` requests make a token after their first, and held ``kv_read`` tokens,
@@ -67,7 +67,7 @@ class Range:
 
 @dataclass(frozen=True)
 class EngineLimits:
-    """What vLLM takes on a GPU, an A100 by default (0.32.0, vllm/engine/arg_utils.py).
+    """vLLM's limits on a GPU, an A100 by default (0.32.0, vllm/engine/arg_utils.py).
 
     A round processes so many tokens at most (``max_num_batched_tokens``), as a server and offline,
     and so many requests run at a time (``max_num_seqs``).
@@ -83,7 +83,7 @@ class EngineLimits:
 
 @dataclass(frozen=True)
 class BatchTime:
-    """How long a round takes, as a linear function of what it processes.
+    """Length of a round, as a linear function of its work.
 
     With P prompt tokens, S the sum of squares (``Batch.squares``), D decoding requests and K tokens
     read by them, a round takes base + per_prefill · P + per_square · S + per_decode · D + per_read
@@ -128,7 +128,7 @@ class BatchTime:
 
     @property
     def engine_limits(self) -> EngineLimits:
-        """What vLLM's scheduler takes."""
+        """Return the limits of vLLM's scheduler."""
         own, most = self.engine, self.budget
         return EngineLimits(most or own.server, most or own.offline, self.running or own.running)
 

@@ -111,7 +111,7 @@ class Rung(Shape):
 
     @property
     def in_seconds(self) -> bool:
-        """Whether its arrivals are in seconds, not in rounds."""
+        """Return whether arrivals are in seconds."""
         return "seconds=true" in self.set.split()
 
     @property

@@ -1,4 +1,4 @@
-"""What is to be scheduled: requests that share the KV memory of one worker."""
+"""The instance: requests that share the KV memory of one worker."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ NANOSECONDS = 10**9
 
 @dataclass(frozen=True)
 class TimeUnit:
-    """How times are counted and written: so many integer ``ticks`` to one unit.
+    """A unit of time: so many integer ``ticks`` to one unit, and its digits in text.
 
     ``symbol`` and ``tick`` stand behind a number of units and of ticks.
     """

@@ -1,4 +1,4 @@
-"""Which files are the project's, what they are called in rows, and where results go."""
+"""Files of the project, their names in rows, and the place of results."""
 
 from __future__ import annotations
 

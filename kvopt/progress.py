@@ -1,4 +1,4 @@
-"""What a run and a sweep show while they go on, and what a caller's function receives."""
+"""Progress of a run and of a sweep, for a terminal and for a caller's function."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class Display:
 
     @property
     def left(self) -> int:
-        """How many runs have not finished."""
+        """Return the number of runs that have not finished."""
         return self._total - self._statuses.total()
 
     def close(self) -> None:
@@ -208,7 +208,7 @@ class Display:
 
 @dataclass(frozen=True)
 class Progress:
-    """What is known of a run so far: seconds since the call, TEL and bound (rounds), and the gap.
+    """A run so far: seconds since the call, TEL and bound (rounds), and the gap.
 
     ``kernels`` says how many are compiled, of how many; the first time on a machine only.
     """

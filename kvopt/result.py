@@ -84,7 +84,7 @@ class Result(TimedRun):
 
     @property
     def bounded(self) -> bool:
-        """Whether bounds hold for the schedule, which may keep tokens over an eviction."""
+        """Return whether bounds hold for the schedule, which may keep tokens over an eviction."""
         easier = "" if self.schedule is None else self.schedule.easier
         covered = bounds_kept_tokens(self.instance, self.batch_time)
         return not easier or (easier == KEEPS_TOKENS and covered)

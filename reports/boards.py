@@ -1,4 +1,4 @@
-"""Who is best: one board a class of knowledge, policies ranked on the instances that all share.
+"""Ranks: one board a class of knowledge, policies ranked on the instances that all share.
 
 A policy that was not run on all of them has no rank, and families weigh alike. A method that keeps
 tokens over evictions is marked; its gap is the gap in that easier problem.
@@ -32,7 +32,7 @@ class Board:
 
     @property
     def over(self) -> str:
-        """What a mean of the board is over."""
+        """Return the base of a mean of the board."""
         return mean_over(len(self.ids), self.families)
 
 

@@ -34,7 +34,7 @@ _RANKED = (
 
 @dataclass(frozen=True)
 class Compared:
-    """What the methods have come to on the same instances; answer and bound are None on several.
+    """Methods on the same instances; answer and bound are None on several.
 
     ``lines`` has a line a method that was run on all of them, the least gap first: label, class,
     rank (within the class), tel (mean over the seeds, of one instance), gap_low, gap_high, spread

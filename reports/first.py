@@ -1,4 +1,4 @@
-"""What a reader wants first of a store: the verdict, the boards, and nothing that takes long."""
+"""First text on a store: the verdict, the boards, and nothing that takes long."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _LONGEST = 10**7
 
 @dataclass(frozen=True)
 class Kind:
-    """What a command writes into a folder: files at its top, and folders with their endings."""
+    """Contents of a folder that a command writes: files at its top, and folders by ending."""
 
     name: str
     files: tuple[str, ...]

@@ -127,7 +127,7 @@ def _short_text(table: Table) -> str:
 
 
 def has_page(table: Table) -> bool:
-    """Whether a table has a file of Markdown: single runs are CSV and HTML only."""
+    """Return whether a table has a file of Markdown: single runs are CSV and HTML only."""
     return not table.slug.startswith(RUNS)
 
 

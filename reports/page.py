@@ -31,7 +31,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Words:
-    """What the rows say in sentences, and what their words mean; empty for nothing to say."""
+    """Sentences on the rows, and the meaning of their words; empty for nothing to say."""
 
     sentences: tuple[Sentence, ...]
     note: str = WORDS
@@ -66,7 +66,7 @@ class Page:
 
     @property
     def words(self) -> Words:
-        """What the rows say."""
+        """Return the sentences on the rows."""
         return next(part for part in self.parts if isinstance(part, Words))
 
     @property

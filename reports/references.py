@@ -1,4 +1,4 @@
-"""What is known of each instance by the rule of evidence (:mod:`schedules.evidence`)."""
+"""References of each instance by the rule of evidence (:mod:`schedules.evidence`)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Contradiction:
 
 @dataclass
 class Case:
-    """What rows and registry say of one instance.
+    """Statements of rows and registry about one instance.
 
     ``lower`` is the best of ``lowers``, the bounds of the rows that are believed, and ``certified``
     the best that integers prove. ``stated`` are the optima of the files (rounds), the least first;

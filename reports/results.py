@@ -46,7 +46,7 @@ class Results:
 
     @cached_property
     def cases(self) -> dict[str, Case]:
-        """What rows and registry say of each instance."""
+        """Return the statements of rows and registry about each instance."""
         others = None if self.beside is None else prepare(self.beside)
         return cases(self.rows, self.best_known, others)
 
@@ -57,7 +57,7 @@ class Results:
 
     @cached_property
     def contradictions(self) -> tuple[Contradiction, ...]:
-        """What cannot be true; callers must fail on it."""
+        """Return contradictions; callers must fail on them."""
         return contradictions(self.rows, self.cases)
 
     @cached_property

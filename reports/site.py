@@ -1,4 +1,4 @@
-"""What ``kvopt site`` adds to the documentation: leaderboard and library, and the first screen."""
+"""Additions of ``kvopt site`` to the documentation: leaderboard, library, first screen."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ What the papers state: [papers](../papers/README.md).  How the figures are made,
 
 @dataclass(frozen=True)
 class Results:
-    """What the documentation is joined with.
+    """Results to join with the documentation.
 
     ``files`` are texts by their path in the site, ``places`` where files of the repository lie in
     it, both as paths, and ``first`` is Markdown of the first screen.

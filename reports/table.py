@@ -44,7 +44,7 @@ class Column:
 
     @property
     def numeric(self) -> bool:
-        """Whether it is set flush right."""
+        """Return whether the text is set flush right."""
         return self.kind not in ("name", "text")
 
 
@@ -74,12 +74,12 @@ class Cell(NamedTuple):
 
     @property
     def short(self) -> bool:
-        """Whether it stands on one line: no name is broken inside a word."""
+        """Return whether the text stands on one line: no name is broken inside a word."""
         return len(self.text) <= LONGEST_LINE
 
     @property
     def sort_text(self) -> str:
-        """What it sorts by, as text; nothing comes before every number."""
+        """Return the sort key as text; nothing comes before every number."""
         return "" if self.sort is None else repr(self.sort)
 
 

@@ -30,7 +30,7 @@ _ADVERSARIAL = re.compile(r".*trap.*|late-burst|worst-.*|example-3-1", re.IGNORE
 
 
 def is_adversarial(family: str) -> bool:
-    """Whether instances of the family were made or chosen to show a policy's weakness."""
+    """Return whether the family was made or chosen to show a policy's weakness."""
     return _ADVERSARIAL.fullmatch(family) is not None
 
 

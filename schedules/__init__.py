@@ -1,4 +1,4 @@
-"""What an answer is: the schedule, its file format, the independent checker and metrics."""
+"""The answer: the schedule, its file format, the independent checker and metrics."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""How many requests run and how many wait at a time, by a schedule in rounds."""
+"""Numbers of running and waiting requests over time, by a schedule in rounds."""
 
 from __future__ import annotations
 

@@ -113,11 +113,11 @@ class Witness:
     certificate: str = ""
 
     def shares_no_code(self, other: Witness) -> bool:
-        """Whether the solvers differ and the models have no code in common."""
+        """Return whether the solvers differ and the models have no code in common."""
         return self.solver != other.solver and not self.model_code & other.model_code
 
     def independent(self, other: Witness) -> bool:
-        """Whether neither code nor argument is shared."""
+        """Return whether neither code nor argument is shared."""
         return self.shares_no_code(other) and not self.arguments & other.arguments
 
     @property
@@ -133,7 +133,7 @@ def construction_witness(value: int) -> Witness:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of an optimum, why, and what several proofs ``shared`` that count as one."""
+    """Verdict on an optimum, its reason, and what several proofs ``shared`` that count as one."""
 
     standing: Standing
     reason: str
@@ -141,7 +141,7 @@ class Verdict:
 
     @property
     def opt(self) -> bool:
-        """Whether the best schedule counts as optimal."""
+        """Return whether the best schedule counts as optimal."""
         return self.standing == "opt"
 
 

@@ -1,4 +1,4 @@
-"""Where the tokens that are held first exceed the memory: one sweep in Python integers."""
+"""The first time at which the tokens held exceed the memory: one sweep in Python integers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an answer is: a start round for every request, with its provenance."""
+"""The schedule: a start round for every request, with its provenance."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class Schedule:
 
     @property
     def easier(self) -> str:
-        """What makes it easier than the problem, empty if nothing does; see :func:`easier_by`."""
+        """Return why the schedule solves an easier problem, or nothing; see :func:`easier_by`."""
         return easier_by(vars(self))
 
     def held_prompt(self, prompt: int) -> int:

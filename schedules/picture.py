@@ -180,7 +180,7 @@ class _Area:
 
 @dataclass(frozen=True)
 class _Stack:
-    """What is drawn over columns between ``edges`` (rounds or seconds, shape (columns + 1,)).
+    """Areas over columns between ``edges`` (rounds or seconds, shape (columns + 1,)).
 
     The areas are from the bottom up; in seconds there are none.
     """

@@ -1,4 +1,4 @@
-"""What the checker says of a schedule."""
+"""Verdict of the checker on a schedule."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EXIT_CODES: dict[Kind, int] = {"valid": 0, "malformed": 10, "infeasible": 21}
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the checker found; of several faults the one it reports is described in ``check``.
+    """Result of the checker; ``check`` describes which of several faults it reports.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Verdict:
 
     @property
     def valid(self) -> bool:
-        """Whether the schedule can be run and all its claims hold."""
+        """Return whether the schedule can be run and all its claims hold."""
         return self.kind == "valid"
 
     @property

@@ -38,7 +38,7 @@ _POLICY = "policy "
 
 @dataclass(frozen=True)
 class MethodTotal:
-    """What a method has come to over some instances: the ``total`` of its TELs.
+    """Result of a method on an instance: the ``total`` of its latencies.
 
     ``label`` is how tables show it.  ``no_request_waits`` says that none waits under it,
     ``binding`` what is waited for (:mod:`serving.waiting`), else they are empty; ``at_once`` that
@@ -140,7 +140,7 @@ class Answer:
 
     @property
     def _spared(self) -> bool:
-        """Whether one of those named keeps tokens, and the bound is not about that."""
+        """Return whether a named method keeps tokens, and the bound does not cover that."""
         named = (self.base, *(other for _, other in self.others))
         return not self.covers_kept and any(each.label.endswith(MARK) for each in named)
 

@@ -43,7 +43,7 @@ _SHOWN = tuple(f"{what}_{name}_ms" for name in ("ttft", "tpot", "e2el") for what
 
 @dataclass(frozen=True)
 class Probe:
-    """What a policy comes to at a rate, requests a second.
+    """Result of a policy at a rate, requests a second.
 
     ``share`` is that of the requests behind the warm-up that keep the objective, missing without a
     schedule; ``sustained`` and ``lengths`` are as ``serving.steadiness`` says.  It is a

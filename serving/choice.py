@@ -1,4 +1,4 @@
-"""What a run in seconds has besides: its batch time, and methods that there are in rounds only."""
+"""Choices of a run in seconds: its batch time, and the methods that exist in rounds only."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Model:
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """What a file says of the engine that it was measured with; None or empty where it does not.
+    """Settings of the engine that a file was measured with; None or empty if it has none.
 
     The ``blocks`` are ``num_gpu_blocks``, the null block among them, of ``block`` tokens each;
     ``running`` is ``max_num_seqs``, ``budget`` ``max_num_batched_tokens``; ``replicas`` share the

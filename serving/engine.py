@@ -1,4 +1,4 @@
-"""What engines do about an instance in seconds: policies on the clock, and the certified bound."""
+"""Engine for an instance in seconds: policies on the clock, and the certified bound."""
 
 from __future__ import annotations
 

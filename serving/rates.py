@@ -74,7 +74,7 @@ class RateSweep(NamedTuple):
 
 
 class _Clocked(NamedTuple):
-    """What a run's schedule shows on the clock; as it is here where there is none."""
+    """Figures of a run's schedule on the clock; the defaults where there is none."""
 
     good: float = math.nan
     sustained: bool | None = None
@@ -83,7 +83,7 @@ class _Clocked(NamedTuple):
 
 
 class _Limit(NamedTuple):
-    """What no schedule on an instance is better than: its latency, and its goodput."""
+    """Limits of every schedule on an instance: its latency, and its goodput."""
 
     bound: KnownBound | None
     most: float = math.nan

@@ -23,7 +23,7 @@ class SloError(ValueError):
 
 @dataclass(frozen=True)
 class Slo:
-    """What a request must keep to be a good one: nanoseconds at most, None for no limit.
+    """Objective of a good request: nanoseconds at most, None for no limit.
 
     They are from its arrival to its first token, per output token after that, and to its last one.
     """

@@ -1,4 +1,4 @@
-"""Whether a run goes on as it is, or is a burst that drains once the last request has arrived.
+"""Steadiness of a run: sustained, or a burst that drains after the last arrival.
 
 The requests are cut into thirds by their arrivals: warm-up, first half, second half.  The backlog
 is what has arrived and is not complete.
@@ -22,7 +22,7 @@ LEAST = 5
 
 @dataclass(frozen=True)
 class Steadiness:
-    """What the two halves behind the warm-up say of a run.
+    """Comparison of the two halves of a run behind the warm-up.
 
     ``lengths`` is what a half lasts over the mean time from a request's first round to its last.
     Throughputs are of requests, and of output tokens of requests, that are completed in the halves.
@@ -37,7 +37,7 @@ class Steadiness:
 
     @property
     def sustained(self) -> bool:
-        """Whether the halves are long enough to tell, and tell that it goes on."""
+        """Return whether the halves are long enough, and the run is sustained."""
         return self.lengths >= LEAST and not self.grows
 
 

@@ -1,1 +1,1 @@
-"""What all folders use and what knows nothing of the problem: files, JSON, commands, compiling."""
+"""Helpers of all folders that know nothing of the problem: files, JSON, commands, compiling."""

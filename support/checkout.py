@@ -1,4 +1,4 @@
-"""Where the project's packages lie: in a checkout, into which some commands write, or installed."""
+"""Place of the project's packages: a checkout, into which some commands write, or installed."""
 
 from __future__ import annotations
 

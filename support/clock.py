@@ -1,4 +1,4 @@
-"""How long a model may be built: every loop that builds one looks here.
+"""Time limit for building a model: every loop that builds one looks here.
 
 Apart from all models, so that those of two kinds still share no code.
 """

@@ -1,4 +1,4 @@
-"""How commands are declared and called, over click: each returns its exit code."""
+"""Declaration and call of commands, over click: each returns its exit code."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Option(click.Option):
 
 
 class _Read(FuncParamType):  # type: ignore[type-arg,unused-ignore]
-    """What a function reads from a text, or refuses by a ``ValueError``, whose words are told."""
+    """A value that a function reads from a text, or refuses by a ``ValueError`` with its words."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the value."""

@@ -1,4 +1,4 @@
-"""What the modules of a package declare, found by looking into its folder."""
+"""Declarations of the modules of a package, found by looking into its folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the two file formats share: strict JSON, one-line errors, writes that cannot tear."""
+"""Parts of all file formats: strict JSON, one-line errors, writes that cannot tear."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class SteadyStream(io.TextIOBase):
         return getattr(self._stream, "encoding", None) or "utf-8"
 
     def isatty(self) -> bool:
-        """Whether a terminal shows it."""
+        """Return whether a terminal shows the stream."""
         return not self._stream.closed and bool(self._stream.isatty())
 
     def fileno(self) -> int:

@@ -1,4 +1,4 @@
-"""What all commands share: bad usage is one line, and so is every other error."""
+"""Errors of all commands: bad usage is one line, and so is every other error."""
 
 from __future__ import annotations
 

@@ -100,6 +100,23 @@ def test_printed_texts_use_the_fields_terms() -> None:
     assert found == {}
 
 
+#: A docstring begins with the field's noun or a verb.
+_QUESTION = re.compile(r"(?:What|How|Where|Whether|Which|Who)\b")
+
+
+def test_docstrings_begin_with_a_noun_or_a_verb() -> None:
+    """At most twenty begin as a question does."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    found = [
+        text
+        for path in _SOURCES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, kinds) and (text := ast.get_docstring(node))
+    ]
+    assert len(found) > 2000
+    assert len([text for text in found if _QUESTION.match(text)]) <= 20
+
+
 def test_the_glossary_has_the_fields_terms() -> None:
     """What texts are asked to say instead is explained."""
     glossary = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").lower()

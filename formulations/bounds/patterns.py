@@ -52,7 +52,7 @@ EQUAL, FIRST_LP_SHARE, FIRST_LP_ROUNDS_UP_TO = 8, 0.2, 200_000
 
 @dataclass(frozen=True)
 class Options:
-    """What is priced, and how finely."""
+    """Options of the configuration LP: its multipliers and its grids."""
 
     lookahead: Annotated[
         bool, "configurations must fit until all have completed, not only at once"
@@ -194,7 +194,7 @@ class PatternPricing:
 
     @property
     def finished(self) -> bool:
-        """Whether steps have become too short to matter, on the finest grid."""
+        """Return whether steps are too short to matter on the finest grid."""
         return self._level == len(LEVELS)
 
     def improve(self, deadline: float) -> Priced:

@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Options:
-    """What is priced by ``bound-dual``, and how columns and grids follow each other."""
+    """Options of ``bound-dual``: its multipliers, and the order of columns and grids."""
 
     lookahead: Annotated[
         bool, "payments for the tokens that running requests are about to hold, too"

@@ -104,7 +104,7 @@ class Certificate:
 
     @property
     def bare(self) -> bool:
-        """Whether it rests on the memory limit alone, not on windows, groups or rows."""
+        """Return whether the certificate rests on the memory limit alone."""
         return self.upper_bound is None and not self.groups and not self.lookahead
 
 

@@ -168,7 +168,7 @@ def _by_time(row: PricedLookAhead) -> list[int]:
 
 
 class _RowPayments:
-    """What starts pay in one row, priced from time ``first`` to ``last``.
+    """Payments of starts in one row, priced from time ``first`` to ``last``.
 
     No number on the way exceeds ``most``; ``prices`` are by time from the first on, once prepared.
     """

@@ -86,7 +86,7 @@ def prove(
 
 @dataclass
 class Level:
-    """Who runs on: members of base b are members[offsets[b]:offsets[b + 1]]; and the labels."""
+    """Running requests: members[offsets[b]:offsets[b + 1]] are base b's; and the labels."""
 
     members: NDArray[np.int32]
     offsets: Ints

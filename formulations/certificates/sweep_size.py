@@ -1,4 +1,4 @@
-"""What the evaluation of a sweep takes and holds, at most, counted without evaluating it.
+"""Upper bounds on the steps and numbers of a sweep's evaluation, counted without evaluating it.
 
 The reader's own counts, in its order, with what a search knows in place of what it has to price.
 """
@@ -33,7 +33,7 @@ STEPS_OF_A_BASE, NUMBERS_OF_A_BASE = 1_000, 4
 
 @dataclass(frozen=True)
 class Swept:
-    """What a search knows of its prices, in units of 1 / denominator, and the bases it has met.
+    """A search's prices, in units of 1 / denominator, and the bases it has met.
 
     ``total`` is the Lagrangian value, ``least`` the dearest of the kinds' cheapest starts, and
     ``worth`` what patterns pay at most at times 0, 1, ...

@@ -147,7 +147,7 @@ class Network:
 
     @cached_property
     def paid(self) -> Ints:
-        """What a request of each kind that starts at p pays in all, shape (starts, kinds)."""
+        """Payments in all of a request of each kind that starts at p, shape (starts, kinds)."""
         found = np.zeros_like(self.dear)
         for g, output in enumerate(self.kinds.outputs.tolist()):
             for age in range(1, output + 1):

@@ -21,7 +21,7 @@ PAIRS_UP_TO = 50_000
 
 @dataclass(frozen=True)
 class Options:
-    """What is added to the cumulative resource."""
+    """Options: strengthenings of the cumulative resource."""
 
     separation: Annotated[
         bool, "least start distance, one way or the other, of pairs that may not start together"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """Which strengthenings are added to the cumulative resource, for ablation."""
+    """Options: strengthenings of the cumulative resource, for ablation."""
 
     separation: Annotated[
         bool, "least start distance, one way or the other, of pairs that may not start together"

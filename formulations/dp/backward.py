@@ -66,7 +66,7 @@ ENTRY_BYTES = 32
 
 @dataclass(frozen=True)
 class Options(Tuning):
-    """Whether requests have multipliers, and how prices and windows share the time."""
+    """Options: multipliers on requests, and the shares of prices and windows in the time."""
 
     multipliers: Annotated[
         bool, "multipliers on each request, by dominance, once there are prices"
@@ -84,7 +84,7 @@ class Options(Tuning):
 
 @dataclass(frozen=True)
 class Step:
-    """What one window has proved.
+    """Result of one window.
 
     It is settled up to the TEL ``target`` (rounds), less than asked for where a limit came first.
     No TEL is below ``bound``; ``starts`` are those of an optimal schedule, where one lies in it.

@@ -31,7 +31,7 @@ Words = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Dominance:
-    """What bases are compared by.
+    """Arrays by which bases are compared.
 
     Of a request in each state: what it pays at a time and before, shape (times, states), its lanes
     of so many ``bits``, shape (states, words), and the sum of the tokens that it has held so far.

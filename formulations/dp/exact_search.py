@@ -1,4 +1,4 @@
-"""What an exact search of our own declares of itself."""
+"""Declaration of an exact search."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ Layer = tuple[NDArray[Any], ...]
 
 
 class Rules(NamedTuple):
-    """What the kernels go by in one pass: M (tokens), states kept, whether completions bound."""
+    """Rules of one pass for the kernels: M (tokens), states kept, whether completions bound."""
 
     memory: int
     width: int
@@ -69,7 +69,7 @@ class Rules(NamedTuple):
 
 @dataclass(frozen=True)
 class Pass:
-    """What one pass found: TEL and starts of the best schedule, a lower bound, its width."""
+    """Result of one pass: TEL and starts of the best schedule, a lower bound, its width."""
 
     tel: int
     starts: list[int]

@@ -37,7 +37,7 @@ Most = Callable[[int, int], int]
 
 @dataclass(frozen=True)
 class Limits:
-    """What a search may use: threads, bytes, and the moment at which it has to stop.
+    """Limits of a search: threads, bytes, and the moment at which it has to stop.
 
     With ``needed`` a sweep stops as well where the memory does not hold its arcs.
     """
@@ -54,7 +54,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Swept:
-    """What a sweep comes to.
+    """Result of a sweep.
 
     ``closed``: no path is left, so no schedule has a slack within the window.  Otherwise ``paths``
     are those left, None where they were not kept, and ``least`` is the length of the least one;

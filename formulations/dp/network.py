@@ -32,7 +32,7 @@ class TooLargeError(ValueError):
 
 
 class Rules(NamedTuple):
-    """What the kernels go by within one window, in units of 1 / denominator.
+    """Rules of one window for the kernels, in units of 1 / denominator.
 
     State ``first[g]`` + j − 1 is that of a request of kind g at its j-th token.  In ``limits``,
     ``pay`` and ``worth`` the last row is that of all later times.

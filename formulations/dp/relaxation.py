@@ -30,7 +30,7 @@ from formulations.dp.paths import Paths
 
 @dataclass(frozen=True)
 class Tuning:
-    """How the search for multipliers shares its time; measured on am1, am2 and uniform draws."""
+    """Shares of time in the search for multipliers; measured on am1, am2 and uniform draws."""
 
     beam: Annotated[int, "bases of a level that beams follow at first"] = 200
     widest_beam: Annotated[int, "and at most, before windows are exact"] = 6_400
@@ -54,7 +54,7 @@ class Tuning:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """What multipliers come to within a window.
+    """Value of multipliers within a window.
 
     No TEL (rounds) is below ``bound``; None where a limit came first, for a ``reason``, or bases
     were left out.  ``least`` is the length of the least path less Σ_g count_g·v_g, in units of the

@@ -39,7 +39,7 @@ class Bases(NamedTuple):
 
 
 class CompletionBounds(NamedTuple):
-    """What schedules cost at least from a time on (P15), in 1 / ``unit`` rounds; for the kernels.
+    """Least costs of schedules from a time on (P15), in 1 / ``unit`` rounds; for the kernels.
 
     ``profiles`` are the lanes of a request in each state, shape (states, words); ``first`` and
     ``extra`` of each request its first state, and its multiplier less its least cost, shape (n,);

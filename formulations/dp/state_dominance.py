@@ -23,7 +23,7 @@ Layer = tuple[NDArray[Any], ...]
 
 
 class StateDominance:
-    """What states are compared by: the requests left, and tokens at ``reach`` later times."""
+    """Arrays that compare states: the requests left, and tokens at ``reach`` later times."""
 
     def __init__(self, instance: Instance, reach: int) -> None:
         prompts, outputs = instance.prompts, instance.outputs

@@ -1,1 +1,1 @@
-"""What schedules cost under prices on memory, windows and states, and the bounds this certifies."""
+"""Costs of schedules under prices on memory, windows and states, and the bounds this certifies."""

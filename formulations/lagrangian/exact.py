@@ -1,4 +1,4 @@
-"""Where 64-bit integers are exact: one argument for all priced costs, and scales that keep to it.
+"""Ranges in which 64-bit integers are exact: one argument for all priced costs, and their scales.
 
 *The argument.*  Prices are numerators over one denominator D.  Let no start, completion or priced
 time exceed E rounds, no request hold more than K tokens, and let the numerators sum to Λ on memory

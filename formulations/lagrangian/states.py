@@ -82,7 +82,7 @@ def over_time(knots: Ints, values: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class Priced:
-    """What prices come to: ``total`` / their denominator is the Lagrangian value (rounds)."""
+    """Value of prices: ``total`` / their denominator is the Lagrangian value (rounds)."""
 
     total: int
     table: PriceTable

@@ -15,7 +15,7 @@ from instances import Instance
 
 @dataclass(frozen=True)
 class Options:
-    """What is added to ``ilp-sparse``."""
+    """Options: strengthenings of ``ilp-sparse``."""
 
     groups: Annotated[bool, "clique and cover inequalities of two and three requests"] = False
 

@@ -15,7 +15,7 @@ from instances import Instance
 
 @dataclass(frozen=True)
 class Options:
-    """What is added to ``ilp``."""
+    """Options: strengthenings of ``ilp``."""
 
     groups: Annotated[bool, "clique inequalities of exclusive requests"] = False
 

@@ -1,1 +1,1 @@
-"""What holds of every feasible schedule, or of some optimal one; nothing here knows of prices."""
+"""Statements about every feasible schedule, or some optimal one; nothing here knows of prices."""

@@ -1,4 +1,4 @@
-"""How far apart two requests must start, and which differences overflow, from the pair alone."""
+"""Least distances of two starts, and the differences that overflow, from the pair alone."""
 
 from __future__ import annotations
 

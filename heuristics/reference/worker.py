@@ -32,7 +32,7 @@ class Job:
 
 
 class Worker:
-    """What happens in a round; a policy says what to evict and what to admit."""
+    """A worker's rounds; a policy says what to evict and what to admit."""
 
     keeps_tokens = False
 

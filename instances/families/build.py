@@ -1,4 +1,4 @@
-"""What every family does at its beginning and its end: guards, and numbering the requests.
+"""Beginning and end of every family: guards, and the numbers of the requests.
 
 The range of a parameter stands in its annotation, where ``ranged`` reads it to refuse what lies
 outside and the listing to show it.

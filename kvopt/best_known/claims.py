@@ -1,4 +1,4 @@
-"""What stored runs claim of an instance, as far as it can be taken at all."""
+"""Claims of stored runs about an instance, as far as they can be taken at all."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _COLUMNS = tuple(each.name for each in fields(StoredRun))
 
 @dataclass(frozen=True)
 class Claims:
-    """What a store has to offer for one instance.
+    """Claims of a store about one instance.
 
     That is the best schedule that the checker accepts, bounds with the certificates that prove
     them, bounds that solvers report, runs whose engine's own search met the schedule of the same

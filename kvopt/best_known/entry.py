@@ -134,7 +134,7 @@ class Construction(_Above):
 
     @property
     def seconds(self) -> float:
-        """Of no run."""
+        """Return no seconds: no run made it."""
         return 0.0
 
 
@@ -198,7 +198,7 @@ class Entry:
 
     @property
     def opt(self) -> bool:
-        """Whether ``upper`` is the optimum by two independent proofs."""
+        """Return whether ``upper`` is the optimum by two independent proofs."""
         return self.standing == "opt"
 
     @property
@@ -208,20 +208,20 @@ class Entry:
 
     @property
     def reported_only(self) -> bool:
-        """Whether its bound, or that it is the optimum, rests on a solver's report alone."""
+        """Return whether the bound or the optimum rests on a solver's report alone."""
         if isinstance(self.lower, SolverReported):
             return True
         return self.opt and not isinstance(self.lower, Certified)
 
     @property
     def rests_on(self) -> str:
-        """What a bound rests on that is not certified."""
+        """Return the uncertified support of a bound."""
         solver = isinstance(self.lower, SolverReported)
         return f"solver-reported by {self.lower.method}" if solver else "by construction"
 
     @property
     def on_ladder(self) -> bool:
-        """Whether the instance is drawn by its row of the ladder, and has no file."""
+        """Return whether a row of the ladder draws the instance, which then has no file."""
         return self.file == LADDER_FILE
 
     @property

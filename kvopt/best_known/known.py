@@ -75,7 +75,7 @@ class Known:
 
     @property
     def proved(self) -> tuple[Certificate, Certified, int]:
-        """What an evaluation of the certificate depends on."""
+        """Return the inputs of an evaluation of the certificate."""
         return self.certificate, self.entry.certified, self.entry.upper.value
 
     def texts(self, instance: Instance) -> dict[str, str]:

@@ -27,7 +27,7 @@ Library = Mapping[str, LibraryInstance]
 
 @dataclass(frozen=True)
 class Judged:
-    """What is said of a file: one line, an exit code, and its schedule where that is better."""
+    """Judgement of a file: one line, an exit code, and its schedule if that is better."""
 
     line: str
     code: int

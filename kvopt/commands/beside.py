@@ -29,7 +29,7 @@ Take = Callable[[Task, Snapshot], None]
 
 @dataclass(frozen=True)
 class Limits:
-    """What the policies may take: seconds (``time.monotonic``), gigabytes each, processes.
+    """Limits of the policies: seconds (``time.monotonic``), gigabytes each, processes.
 
     From two processes on the bound in seconds is computed beside the policies.
     """

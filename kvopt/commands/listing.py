@@ -1,4 +1,4 @@
-"""What ``--list`` prints in both commands: methods, their parts, and what each may know."""
+"""Text of ``--list`` in both commands: methods, their parts, and their knowledge."""
 
 from __future__ import annotations
 

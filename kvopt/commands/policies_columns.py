@@ -22,7 +22,7 @@ from serving.slo import Slo
 
 @dataclass(frozen=True)
 class Against:
-    """What TELs are compared with: the optimum or a bound (rounds or nanoseconds), 0 without one.
+    """Reference of TELs: the optimum or a bound (rounds or nanoseconds), 0 without one.
 
     ``covers_kept`` says that it holds for schedules that keep tokens, too; goodput counts by the
     ``slo``.
@@ -36,7 +36,7 @@ class Against:
 
 @dataclass(frozen=True)
 class Line:
-    """What a policy has come to: its row, and its schedule unless it has none that stands."""
+    """Result of a policy: its row, and its schedule if it has a valid one."""
 
     instance: Instance
     finished: Finished
@@ -55,12 +55,12 @@ class Line:
 
     @property
     def keeps_tokens(self) -> bool:
-        """Whether the schedule keeps tokens over an eviction."""
+        """Return whether the schedule keeps tokens over an eviction."""
         return self.schedule is not None and bool(self.schedule.easier)
 
     @property
     def marked(self) -> bool:
-        """Whether the method may keep tokens over an eviction, as in all tables."""
+        """Return whether the method may keep tokens over an eviction, as in all tables."""
         return self.keeps_tokens or policy_name(self.record.method) in token_keeping_policies()
 
 

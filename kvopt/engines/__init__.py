@@ -1,1 +1,1 @@
-"""What runs inside an engine's process: one solver a file, each with ``solve(job, report)``."""
+"""Engines, one solver a file, each with ``solve(job, report)`` for the run's own process."""

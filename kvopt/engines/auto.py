@@ -116,7 +116,7 @@ class _Team:
 
     @property
     def _closed(self) -> bool:
-        """Whether the bound meets the schedule."""
+        """Return whether the bound meets the schedule."""
         return self._bound >= self._tel
 
     def run(self) -> None:

@@ -1,4 +1,4 @@
-"""What an engine is asked to do."""
+"""Job of an engine."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class _State:
 
     @property
     def closed(self) -> bool:
-        """Whether the bound meets the schedule."""
+        """Return whether the bound meets the schedule."""
         return self.tel == self.bound
 
     def offer(self, starts: list[int], found_by: str) -> bool:
@@ -148,7 +148,7 @@ class _State:
 
 
 class _Merged:
-    """What the parts come to together, reported when it has changed and now and then."""
+    """Sum of the parts, reported when it has changed and now and then."""
 
     def __init__(self, instance: Instance, parts: list[Part], report: Report) -> None:
         self._instance, self._report = instance, report

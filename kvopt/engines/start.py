@@ -1,4 +1,4 @@
-"""What every engine begins with: the bound from volumes, the quick policies, the formulation."""
+"""Start of every engine: the bound from volumes, the quick policies, the formulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a custom file declares, found out in a process of its own and sent as JSON.
+"""Declaration of a custom file, read in a separate process and sent as JSON.
 
 A file that hangs, ends the interpreter or prints costs the process that asks nothing but its words.
 """

@@ -1,4 +1,4 @@
-"""What the text of a method tells a reader of tables: what was run, and what it knows."""
+"""Name and knowledge of a method for tables, from its text."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _SOURCES = {
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What a method knows of the outputs before it decides, and whether of all arrivals."""
+    """Knowledge of a method about outputs before it decides, and about all arrivals."""
 
     lengths: Lengths
     offline: bool = False

@@ -58,7 +58,7 @@ class Method:
 
     @property
     def advised(self) -> bool:
-        """Whether it is a policy that needs a solved relaxation."""
+        """Return whether the method is a policy that needs a solved relaxation."""
         if self.call is not None:
             return isinstance(self.call.policy, AdvisedPolicy)
         return self.own is not None and self.own.described.advised
@@ -75,22 +75,22 @@ class Method:
 
     @property
     def joined(self) -> bool:
-        """Whether the methods of ``auto`` run next to it: a solver without a formulation."""
+        """Return whether the methods of ``auto`` run next to it: a solver without a formulation."""
         return self.model is None and self.solves in ("mip", "cp")
 
     @property
     def alone(self) -> bool:
-        """Whether an engine is asked for its own proof: a named formulation, and our own search."""
+        """Return whether an engine proves alone: a named formulation, and our own search."""
         return self.model is not None or self.solves == "search"
 
     @property
     def looks_at_the_clock(self) -> bool:
-        """Whether it ends by itself when its time is over, and may have something to say then."""
+        """Return whether the method ends by itself at its limit, and may report then."""
         return self.call is None or self.advised
 
     @property
     def seeded(self) -> bool:
-        """Whether another seed can give another result."""
+        """Return whether another seed can give another result."""
         called = self.call or self.own
         if called is None:
             return True

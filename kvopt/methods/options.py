@@ -1,4 +1,4 @@
-"""What stands in parentheses, as in ``alpha-beta(alpha=0.2,beta=0.1)``: read, refused, written."""
+"""Values in parentheses, as in ``alpha-beta(alpha=0.2,beta=0.1)``: read, refused, written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a run may take: one rule for both commands, for policies as for engines."""
+"""Time limit of a run: one rule for both commands, for policies and engines."""
 
 from __future__ import annotations
 

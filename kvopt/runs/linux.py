@@ -1,4 +1,4 @@
-"""What only Linux can promise: a process that ends with its parent."""
+"""Processes that end with their parent, on Linux only."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class MemoryWatch:
         self._next = time.monotonic() + (_LOOK_SECONDS if gigabytes else _FIRST_SECONDS)
 
     def exceeds(self, pid: int) -> bool:
-        """Whether a process tree has held more than the limit; looks only from time to time."""
+        """Return whether a process tree has held more than the limit; looks from time to time."""
         # A look goes through all processes of the machine: not once for every event of a burst.
         if time.monotonic() > self._next:
             began = time.monotonic()

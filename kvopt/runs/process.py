@@ -37,7 +37,7 @@ _CHUNK_BYTES, _SENT_BYTES = 1 << 16, 1 << 20
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a process ended, and what it cost; ``output`` are the last lines that it has printed."""
+    """End and cost of a process; ``output`` are the last lines that it has printed."""
 
     ending: Ending
     detail: str
@@ -88,7 +88,7 @@ class Process:
 
     @property
     def ended(self) -> bool:
-        """Whether it sends no more."""
+        """Return whether the process sends no more."""
         return self._channel.fileno() not in self._sources
 
     def send(self, line: str) -> None:
@@ -100,7 +100,7 @@ class Process:
         return time.monotonic() - self._started
 
     def exceeds_memory(self) -> bool:
-        """Whether the process tree has held more resident memory than the limit."""
+        """Return whether the process tree has held more resident memory than the limit."""
         return self._pid is not None and self._memory.exceeds(self._pid)
 
     def take(self, on_event: Callable[[Event], None]) -> None:

@@ -1,4 +1,4 @@
-"""Where a result comes from: versions, machine, limits, command and time."""
+"""Provenance of a result: versions, machine, limits, command and time."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Record:
-    """What is written down of one run; a row of the store.
+    """One run as a row of the store.
 
     Values are rounds, with a ``batch_time`` nanoseconds; times seconds from the end of the imports,
     sizes bytes.  ``key`` is ``Task.key``; ``status`` and ``ending`` are of the closed lists of

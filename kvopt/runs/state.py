@@ -197,7 +197,7 @@ class RunState:
 
     @property
     def awaits_proof(self) -> bool:
-        """Whether a custom method has sent a certificate that could prove something yet."""
+        """Return whether a custom method has sent a certificate that could prove something yet."""
         if not self.own or self.certificate is None or self.closed:
             return False
         return self.certificate.get("kind") not in AT_ONCE
@@ -241,7 +241,7 @@ class RunState:
 
     @property
     def closed(self) -> bool:
-        """Whether the bound meets the schedule, in integers, or exceeds it, which a bug would."""
+        """Return whether the bound meets the schedule, in integers, or by a bug exceeds it."""
         upper, lower = self.upper_bound, self.lower_bound
         return upper is not None and lower is not None and lower >= upper
 
@@ -378,7 +378,7 @@ class RunState:
 
     @cached_property
     def _volumes(self) -> int:
-        """What volumes prove; nothing of seconds."""
+        """Return the bound of volumes; none in seconds."""
         return 0 if self.batch_time else volume_bound(self.instance)
 
 

@@ -1,4 +1,4 @@
-"""What a run shows of the ``known_optimum`` that its instance's file states."""
+"""Evidence of a run about the ``known_optimum`` of its instance's file."""
 
 from __future__ import annotations
 

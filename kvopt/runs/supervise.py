@@ -23,7 +23,7 @@ _LONGEST_LINE, _BYTES_A_REQUEST = 64_000_000, 1_000
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a listener receives ten times a second and with every event.
+    """Snapshot for a listener, ten times a second and with every event.
 
     ``compiling`` are the seconds of compiling in a start that goes on, ``kernels`` how many are
     there, of how many.  ``ended``: no other snapshot follows.

@@ -73,7 +73,7 @@ def run_team(
 
 
 class _Team:
-    """What waits to be started or stopped, what runs, and how it ended."""
+    """Members of a team: waiting, running, ended."""
 
     def __init__(
         self,

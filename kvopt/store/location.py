@@ -1,4 +1,4 @@
-"""Where a store is: what a user may write after ``--store``, and what never becomes a file."""
+"""Location of a store: the texts after ``--store``, and those that never become a file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class StoreError(Exception):
 
 
 class LocationError(StoreError, UsageError):
-    """What names the store names none; it may hold a password and is not quoted."""
+    """The text names no store; it may hold a password and is not quoted."""
 
 
 def read_location(location: str | Path) -> URL:

@@ -1,4 +1,4 @@
-"""Where an instance of a sweep comes from: a file, or a generator; read only when it is needed."""
+"""Source of an instance of a sweep: a file, or a generator; read only when it is needed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Loaded:
-    """What became of a source: an instance, or one line that says why there is none.
+    """A source as read: an instance, or one line that says why there is none.
 
     ``fault_status`` is ``infeasible`` where a request never fits, else ``error``; ``report`` is
     there of a trace.

@@ -1,4 +1,4 @@
-"""What cannot be true of stored runs: a schedule that was refused, a bound above a schedule."""
+"""Contradictions of stored runs: a schedule that was refused, a bound above a schedule."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from schedules.model import easier_by
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What a stored run shows, without its traces."""
+    """A stored run without its traces."""
 
     key: str
     instance: str
@@ -43,7 +43,7 @@ class RunSummary:
 
     @property
     def alarming(self) -> bool:
-        """Whether the run itself proves its method wrong."""
+        """Return whether the run itself proves its method wrong."""
         return alarming(self.status, self.detail)
 
 

@@ -1,4 +1,4 @@
-"""What a sweep did not get: methods that gave no schedule, and instances that none could run on."""
+"""Failures of a sweep: methods without a schedule, and instances that none could run on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Failure:
 
     @property
     def on_all(self) -> bool:
-        """Whether it gave nothing at all."""
+        """Return whether the method gave nothing at all."""
         return len(self.failed) == self.runs
 
     def line(self, output: str = "") -> str:

@@ -1,4 +1,4 @@
-"""What a command line names: suites, instance files, folders and globs, as sections to plan."""
+"""Inputs of a command line: suites, instance files, folders and globs, as sections to plan."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class InputError(ValueError):
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the user asks for; None leaves it to the suite, or to the defaults."""
+    """Wishes of the user; None leaves a value to the suite, or to the defaults."""
 
     methods: tuple[Method, ...] | None = None
     seeds: int | None = None

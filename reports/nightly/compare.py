@@ -30,7 +30,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a night has shown; it fails if there is any of the ``failures``.
+    """Comparison of a night; it fails if there is any of the ``failures``.
 
     ``better`` says that the committed rows are out of date; ``changed`` and ``slower`` never fail.
     ``compared`` is the number of runs that are in both.
@@ -116,13 +116,13 @@ def _worse(old: Row, new: Row) -> Iterator[str]:
 
 
 def _judged(old: Row) -> bool:
-    """Whether the result did not depend on the time: it ended by itself, an engine with a proof."""
+    """Return whether the result is independent of time: it ended by itself, or with a proof."""
     done = old["ending"] == "finished" and (old["role"] != "exact" or old["status"] == "optimal")
     return bool(old["reproducible"]) and done
 
 
 def _serious(old: Row, new: Row) -> bool:
-    """Whether a difference cannot be excused by a slower machine."""
+    """Return whether a slower machine cannot excuse a difference."""
     two_optima = old["status"] == new["status"] == "optimal" and old["tel"] != new["tel"]
     return two_optima or new["status"] in ("error", "crashed")
 

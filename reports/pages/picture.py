@@ -22,7 +22,7 @@ from support.text import one_line
 
 
 class Documents(Protocol):
-    """Where the stored documents are; ``kvopt.store.Store`` is one."""
+    """Store of documents; ``kvopt.store.Store`` is one."""
 
     def schedule(self, key: str) -> dict[str, Any] | None:
         """Return the schedule document of a run, None without one."""

@@ -1,4 +1,4 @@
-"""How the runs ended, which of them someone should look at, and what they were made with."""
+"""Ends of the runs, the runs to look at, and their machines and versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the checker asks of the clock of a schedule in real time, and of the chunks of its prompts.
+"""Checks of the clock of a schedule in real time, and of the chunks of its prompts.
 
 In Python integers only; nothing is shared with what makes schedules.
 """

@@ -45,7 +45,7 @@ class Stretch(NamedTuple):
 
 
 class RequestTimes(NamedTuple):
-    """What became of a request (nanoseconds, tokens).
+    """Times and tokens of a request (nanoseconds, tokens).
 
     It was first worked on in the round that began at ``begin``.  The round that ended at
     ``first_token`` made the first of the tokens that it is left with.  ``evictions`` are attempts

@@ -1,4 +1,4 @@
-"""What happened when: the rounds of a schedule in seconds, and the times of its requests.
+"""Timeline: the rounds of a schedule in seconds, and the times of its requests.
 
 All times are integers in nanoseconds, all sums exact: the checker's replay
 (``schedules.clock.replay``), round by round.  Memory and TEL are the checker's to judge.

@@ -1,4 +1,4 @@
-"""How long a round takes in real time: batch-time models, one file each in ``kinds``."""
+"""Batch times: models of the length of a round, one file each in ``kinds``."""
 
 from serving.batch_time.registry import DEFAULT, batch_times, read_batch_time
 

@@ -1,4 +1,4 @@
-"""What a kind of batch-time model declares, and how its numbers are read."""
+"""Declaration of a kind of batch-time model, and the reader of its numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INTEGER = re.compile(r"[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class Option:
-    """What stands in the parentheses of a model: a name, the text of its default, its meaning."""
+    """Option in the parentheses of a model: a name, the text of its default, its meaning."""
 
     name: str
     default: str

@@ -30,7 +30,7 @@ _LARGEST_FILE = 10**9
 
 @dataclass(frozen=True)
 class LoggedRounds:
-    """What a log has of rounds.
+    """Rounds of a log.
 
     A row has prompt tokens, decoding requests, tokens held (0 unless the log ``holds`` them) and
     milliseconds; lines that are no round of this problem are counted by reason.  ``memory`` is what

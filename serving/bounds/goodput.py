@@ -1,4 +1,4 @@
-"""How many requests keep an objective at most, under any scheduler, and the goodput that allows."""
+"""Upper bounds on the requests that meet an objective, under any scheduler, and on goodput."""
 
 from __future__ import annotations
 

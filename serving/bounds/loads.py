@@ -1,4 +1,4 @@
-"""What requests take of a worker in real time: loads, the time alone, the work; in integers.
+"""Loads of requests on a worker in real time: the time alone, the work; in integers.
 
 The load of a token is what its making adds to its round, in picoseconds.  With s prompt tokens the
 first takes per_prefill·s + per_square·s² (chunks of a prompt add up to the same), the j-th

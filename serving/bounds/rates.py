@@ -125,7 +125,7 @@ def _load_kernel() -> None:
 
 @dataclass(frozen=True)
 class _Table:
-    """What the requests are, as columns; loads and tokens at the first token and the stations.
+    """Requests as columns; loads and tokens at the first token and the stations.
 
     Times and loads in picoseconds, times since the first arrival.
     """
@@ -237,7 +237,7 @@ def _knots(table: _Table, hint: Guide, count: int) -> Ints:
 
 @dataclass
 class _Point:
-    """Where the ascent is: own values, π, β, m, e, and the curve that values follow besides m."""
+    """Point of the ascent: own values, π, β, m, e, and the curve that values follow besides m."""
 
     values: Floats
     weights: Floats

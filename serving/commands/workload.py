@@ -1,4 +1,4 @@
-"""What the commands over many runs share: the requests, the store, what is told and written."""
+"""Parts of the commands over many runs: the requests, the store, the outputs."""
 
 from __future__ import annotations
 

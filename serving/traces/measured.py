@@ -1,4 +1,4 @@
-"""What a trace says of its own requests' latencies, as they were measured where it was recorded."""
+"""Measured latencies of a trace's requests."""
 
 from __future__ import annotations
 

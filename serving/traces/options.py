@@ -1,4 +1,4 @@
-"""What a user asks of a trace: the memory, which rows, and which arrivals."""
+"""Options of a trace: the memory, the rows, and the arrivals."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TraceKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid", strict=True, allow_inf_nan=False))
 class TraceOptions:
-    """How a trace becomes an instance (docs/traces.md); :meth:`of` makes them of what is stated.
+    """Options that make an instance of a trace (docs/traces.md); :meth:`of` reads them.
 
     Times of ``window`` count from the first row that is a request, whether or not the memory holds
     it; rows at or after the first and before the second are kept.  Without a ``memory`` it is that

@@ -1,4 +1,4 @@
-"""How much of the prompts of a trace an earlier prompt has begun with: what could be shared.
+"""Shared prefixes: the prompt tokens of a trace that an earlier prompt has begun with.
 
 The problem has no sharing: every request holds and prefills its whole prompt.  A trace that states
 the blocks of its prompts tells how far that is from a server with a prefix cache.

@@ -1,4 +1,4 @@
-"""What became of a trace's rows: kept, or skipped for which reason, and where first."""
+"""Report on a trace's rows: kept, or skipped with the reason and the first row."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Skipped:
 
 @dataclass(frozen=True)
 class TraceReport:
-    """What was read of a trace.
+    """Report on a trace.
 
     ``rows`` were looked at, since reading ends with the limit or the window.  ``notes`` say how
     units were converted and what was left out; ``warning`` what the file lacks that others of its
@@ -77,7 +77,7 @@ class TraceReport:
 
     @property
     def lines(self) -> list[str]:
-        """What a command prints on standard error, one line each."""
+        """Return the lines that a command prints on standard error."""
         counts = (
             f"{self.format}, {counted(self.rows, 'row')} read, {counted(self.kept, 'request')} kept"
         )

@@ -1,4 +1,4 @@
-"""How the tokens of a text are counted: whitespace words, or a tokenizer that the user names."""
+"""Token counts of a text: whitespace words, or a tokenizer that the user names."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What several engines need: the model built, its size, how far a tolerance is believed."""
+"""Parts of several engines: the model built, its size, the trust in a tolerance."""

@@ -97,7 +97,7 @@ class Ascent:
 
     @property
     def ended(self) -> bool:
-        """Whether no better multipliers are in sight."""
+        """Return whether no better multipliers are in sight."""
         return self._stage == _ENDED
 
     def run(self, seconds: float, *, until_known: bool = False) -> bool:

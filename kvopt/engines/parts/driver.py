@@ -49,7 +49,7 @@ Table = PriceTable | tuple[Ints, int]
 
 
 class SearchRun:
-    """What a search has found within the limits of its job.
+    """Run of a search: its results within the limits of its job.
 
     ``proved`` tells that the search itself has proved the optimum: prices that meet the known
     schedule do not end a search, whose own proof is another witness.
@@ -66,7 +66,7 @@ class SearchRun:
 
     @property
     def is_open(self) -> bool:
-        """Whether the optimum is not proved and time is left."""
+        """Return whether the optimum is not proved and time is left."""
         return not self.proved and self.job.left() > 0
 
     def receive_incumbent(self) -> tuple[int, list[int]]:
@@ -184,7 +184,7 @@ class StatePrices:
 
     @property
     def finished(self) -> bool:
-        """Whether they get no better."""
+        """Return whether the prices get no better."""
         return self._pricing.finished
 
     def improve(self, end: float) -> Priced:

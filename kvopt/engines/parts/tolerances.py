@@ -1,4 +1,4 @@
-"""How far a floating-point MIP solver is believed: while its tolerances stay below a token.
+"""Trust in a floating-point MIP solver: while its tolerances stay below a token.
 
 Proof: docs/proofs/tolerances.md (P10).
 """
@@ -50,7 +50,7 @@ def largest_activity(form: Any) -> float:
 
 
 class CoveredReport:
-    """What a MIP solver says of a job, passed on as far as its tolerance lets it be believed."""
+    """Report of a MIP solver, passed on as far as its tolerance allows."""
 
     def __init__(
         self, job: Job, report: Report, source: str, activity: float, tolerance: float
@@ -85,7 +85,7 @@ class CoveredReport:
         tell(f"{self._source} says infeasible of a feasible instance")
 
     def prices(self, windows: Windows) -> None:
-        """Where the solver's bound is no proof: say so, and send what prices prove in integers."""
+        """Say that the solver's bound is no proof, and send the bound of prices in integers."""
         if self.believed:
             return
         self._report.note(
