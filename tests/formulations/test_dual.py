@@ -65,7 +65,7 @@ def test_drawn_bounds_are_valid_and_repeat(number: int) -> None:
 def test_the_largest_number_of_an_option_costs_no_more_than_the_instance(text: str) -> None:
     """Grids have no more places than rounds and tokens; prices that overflow are none."""
     instance = Instance("two", 9, (Request(0, 0, 2, 5), Request(1, 0, 1, 7)))
-    (answer,) = solve_batch([(instance, text)])
+    (answer,) = solve_batch([(instance, text)], seconds=2)
     assert 0 < answer.bound <= brute_force_optimum(instance)
 
 
