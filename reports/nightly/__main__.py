@@ -69,7 +69,7 @@ def main(options: Options) -> int:
         kept = (FOLDER / ROWS).read_text(encoding="utf-8")
         rows = read_rows(FOLDER / ROWS)
         write_files(FOLDER, texts(rows, known_values()) | {ROWS: kept}, _NIGHT)
-        README.write_text(readme_text(README.read_text("utf-8"), rows, known_values()), "utf-8")
+        _update_readme(rows)
         return 0
     now = _stored(options.store, options.suite)
     if options.out is not None:
@@ -79,6 +79,8 @@ def main(options: Options) -> int:
     if comparison is not None and not options.update:
         files[_COMPARISON] = comparison_text(comparison)
     write_files(FOLDER if options.update else options.out, files, _NIGHT)
+    if options.update:
+        _update_readme(now)
     if comparison is None:
         print(f"no {ROWS} to compare with")
         return 0
@@ -87,6 +89,18 @@ def main(options: Options) -> int:
     print(comparison_text(comparison).split("\n\n")[1])
     # What replaces the reference has been looked at by whoever asked for it.
     return 1 if comparison.failures and not options.update else 0
+
+
+def _readme(rows: pd.DataFrame, stale: int | None = None) -> dict[Path, str]:
+    """Return the README of the checkout with the main result; none for tables elsewhere."""
+    if not (README.is_file() and FOLDER.is_relative_to(ROOT)):
+        return {}
+    return {README: readme_text(README.read_text("utf-8"), rows, known_values(), stale)}
+
+
+def _update_readme(rows: pd.DataFrame) -> None:
+    for path, text in _readme(rows).items():
+        path.write_text(text, "utf-8")
 
 
 def _stored(location: str, name: str) -> pd.DataFrame:
@@ -117,7 +131,7 @@ def _check() -> int:
     files = texts(rows, known_values(), stale)
     files[MARKER] = list_text([*files, ROWS], _NIGHT)
     wanted = {FOLDER / name: text for name, text in files.items()}
-    wanted[README] = readme_text(README.read_text("utf-8"), rows, known_values(), stale)
+    wanted |= _readme(rows, stale)
     return regenerate(_PROGRAM, wanted, report_files(FOLDER, _NIGHT), check=True)
 
 

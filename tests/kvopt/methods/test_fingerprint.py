@@ -26,6 +26,7 @@ from kvopt.methods.fingerprint import (
     versions,
 )
 from kvopt.methods.grammar import read_method
+from kvopt.places import PACKAGES
 from tests.tiers import spread
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -40,7 +41,7 @@ WITH_HIGHS = {"auto", "highs", "highs:ilp", "sorted-lp"}
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the sources, which are read once."""
     copy = tmp_path_factory.mktemp("project")
-    for folder in ("support", "instances", "schedules", "formulations", "heuristics", "kvopt"):
+    for folder in set(PACKAGES) - {"reports"}:
         ignored = shutil.ignore_patterns("*.json", "__pycache__")
         shutil.copytree(ROOT / folder, copy / folder, ignore=ignored)
     return copy
