@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from heuristics.admission import NEVER
-from heuristics.policy import ListPolicy, RoundPolicy, State
+from heuristics.policy import ListPolicy, RoundPolicy, Rules, State
 from heuristics.registry import policies
 from heuristics.rounds import EndlessLoopError, PolicyError, Segment, Trace, drive
 from heuristics.simulator import run_policy
@@ -22,7 +22,7 @@ LISTS = sorted(name for name, policy in policies().items() if isinstance(policy,
 ROUNDS = sorted(name for name, policy in policies().items() if isinstance(policy, RoundPolicy))
 
 
-class Fake:
+class Fake(Rules):
     """Rules of a test: starts what waits as long as it is told to, evicts as it is told to."""
 
     def __init__(
@@ -56,9 +56,6 @@ class Fake:
         admitted = self._admit(self.waiting, state)
         self.waiting = [i for i in self.waiting if i not in admitted]
         return admitted
-
-    def quiet(self) -> bool:
-        return False
 
     def fingerprint(self) -> object:
         return self._fingerprint
