@@ -34,11 +34,11 @@ def check_outputs(
     ``outputs`` are files by option, None where not given; ``inputs`` are files that the command
     reads and its command line does not name.
     """
-    given = {option: Path(path) for option, path in outputs.items() if path is not None}
+    given = {option: path for option, path in outputs.items() if path is not None}
     for option, path in given.items():
         with _naming(option, path):
-            _check_writable(path)
-    check_apart(given, inputs)
+            _check_writable(Path(path))
+    check_apart({option: Path(path) for option, path in given.items()}, inputs)
 
 
 def check_apart(outputs: Mapping[str, Path], inputs: Iterable[str | Path] = ()) -> None:
@@ -63,7 +63,7 @@ def check_folder(
     """
     root = Path(folder)
     sources = [*map(Path, inputs), *_named_files([option])]
-    with _naming(option, root):
+    with _naming(option, folder):
         _refuse_input(option, root, [each for each in sources if not each.is_dir()])
         root.mkdir(parents=True, exist_ok=True)
         _probe(root)
@@ -130,7 +130,7 @@ def _same_file(one: Path, other: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _naming(option: str, path: Path) -> Iterator[None]:
+def _naming(option: str, path: str | Path) -> Iterator[None]:
     """Raise errors within as an OutputError; a URL may hold a password and is not quoted."""
     if _URL.match(str(path)):
         raise OutputError(f"{option}: expected a file or folder, found a URL (SCHEME:/...)")
@@ -139,7 +139,7 @@ def _naming(option: str, path: Path) -> Iterator[None]:
     except OutputError:
         raise
     except (OSError, ValueError) as error:
-        raise OutputError(f"{option} {path}: {fault(error)}") from None
+        raise OutputError(f"{option} {Path(path)}: {fault(error)}") from None
 
 
 def _is_special(path: Path) -> bool:
