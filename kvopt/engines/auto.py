@@ -147,7 +147,7 @@ class _Team:
         told = self._done
         # The engine's own seconds are those of one of several, so they are left out.
         solver = told.solver or (self._job.solver if self._job.asked else "")
-        self._report.done(solver, told.nodes, told.outcome, ending=ending)
+        self._report.done(solver, told.nodes, outcome=told.outcome, ending=ending)
 
     def _search_alone(self) -> None:
         """Search in this process, where requests are few."""

@@ -255,10 +255,7 @@ class _Merged:
         values = [state.relaxation for state in self.states]
         if None not in values:
             self._report.relaxation(sum(value for value in values if value is not None))
-        told = self._done
-        self._report.done(
-            told.solver, told.nodes, told.outcome, told.solver_seconds, ending=told.ending
-        )
+        self._report.send(self._done)
 
 
 def _sum(one: Any, other: Any) -> Any:

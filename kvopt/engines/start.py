@@ -25,8 +25,8 @@ from kvopt.methods.options import (
     format_formulation,
     read_formulation,
 )
-from kvopt.runs.beside import BESIDE
 from kvopt.runs.events import Chosen, Event, Relaxation, Report, ScheduleFound
+from kvopt.runs.team import RECEIVED
 from schedules import Schedule
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
         return
     parts = parts_of(instance)
     if not getattr(engine, "SPLIT", True) or (len(parts) == 1 and not parts[0].offset):
-        _run_whole(engine, method, task, report, lambda: BESIDE.starts)
+        _run_whole(engine, method, task, report, lambda: RECEIVED.starts)
         return
 
     def begin(whole: Task, report: Report) -> None:
