@@ -170,7 +170,10 @@ def test_two_writers(location: str) -> None:
             store.put(*reversed(runs))
 
     stores = [Store(location) for _ in range(4)]
-    works = [partial(*each) for each in zip([write, write_at_once] * 2, stores, strict=True)]
+    works = [
+        partial(write, store)
+        for write, store in zip([write, write_at_once] * 2, stores, strict=True)
+    ]
     assert side_by_side(*works) == []
     assert {key for key, _ in stores[0].statuses()} == {run.record.key for run in runs}
     assert stores[1].schedule("key 7") == SCHEDULE
