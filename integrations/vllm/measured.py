@@ -18,8 +18,8 @@ import pandas as pd
 
 from kvopt.methods.grammar import read_method
 from serving.batch_time import read_batch_time
-from serving.calibration import calibrated, latencies, simulate
-from serving.metrics import spreads
+from serving.calibration import calibrated, simulate
+from serving.metrics import latencies, spreads
 from serving.traces import TraceOptions
 from serving.traces.reading import read_trace
 

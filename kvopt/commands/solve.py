@@ -112,7 +112,7 @@ def _run(options: Options, started: float) -> int:
         told = f"{spent:.1f} s of the {options.time_limit:g} s went by reading {less}"
         print(f"{options.program}: {told}", file=sys.stderr)
     if report is not None:
-        for line in report.told(quiet=options.quiet):
+        for line in report.shown_lines(quiet=options.quiet):
             print(line, file=sys.stderr)
     batch_time = chosen_batch_time(instance, options, report)
     name = "" if batch_time is None else batch_time.name

@@ -13,10 +13,9 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Latencies as they were measured, in arrays of one entry a request.
+    """Measured latencies, in arrays of one entry a request.
 
-    Nanoseconds from the arrival to the first token (TTFT) and to the last one (E2EL), and the
-    tokens that were made.
+    Nanoseconds from the arrival to the first token (TTFT) and the last (E2EL); output tokens.
     """
 
     first_tokens: Ints
@@ -28,5 +27,4 @@ class Measured:
 
     def take(self, positions: Sequence[int] | Ints | slice) -> Measured:
         """Return the latencies of some of the requests."""
-        columns = (self.first_tokens, self.latencies, self.outputs)
-        return Measured(*(column[positions] for column in columns))
+        return Measured(*(column[positions] for column in vars(self).values()))

@@ -1,7 +1,7 @@
 """Computed for a model and GPUs from sizes, bandwidth and operations a second; not measured.
 
-The factors and their sources are in ``serving.deployments``.  Its numbers are never changed: a
-stored schedule names them by model, GPU and tp alone.
+The factors are in ``serving.deployments`` and never change: a stored schedule names only model, GPU
+and tp.
 """
 
 from __future__ import annotations

@@ -32,11 +32,11 @@ class RecordsReader(ResultReader):
     units = f"{start}: nanoseconds"
 
     def claims(self, head: str) -> bool:
-        """Tell whether it begins as a record, or as the file of totals."""
+        """Tell if it begins as a record, or as the file of totals."""
         return super().claims(head) or self.names(head) >= _TOTALS
 
     def read(self, stream: TraceStream, run: int | None) -> tuple[list[Timed], EngineSettings]:
-        """Return the requests; nothing is said of the engine."""
+        """Return the requests; the engine is not stated."""
         del run
         if self.names(stream.head) >= _TOTALS:
             stream.refuse("expected records, found totals only: they are in profile_export.jsonl")

@@ -224,7 +224,7 @@ def _ascent(instance: Instance, model: BatchTime) -> search_for_rates._Ascent:
     """Return the ascent on few knots."""
     room = Room(instance.memory)
     hint = guide(instance, model, room)
-    table = search_for_rates._Table.of(instance, model, room)
+    table = search_for_rates._Table(instance, model, room)
     return search_for_rates._Ascent(table, hint, search_for_rates._knots(table, hint, 8))
 
 
