@@ -102,7 +102,12 @@ class Answer:
         if self.base.no_request_waits and (self.base.at_once or self.won < HARDLY):
             yield f"Order cannot win anything: {self.base.no_request_waits}.  ", False
         if self.bound is not None:
-            yield self._bounded(self.bound), False
+            about = " within the problem" if self._spared else ""
+            # Rounded down: no scheduler is below.  The best schedule has a mean as the methods.
+            thousandths = self.bound * 1000 // (self.requests * self.unit.ticks)
+            shown = f"{thousandths // 1000}.{thousandths % 1000:03}{self.unit.symbol}"
+            best = f"The best schedule{about} has {self._mean(self.bound)}"
+            yield best if self.optimal else f"No scheduler{about} can be below {shown}", False
             if self.left is not None:
                 yield ", so ", False
                 yield ("vLLM's" if self._vllm else self.base.label), not self._vllm
@@ -136,16 +141,6 @@ class Answer:
         """Tell if a named method keeps tokens, which the bound does not cover."""
         named = (self.base, *(other for _, other in self.others))
         return not self.covers_kept and any(each.label.endswith(MARK) for each in named)
-
-    def _bounded(self, bound: int) -> str:
-        about = " within the problem" if self._spared else ""
-        if self.optimal:
-            # As the means of the methods, which may be as good.
-            return f"The best schedule{about} has {self._mean(bound)}"
-        # Rounded down: no scheduler is below.
-        thousandths = bound * 1000 // (self.requests * self.unit.ticks)
-        shown = f"{thousandths // 1000}.{thousandths % 1000:03}{self.unit.symbol}"
-        return f"No scheduler{about} can be below {shown}"
 
 
 def totals(instance: Instance, runs: Iterable[Finished]) -> Iterator[MethodTotal]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -126,7 +126,14 @@ def rate_sweep(
     # By both: names show six digits of a rate, and one request has one hash at all rates.
     found = zip(rows["instance"], rows["instance_sha256"], strict=True)
     rows["rate"] = [places[each] for each in found]
-    wrong = [*alarms(list(ran.shown.values())), *_wrong(rows, limits)]
+    wrong = alarms(list(ran.shown.values()))
+    for run in rows.to_dict("records"):
+        who, (bound, most) = f"{run['name']} on {run['instance']}", limits[run["instance_sha256"]]
+        tel = run["tel"]
+        if bound is not None and not run["keeps"] and not pd.isna(tel) and tel < bound.value:
+            wrong.append(f"{who}: TEL {tel}, and a bound of {bound.value} ({bound})")
+        if run["good"] > most * (1 + _ROUNDING):
+            wrong.append(f"{who}: goodput {run['good']}, and a bound of {most}")
     return RateSweep(_table(rows, limits, slo), _answers(rows, limits, drawn), wrong)
 
 
@@ -178,17 +185,6 @@ def _answers(
         if given is not None:
             found[rate] = given
     return found
-
-
-def _wrong(rows: pd.DataFrame, limits: Mapping[str, _Limit]) -> Iterator[str]:
-    """Yield one line for every run whose TEL or goodput a bound excludes."""
-    for run in rows.to_dict("records"):
-        who, (bound, most) = f"{run['name']} on {run['instance']}", limits[run["instance_sha256"]]
-        tel = run["tel"]
-        if bound is not None and not run["keeps"] and not pd.isna(tel) and tel < bound.value:
-            yield f"{who}: TEL {tel}, and a bound of {bound.value} ({bound})"
-        if run["good"] > most * (1 + _ROUNDING):
-            yield f"{who}: goodput {run['good']}, and a bound of {most}"
 
 
 def _table(rows: pd.DataFrame, limits: Mapping[str, _Limit], slo: Slo | None) -> pd.DataFrame:

@@ -72,10 +72,15 @@ def read_log(path: str | Path) -> LoggedRounds:
         if "Iteration(" not in line:
             continue
         match = _ROUND.search(line)
-        if reason := _no_round(match):
-            skipped[reason] += 1
+        if match is None:
+            skipped["a line of another form"] += 1
             continue
-        assert match is not None
+        if match["dummy"] or float(match[5]) == 0:
+            skipped["a round of nothing"] += 1
+            continue
+        if match[4] != match[3]:
+            skipped["several tokens of a request in a round"] += 1
+            continue
         prefill, decode, ms = int(match[2]), int(match[3]), float(match[5])
         share = match["usage"]
         holds = holds and share is not None
@@ -87,13 +92,3 @@ def read_log(path: str | Path) -> LoggedRounds:
     if not holds:
         rows = [(prefill, decode, 0, ms) for prefill, decode, _, ms in rows]
     return LoggedRounds(tuple(rows), skipped, memory, holds)
-
-
-def _no_round(match: re.Match[str] | None) -> str:
-    if match is None:
-        return "a line of another form"
-    if match["dummy"] or float(match[5]) == 0:
-        return "a round of nothing"
-    if match[4] != match[3]:
-        return "several tokens of a request in a round"
-    return ""

@@ -57,7 +57,13 @@ def most_good(instance: Instance, batch_time: BatchTime, slo: Slo) -> int:
     smallest w_i first (Edmonds, 1970).  That is no less than the number of those that keep it.
     """
     times = instance.arrival_times.tolist()
-    able = [i for i, each in enumerate(instance.requests) if _keeps_alone(each, batch_time, slo)]
+    able = []
+    for i, request in enumerate(instance.requests):
+        first, whole = (alone(each, batch_time) for each in (_first_token(request), request))
+        tpot = None if slo.tpot is None else slo.tpot * (request.output - 1)
+        spans = ((first, slo.ttft), (whole, slo.e2el), (whole - first, tpot))
+        if all(limit is None or span <= limit for span, limit in spans):
+            able.append(i)
     found = [len(able)]
     for works, limits in demands(instance, batch_time, slo):
         # No time of a schedule is larger than 64 bits hold.
@@ -96,18 +102,6 @@ def _works(instance: Instance, batch_time: BatchTime, *, first: bool = False) ->
 def _first_token(request: Request) -> Request:
     """Return a request for the first token only, without knowledge of its output."""
     return replace(request, output=1, output_lower=None, output_upper=None)
-
-
-def _keeps_alone(request: Request, batch_time: BatchTime, slo: Slo) -> bool:
-    """Tell if a request alone keeps all limits."""
-    first = alone(_first_token(request), batch_time)
-    whole = alone(request, batch_time)
-    spans = (
-        (first, slo.ttft),
-        (whole, slo.e2el),
-        (whole - first, None if slo.tpot is None else slo.tpot * (request.output - 1)),
-    )
-    return all(limit is None or span <= limit for span, limit in spans)
 
 
 def _most(begins: Ints, ends: Ints, works: Ints) -> int:

@@ -53,15 +53,14 @@ class BenchReader(ResultReader):
         """Return the requests, and the model."""
         results = objects_of(stream)
         result = chosen(stream, results, run, [*map(_label, results)])
-        lists: dict[str, Sequence[Any]] = {
-            key: _list(stream, key, result)
-            for key in (_PROMPTS, _OUTPUTS, _STARTS, _ERRORS, _TTFTS, _ITLS)
-            if key in result or key in self.expects
-        }
-        n = len(lists[_PROMPTS])
-        for key, column in lists.items():
-            if len(column) != n:
-                stream.refuse(f"{key}: expected {n} entries as in {_PROMPTS}, found {len(column)}")
+        lists: dict[str, list[Any]] = {}
+        for key in (_PROMPTS, _OUTPUTS, _STARTS, _ERRORS, _TTFTS, _ITLS):
+            if key in result or key in self.expects:
+                column = lists[key] = _list(stream, key, result)
+                n = len(lists[_PROMPTS])
+                if len(column) != n:
+                    expected = f"{n} entries as in {_PROMPTS}"
+                    stream.refuse(f"{key}: expected {expected}, found {len(column)}")
         numbers = range(1, n + 1)
         starts: Sequence[int | None] = [None] * n
         if _STARTS in lists:
@@ -73,7 +72,7 @@ class BenchReader(ResultReader):
 
 
 def _measured(
-    stream: TraceStream, numbers: Sequence[int], lists: dict[str, Sequence[Any]]
+    stream: TraceStream, numbers: Sequence[int], lists: dict[str, list[Any]]
 ) -> tuple[Sequence[int | None], Sequence[int | None]]:
     """Return the times of first and last tokens from the start; None without them."""
     if _TTFTS not in lists or _ITLS not in lists:
@@ -90,13 +89,11 @@ def _measured(
 
 
 def _list(stream: TraceStream, key: str, result: dict[str, Any]) -> list[Any]:
+    if _PROMPTS not in result and _OUTPUTS not in result:
+        writes = "vllm bench serve writes the lists with --save-detailed"
+        stream.refuse(f"expected a list {key}, found totals only: {writes}")
     if key not in result:
-        stream.refuse(
-            f"expected a list {key}, found totals only: vllm bench serve writes the lists with "
-            "--save-detailed"
-            if _PROMPTS not in result and _OUTPUTS not in result
-            else f"expected a list {key} (--save-detailed writes it), found none"
-        )
+        stream.refuse(f"expected a list {key} (--save-detailed writes it), found none")
     if not isinstance(result[key], list):
         stream.refuse(f"{key}: expected a list, found {printable(repr(result[key]), 80)}")
     return list(result[key])
