@@ -67,7 +67,7 @@ def best_bound(
     found = list(here)
     if known := registered(instance):
         found.append(KnownBound(known.lower, "the registry"))
-    best = _larger(None, found)
+    best = max(found, key=lambda each: each.value, default=None)
     for store in stores:
         best = _stored(store, instance, batch_time, tel, best)
     default = DEFAULT_STORE.absolute()
@@ -137,13 +137,6 @@ def told_bound(bound: KnownBound | None, batch_time: str) -> str:
     return f"{unit_of(batch_time).text(bound.value)}  (from {bound})"
 
 
-def _larger(best: KnownBound | None, found: Iterable[KnownBound]) -> KnownBound | None:
-    for each in found:
-        if best is None or each.value > best.value:
-            best = each
-    return best
-
-
 def _stored(
     store: Store, instance: Instance, batch_time: str, tel: int | None, best: KnownBound | None
 ) -> KnownBound | None:
@@ -160,6 +153,6 @@ def _stored(
         if best is not None and claimed <= best.value:
             break
         value = min(claimed, remembered(instance, batch_time, tel, store.certificate(key)))
-        origin = f"{method} in {seconds:.1f} s, {store.name}"
-        best = _larger(best, [KnownBound(value, source, origin)] if value else [])
+        if value and (best is None or value > best.value):
+            best = KnownBound(value, source, f"{method} in {seconds:.1f} s, {store.name}")
     return best

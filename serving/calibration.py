@@ -12,7 +12,7 @@ from kvopt.runs.advice import run_policy_call
 from schedules.clock.timeline import Timeline, timeline
 from serving.batch_time.kinds.fitted import nonnegative
 from serving.batch_time.kinds.linear import linear
-from serving.traces.measured import Measured
+from serving.traces.report import Measured
 from support.usage import UsageError
 
 #: Simulations and fits; from the third on little changes.

@@ -18,6 +18,7 @@ start (``GPU KV cache size``).  docs/gpus.md compares the result with measured r
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -153,24 +154,15 @@ class Deployment:
 
 def deployment(model: str, gpu: str, tp: int = 1) -> Deployment:
     """Return a model on ``tp`` GPUs, or raise a DeploymentError."""
-    model, gpu = known(model, gpu)
+    model, gpu = known("model", model, MODELS), known("GPU", gpu, GPUS)
     if (model, gpu, tp) == ("llama2-70b", DEFAULT_GPU, 2):
         return Deployment(gpu, "llama2-70b-2xa100", LLAMA2_70B_2XA100)
     name = f"computed(model={model},gpu={gpu},tp={tp})"
     return Deployment(gpu, name, served_by(model, gpu, tp))
 
 
-def known(model: str, gpu: str) -> tuple[str, str]:
-    """Return model and GPU as the tables name them, or raise a DeploymentError."""
-    return _known("model", model, MODELS), known_gpu(gpu)
-
-
-def known_gpu(gpu: str) -> str:
-    """Return a GPU as the table names it, or raise a DeploymentError."""
-    return _known("GPU", gpu, GPUS)
-
-
-def _known(what: str, name: str, table: dict[str, Model] | dict[str, Gpu]) -> str:
+def known(what: str, name: str, table: Mapping[str, Model | Gpu]) -> str:
+    """Return a name as the table has it, or raise a DeploymentError."""
     found = find_name(name.strip(), table)
     if found is None:
         raise DeploymentError(unknown_name(what, name.strip()[:60], table))

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from instances.batch_time import NANOSECONDS, BatchTime
 from schedules.clock.timeline import Ints, Timeline
 from serving.slo import Slo
-from serving.traces.measured import Measured
+from serving.traces.report import Measured
 
 #: Nanoseconds of a millisecond.
 MILLISECOND = NANOSECONDS // 1000

@@ -38,7 +38,7 @@ from serving.commands.deployment import chosen_batch_time, deploy
 from serving.metrics import measured_lines
 from serving.requests import write_requests
 from serving.traces.arguments import trace_options
-from serving.traces.measured import Measured
+from serving.traces.report import Measured
 from support.command import EXIT_INTERRUPTED, Command, Options
 from support.outputs import OutputError, write_outputs
 from support.text import counted, printable, summary

@@ -15,7 +15,7 @@ from functools import cache
 from instances.batch_time import BatchTime, BatchTimeError
 from serving.batch_time import kinds
 from serving.batch_time.batch_time_kind import BatchTimeKind, Option, whole
-from serving.deployments import DeploymentError, engine_limits, known_gpu
+from serving.deployments import GPUS, DeploymentError, engine_limits, known
 from support.declared import declared
 from support.text import did_you_mean, find_name, printable, unknown_name
 
@@ -41,21 +41,21 @@ def read_batch_time(text: str, *, files: bool = True) -> BatchTime:
     assert behind is not None  # the end always matches
     text, gpu, limits = text[: behind.start()], behind[1], behind[2]
     name, opened, inside = text.partition("(")
-    known = batch_times()
-    found = find_name(name.strip(), known)
+    found = find_name(name.strip(), batch_times())
     if found is None:
-        raise BatchTimeError(unknown_name("batch time", printable(name.strip(), 60), known))
+        wrong = printable(name.strip(), 60)
+        raise BatchTimeError(unknown_name("batch time", wrong, batch_times()))
     shown = f"batch time {printable(text, 60)!r}"
     if bool(opened) != inside.endswith(")"):
         raise BatchTimeError(f"{shown}: expected {found}(...)")
-    kind, inside = known[found], inside[:-1]
+    kind, inside = batch_times()[found], inside[:-1]
     if kind.takes_file and not files:
         raise BatchTimeError(f"{shown} names a file, expected its numbers: linear(...)")
     model = kind.build(inside if kind.takes_file else _options(kind.name, kind.options, inside))
     if gpu and model.gpu:
         raise BatchTimeError(f"batch time {model.name} is that of {model.gpu}: leave out on {gpu}")
     try:
-        place = known_gpu(gpu) if gpu else model.gpu
+        place = known("GPU", gpu, GPUS) if gpu else model.gpu
     except DeploymentError as error:
         raise BatchTimeError(f"batch time {model.name}: {error}") from None
     name = f"{model.name} on {place}" if gpu else model.name

@@ -91,6 +91,6 @@ def _of_sizes(options: Options) -> KvMemory:
     if None in sizes:
         missing = ("layers", "kv-heads", "head-size", "gpu-memory")[sizes.index(None)]
         raise UsageError(f"expected --{missing}, or --gpu and --model, found none (see --help)")
-    *of_model, gpu_bytes = sizes
+    layers, kv_heads, head_size, gpu_bytes = sizes
     of_gpus = (options.gpus, options.weights, options.utilization)
-    return KvMemory(*of_model, options.bytes, gpu_bytes, *of_gpus)
+    return KvMemory(layers, kv_heads, head_size, options.bytes, gpu_bytes, *of_gpus)

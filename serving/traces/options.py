@@ -69,13 +69,19 @@ class TraceOptions:
     @property
     def given(self) -> dict[str, Any]:
         """The options that differ from their defaults."""
-        read = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
-        return {name: value for name, (value, default) in read.items() if value != default}
+        defaults = {each.name: each.default for each in fields(self)}
+        return {name: vars(self)[name] for name in defaults if vars(self)[name] != defaults[name]}
 
     @property
     def shown(self) -> dict[str, str]:
         """The given options but the memory, as text."""
-        return {name: _text(value) for name, value in self.given.items() if name != "memory"}
+        texts = {}
+        for name, value in self.given.items():
+            if isinstance(value, tuple):
+                texts[name] = f"{value[0]:g}..{value[1]:g}"
+            elif name != "memory":
+                texts[name] = f"{value:g}" if isinstance(value, float) else str(value)
+        return texts
 
     def __str__(self) -> str:
         """Return the given options but the memory, as in ``limit=100, rate=2.5``."""
@@ -93,9 +99,3 @@ class TraceOptions:
 def in_nanoseconds(seconds: float) -> int:
     """Return a time in whole nanoseconds (ties to even)."""
     return round(seconds * NANOSECONDS)
-
-
-def _text(value: object) -> str:
-    if isinstance(value, tuple):
-        return f"{value[0]:g}..{value[1]:g}"
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -11,14 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serving.deployments import UNSTATED, EngineSettings
-from serving.traces.measured import Measured
 from serving.traces.numbers import Unit, whole
 from serving.traces.options import TraceOptions
-from serving.traces.report import Reason
+from serving.traces.report import Ints, Measured, Reason
 from serving.traces.stream import TraceStream, first_object
 from support.text import printable
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from serving.deployments import UNSTATED, EngineSettings
 from serving.traces.formats import Format, formats
 from serving.traces.options import TraceOptionError, TraceOptions, in_nanoseconds
 from serving.traces.prefixes import shared_prefixes
-from serving.traces.reader import Ints, Rows
-from serving.traces.report import Reason, Skipped, TraceError, TraceReport
+from serving.traces.reader import Rows
+from serving.traces.report import Ints, Reason, Skipped, TraceError, TraceReport
 from serving.traces.stream import TraceStream, first_object
 from serving.traces.table import header_of
 from serving.traces.tokens import WORDS_NOTE

@@ -1,14 +1,18 @@
-"""Report on a trace's rows: kept, or skipped with the reason and the first row."""
+"""Report on a trace: rows kept, or skipped with the reason and the first row; latencies."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
 
+import numpy as np
+from numpy.typing import NDArray
+
 from instances.files import InstanceFileError
 from serving.deployments import UNSTATED, EngineSettings
-from serving.traces.measured import Measured
 from support.text import counted
+
+Ints = NDArray[np.int64]
 
 
 class TraceError(InstanceFileError):
@@ -52,6 +56,25 @@ class Skipped:
 
     def __str__(self) -> str:
         return f"{counted(self.rows, 'row')} skipped: {self.reason} (first in row {self.first_row})"
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Measured latencies, in arrays of one entry a request.
+
+    Nanoseconds from the arrival to the first token (TTFT) and the last (E2EL); output tokens.
+    """
+
+    first_tokens: Ints
+    latencies: Ints
+    outputs: Ints
+
+    def __len__(self) -> int:
+        return len(self.outputs)
+
+    def take(self, positions: Ints) -> Measured:
+        """Return the latencies of some of the requests."""
+        return Measured(*(column[positions] for column in vars(self).values()))
 
 
 @dataclass(frozen=True)

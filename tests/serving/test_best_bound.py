@@ -84,7 +84,7 @@ def test_three_commands_give_one_answer(tmp_path: Path, capsys: pytest.CaptureFi
 def test_a_bound_is_computed_here_and_no_store_is_written(
     asked: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In an empty folder, which stays empty: the bound is above the one that every run begins with."""
+    """In an empty folder, which stays empty: the bound is above the first one of every run."""
     (tmp_path / "conv.csv").write_text(_TRACE)
     question = ["conv.csv", "--memory", "1000", "--rate", "2", "--time-limit", "8"]
     assert solve([*question, *asked]) == 0

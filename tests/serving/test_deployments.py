@@ -40,7 +40,7 @@ def test_the_sizes_make_the_published_number_of_weights() -> None:
 
 
 def test_computed_rounds_are_near_those_that_were_measured() -> None:
-    """Llama-2-70B on two A100: base, prompt tokens, decoding requests and tokens read within 20 %."""
+    """Llama-2-70B on two A100: base, prompt, decoding requests and tokens read within 20 %."""
     measured = parse_batch_time("llama2-70b-2xa100").coefficients
     computed = coefficients("llama2-70b", "a100-80", 2)
     for place in (0, 1, 3, 4):

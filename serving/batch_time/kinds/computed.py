@@ -17,7 +17,7 @@ _ORIGIN = "computed from sizes, bandwidth and operations a second (docs/gpus.md)
 def _build(options: dict[str, str]) -> BatchTime:
     tp = whole(f"{_NAME}, tp", options["tp"])
     try:
-        model, gpu = known(options["model"], options["gpu"])
+        model, gpu = known("model", options["model"], MODELS), known("GPU", options["gpu"], GPUS)
         served = served_by(model, gpu, tp)
     except DeploymentError as error:
         raise BatchTimeError(f"{_NAME}: {error}") from None
