@@ -253,7 +253,7 @@ def compare(
     >>> kvopt.compare("tiny_two_bursts", ["svf", "highs"])["bound"].tolist()
     [15, 22]
     """
-    from kvopt.sweeps.comparison import comparison  # loads pandas and SQLAlchemy: a second
+    from kvopt.sweeps.comparison import comparison  # loads pandas: a second
 
     numbers = _numbers(
         time_limit=time_limit, memory_limit=memory_limit, threads=threads, seeds=seeds, jobs=jobs
