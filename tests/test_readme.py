@@ -1,4 +1,4 @@
-"""What the README and the pages of commands say of installing and calling kvopt."""
+"""Commands of the README and of the pages on installing and calling kvopt."""
 
 from __future__ import annotations
 
