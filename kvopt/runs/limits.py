@@ -6,19 +6,19 @@ import time
 
 from kvopt.runs.task import Task
 
-#: Seconds that a command with a deadline keeps back for its last checks, and what each request
-#: adds: a schedule of a million is read, checked and made a row in two to three seconds.
+#: Seconds of a deadline that a command keeps for its last checks; each request adds some: a
+#: schedule of a million takes two to three seconds.
 RESERVE_SECONDS, RESERVE_A_REQUEST = 0.3, 2e-6
 #: Seconds after which an engine that has not stopped by itself is killed.
 ENGINE_SECONDS = 1.0
-#: Seconds that a method of a series gets at least, as long as so many are left.
+#: Least seconds of a method of a series, as long as so many are left.
 LEAST_SHARE = 1.0
-#: The time left is shared among so many of those that wait, so that quick ones run whole.
+#: Waiting methods that share the time left, at most, so that quick ones run whole.
 SHARING = 2
-#: Share and seconds more for a method that others work for, or one's own, to tell what it has
-#: found; less where a deadline covers more than the run.
+#: Share and seconds more for a custom method, or one with a team, to send its results; fewer
+#: seconds where a deadline covers more than the run.
 GRACE_SHARE, GRACE_SECONDS, DEADLINE_GRACE_SECONDS = 0.1, 2.0, 0.9
-#: Seconds that the evaluation of the certificate of a method of one's own gets at least.
+#: Least seconds for the evaluation of a custom method's certificate.
 CERTIFICATE_SECONDS = 1.0
 
 
@@ -54,7 +54,7 @@ def deadline_of(started: float, seconds: float, requests: int) -> float:
 
 
 def share(task: Task, left: float, waiting: int) -> float:
-    """Return the seconds that a method of a series may take while so many wait, with itself.
+    """Return the seconds of a method of a series while so many wait, with itself.
 
     An advised policy may take all: it solves the relaxation that those after it wait for, too.
     """
