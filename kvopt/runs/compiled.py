@@ -31,7 +31,7 @@ CHAINS = (
         "sweep": "kvopt.engines.parts.backward",
     },
     {"prices": "kvopt.engines.bound", "look-ahead": "formulations.bounds.dual"},
-    {"queues": "heuristics.admission", "clocked-queues": "heuristics.real_time"},
+    {"queues": "heuristics.admission"},
     {"seconds": ENGINE},
 )
 UNITS = {unit: module for chain in CHAINS for unit, module in chain.items()}
