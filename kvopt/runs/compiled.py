@@ -52,7 +52,12 @@ def missing_units(units: Iterable[str]) -> list[str]:
     """Return the units that are to be compiled, of some and of all that they need."""
     wanted = set(units)
     wanted = wanted.union(*(_NEEDS.get(unit, ()) for unit in wanted))
-    return [unit for unit in UNITS if unit in wanted and not _is_compiled(unit)]
+    folder = kernel_folder()
+    return [
+        unit
+        for unit in UNITS
+        if unit in wanted and (folder is None or not _mark(folder, unit).exists())
+    ]
 
 
 def compile_first(units: Collection[str], listen: Listen = lambda *_: None) -> None:
@@ -88,23 +93,18 @@ def _compile(units: Sequence[str], listen: Listen) -> None:
             listen(done, len(units))
 
 
-def _mark(unit: str) -> Path | None:
-    folder = kernel_folder()
-    return None if folder is None else folder / f"{unit}.compiled"
-
-
-def _is_compiled(unit: str) -> bool:
-    mark = _mark(unit)
-    return mark is not None and mark.exists()
+def _mark(folder: Path, unit: str) -> Path:
+    return folder / f"{unit}.compiled"
 
 
 def _compile_chain(units: Sequence[str]) -> None:
     """Compile units one after the other unless another process does; print and mark each."""
     from filelock import FileLock, Timeout  # here: most runs compile nothing
 
+    folder = kernel_folder()
+    assert folder is not None
     for unit in units:
-        mark = _mark(unit)
-        assert mark is not None
+        mark = _mark(folder, unit)
         with contextlib.suppress(Timeout), FileLock(mark.with_suffix(".lock"), _WAIT_SECONDS):
             if not mark.exists():
                 importlib.import_module(UNITS[unit]).compile_kernels()

@@ -21,7 +21,7 @@ ENGINE = "serving.engine"
 
 
 def bounds_kept_tokens(instance: Instance, batch_time: str) -> bool:
-    """Tell whether bounds also hold for schedules that keep tokens over evictions.
+    """Return whether bounds also hold for schedules that keep tokens over evictions.
 
     In rounds they do not; in seconds they do under most batch times.
     """

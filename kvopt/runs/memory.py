@@ -12,8 +12,6 @@ import psutil
 
 #: Seconds between looks with a limit, and before the first without: a short run sends its peak.
 _LOOK_SECONDS, _FIRST_SECONDS = 0.05, 0.3
-#: Looks that are repeated where a process has ended meanwhile.
-_LOOKS = 3
 #: Rest after a look without a limit, as a multiple of its length, and the longest in seconds.
 _REST, _LONGEST_REST = 100, 5.0
 
@@ -45,7 +43,7 @@ class MemoryWatch:
     def _held(self, pid: int) -> int:
         """Return the bytes that the tree holds, and no more than the peak if that is sure."""
         least = sys.maxsize
-        for _ in range(_LOOKS):
+        for _ in range(3):
             root = psutil.Process(pid)
             resident = {each: _resident(each) for each in (root, *root.children(recursive=True))}
             now = sum(resident.values())

@@ -45,7 +45,10 @@ def prepare(task: Task, report: Report) -> Run:
     if task.model_file:
         return partial(run_engine, importlib.import_module("kvopt.engines.export"), method)
     assert instance is not None
-    computed = _computed(task, instance)
+    #: The method that an engine computes, or the relaxation that advises a policy.
+    computed = method if method.kind in ("auto", "engine") else None
+    if method.advised and task.expected_starts is None:
+        computed = adviser_of(instance)
     engine = None if computed is None else _engine_of(task, computed)
     units = _units(task, instance, engine, computed)
     if computed is method and missing_units(units):
@@ -95,14 +98,6 @@ def _report_quick_bounds(task: Task, instance: Instance, report: Report) -> None
         return
     for found in quick_bounds(instance, task.batch_time):
         report.bound(*found)
-
-
-def _computed(task: Task, instance: Instance) -> Method | None:
-    """Return what an engine computes: the method, or the relaxation that advises a policy."""
-    if task.method.kind in ("auto", "engine"):
-        return task.method
-    advised = task.method.advised and task.expected_starts is None
-    return adviser_of(instance) if advised else None
 
 
 def _engine_of(task: Task, method: Method) -> ModuleType:

@@ -105,10 +105,10 @@ class RunState:
                     self.relaxation = event.value
                 if len(event.expected_starts) == len(self.instance):
                     self.expected_starts = np.array(event.expected_starts)
+            case events.Chosen(itself=True):
+                self.engine_formulation = one_line(event.text)
             case events.Chosen():
                 self.chosen = one_line(event.text)
-            case events.Itself():
-                self.engine_formulation = one_line(event.formulation)
             case events.ModelBuilt():
                 of_model = event.model_dump(exclude={"kind", "seconds"})
                 self.model = of_model | {"seconds": round(event.seconds, 4)}
