@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics.admission import Requests, starts_in_order
+from heuristics.admission import Requests, starts_in_order, starts_in_time
 from heuristics.planned import PlannedRules
 from heuristics.policy import (
     UNIT_ROUND,
@@ -25,7 +25,6 @@ from heuristics.policy import (
     Values,
 )
 from heuristics.predictions import Prediction, predict
-from heuristics.real_time import starts_in_time
 from heuristics.rounds import BlockMemory, Segment, Trace, drive
 from instances import Instance
 from instances.batch_time import BatchTime

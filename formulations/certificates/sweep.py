@@ -132,10 +132,7 @@ def _back(
     network: Network, t: int, level: Level, budget: Budget, *, keep: bool
 ) -> tuple[Level, Step]:
     """Return the level at t − 1 and the ways there."""
-    from formulations.certificates.sweep_kernels import (  # loads the compiler
-        lost_before,
-        step_back,
-    )
+    from formulations.certificates.sweep_kernels import lost_before, step_back  # loads the compiler
 
     kinds, limit = network.kinds, network.limits[t - 1]
     able, gain, power = _able(network, t, budget)

@@ -25,7 +25,6 @@ from support.compiling import CLOCK, is_writable, kernel_folder, take_temporary_
 UNITS = {
     "annealing": "heuristics.local_search",
     "queues": "heuristics.admission",
-    "clocked-queues": "heuristics.real_time",
     "prices": "kvopt.engines.bound",
     "look-ahead": "formulations.bounds.dual",
     "dominance": "formulations.dp.dominance",
@@ -38,7 +37,7 @@ CHAINS = (
     ("annealing",),
     ("dominance", "layers", "sweep"),
     ("prices", "look-ahead"),
-    ("queues", "clocked-queues"),
+    ("queues",),
     ("seconds",),
 )
 #: Units whose runs need others, too.

@@ -15,7 +15,7 @@ from functools import partial
 from types import ModuleType
 
 from formulations.valid.volumes import volume_bound
-from heuristics import admission, real_time
+from heuristics import admission
 from heuristics.compiled import interpreting, pays
 from heuristics.policy import Policy
 from heuristics.simulator import Setting, run_policy
@@ -58,7 +58,7 @@ def prepare(task: Task, report: Report) -> Run:
     compile_first(units, lambda done, of: report.send(Compiling(goes_on=True, done=done, of=of)))
     if pays(len(instance)):
         # What was compiled is loaded.
-        (real_time if task.batch_time else admission).compile_kernels()
+        admission.compile_kernels()
     for library in _libraries(computed, units):
         importlib.import_module(library)
     if method.path is not None:
@@ -124,7 +124,7 @@ def _units(
     """Return the units of kernels that a task runs."""
     units, call = set(), task.method.call
     if pays(len(instance)):
-        units.add("clocked-queues" if task.batch_time else "queues")
+        units.add("queues")
     if call is not None and call.policy.warm_up is not None:
         units |= {unit for unit in UNITS if UNITS[unit] == call.policy.warm_up.__module__}
     if engine is not None and computed is not None and hasattr(engine, "kernels_of"):

@@ -76,7 +76,7 @@ def finished(task: Task, run: Supervised, started: float, code: str = "") -> Fin
         _schedule(state, record, origin),
         state.certificate,
         task.instance,
-        notes=tuple(state.told()),
+        notes=tuple(state.reader_notes()),
         status=state.standing(),
         refused=tuple(state.refused),
         contradictions=tuple(state.contradictions),
@@ -122,7 +122,7 @@ def _serving(task: Task, state: RunState) -> dict[str, Any]:
         return {}
     metrics, note = metrics_of(task.instance, found)
     if note:
-        state.tell(note)
+        state.add_note(note)
     return metrics
 
 

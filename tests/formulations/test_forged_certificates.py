@@ -128,11 +128,7 @@ def _climbed(rng: random.Random, document: Document) -> Document:
 
 @pytest.mark.parametrize(
     ("forge", "draws"),
-    [
-        (_priced, 600),
-        (_ahead, 60),
-        pytest.param(_ahead, 600, marks=pytest.mark.slow("repeats")),
-    ],
+    [(_priced, 600), (_ahead, 60), pytest.param(_ahead, 600, marks=pytest.mark.slow("repeats"))],
 )
 def test_no_forged_certificate_exceeds_the_optimum(
     forge: Callable[[random.Random, Instance], Document], draws: int
@@ -203,10 +199,7 @@ def _row(last: int) -> Document:
         # Four windows that begin 10⁹ rounds early: a price at time 0 concerns 10⁹ starts.
         (
             WIDE,
-            {
-                "kind": "prices",
-                "groups": [{"most": 1, "members": EARLY, "prices": [10**10]}] * 4,
-            },
+            {"kind": "prices", "groups": [{"most": 1, "members": EARLY, "prices": [10**10]}] * 4},
         ),
         # Rows with two knots are short, and hold as many times as they like.
         (ROW, {"kind": "prices", "lookahead": [_row(10**12)]}),
@@ -279,8 +272,7 @@ def test_a_table_of_patterns_has_a_row_for_none_and_a_column_for_nothing() -> No
 
 @pytest.mark.parametrize("forge", [_priced, _ahead])
 def test_parts_and_large_numbers_change_no_value(
-    forge: Callable[[random.Random, Instance], Document],
-    monkeypatch: pytest.MonkeyPatch,
+    forge: Callable[[random.Random, Instance], Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Starts taken few at a time, and Python's own integers, prove the same."""
     rng = random.Random(5)

@@ -149,7 +149,7 @@ def test_no_time_and_no_memory_leave_what_prices_prove(monkeypatch: Patch) -> No
     """A limit that comes first ends the run with the bounds so far, none above the optimum."""
     optimum = brute_force_optimum(FIVE)
     for seconds, memory in ((-1.0, None), (60.0, 1e-6)):
-        monkeypatch.setattr(search, "too_large", lambda *_: None)
+        monkeypatch.setattr(search, "fits", lambda *_: True)
         events = _events(monkeypatch, FIVE, seconds, memory_limit=memory)
         assert all(each.value <= optimum for each in bounds_of(events))
         assert isinstance(events[-1], Done)
@@ -160,16 +160,14 @@ def test_too_many_requests_or_rounds_are_told(monkeypatch: Patch) -> None:
     """More than 10,000 requests, or an arrival at 10¹²: one line, and no bound."""
     many = Instance("many", 9, tuple(Request(i, 0, 1, 1) for i in range(10_001)))
     late = Instance("late", 9, (Request(0, 10**12, 1, 1),))
-    monkeypatch.setattr(search, "too_large", lambda *_: None)
+    monkeypatch.setattr(search, "fits", lambda *_: True)
     for instance, text in ((many, "up to 10000 requests"), (late, "backward dynamic programming")):
         events = _events(monkeypatch, instance)
         assert not list(bounds_of(events))
         assert any(isinstance(each, Note) and text in each.text for each in events)
 
 
-def test_too_many_patterns_are_told_first(
-    monkeypatch: Patch,
-) -> None:
+def test_too_many_patterns_are_told_first(monkeypatch: Patch) -> None:
     """Where those of one time are few enough, but not those of all: one line, and nothing else."""
     note, done = _events(monkeypatch, uniform.generate(n=400), patterns=True)
     assert isinstance(note, Note)
@@ -247,7 +245,7 @@ def _priced(seconds: float, tel: int) -> SearchRun:
 def test_prices_come_first_and_windows_have_the_rest(monkeypatch: Patch, limit: float) -> None:
     """Windows get some time after each turn, and all that is left when that of prices is over."""
     prices, shares, turns = _Prices(monkeypatch), backward.Options(), []
-    for turn in proving._price_turns(_priced(limit, 1), lambda: prices):  # type: ignore[arg-type,return-value]
+    for turn in proving._price_turns(_priced(limit, 1), prices):  # type: ignore[arg-type]
         turns.append((prices.now, turn.seconds, turn.last))
         prices.now += turn.seconds
     *between, (until, rest, last) = turns
