@@ -1,4 +1,4 @@
-"""``docs/architecture.md`` draws the house as it is, and answers six questions by three places."""
+"""The folders, ways and names of ``docs/architecture.md`` exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What names a commit of kvopt names one that a clone has."""
+"""Every named commit of kvopt is in a clone."""
 
 from __future__ import annotations
 

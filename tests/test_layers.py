@@ -1,4 +1,4 @@
-"""The layers: what may import what (the contracts of pyproject.toml), and what a parent loads."""
+"""Imports keep the contracts of pyproject.toml, and a parent loads no engine."""
 
 from __future__ import annotations
 

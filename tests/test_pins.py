@@ -1,4 +1,4 @@
-"""What the workflows run is named by its content: actions by commit, packages by hash."""
+"""Workflows name their actions by commit and their packages by hash."""
 
 from __future__ import annotations
 

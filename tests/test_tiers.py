@@ -1,4 +1,4 @@
-"""Which tests are slow, and that .ci/run runs them after the README's."""
+"""Slow tests have a reason, and .ci/run runs them after the README's."""
 
 from __future__ import annotations
 
