@@ -228,7 +228,7 @@ def answer(
     for each in found:
         words = _words(each.knowledge)
         of_class = others.setdefault(words, [])
-        own = is_own(each.method) and all(_file(each) != _file(other) for other in of_class)
+        own = is_own(each.method) and _file(each) not in map(_file, of_class)
         first = not of_class and each.total < useless.get(words, math.inf)
         if each is not base and (own or first):
             of_class.append(each)

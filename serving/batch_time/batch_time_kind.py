@@ -8,12 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from instances.batch_time import (
-    MOST_PICOSECONDS,
-    PICOSECONDS_PER_MS,
-    BatchTime,
-    BatchTimeError,
-)
+from instances.batch_time import MOST_PICOSECONDS, PICOSECONDS_PER_MS, BatchTime, BatchTimeError
 from support.text import printable
 
 #: Decimal numbers in ASCII digits, of a length that costs nothing to read.

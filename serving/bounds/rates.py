@@ -323,10 +323,7 @@ class _Ascent:
     def _gathered(self, loads: Floats) -> Floats:
         """Return the derivatives by a curve of the values that follow it."""
         found = np.zeros(len(self.times))
-        for amounts, when in (
-            (loads[:, 0], self._first),
-            (loads[:, 1:].sum(axis=1), self._last),
-        ):
+        for amounts, when in ((loads[:, 0], self._first), (loads[:, 1:].sum(axis=1), self._last)):
             k = np.clip(np.searchsorted(self.times, when, side="right") - 1, 0, len(found) - 2)
             part = np.clip((when - self.times[k]) / (self.times[k + 1] - self.times[k]), 0, 1)
             found += np.bincount(k, amounts * (1 - part), len(found))

@@ -114,11 +114,7 @@ class _Sums:
     """The best certificate of each part, and their sum."""
 
     def __init__(
-        self,
-        instance: Instance,
-        batch_time: BatchTime,
-        room: Room,
-        groups: Sequence[Sequence[int]],
+        self, instance: Instance, batch_time: BatchTime, room: Room, groups: Sequence[Sequence[int]]
     ) -> None:
         self._groups, self._batch_time, self._room = groups, batch_time, room
         self._parts = [chosen_of(instance, group) for group in groups]

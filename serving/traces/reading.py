@@ -269,8 +269,13 @@ class _Selection:
 
 def _made(form: Format, selection: _Selection) -> tuple[Instance, TraceReport]:
     options, stream, settings = selection.options, selection.stream, selection.settings
-    parts = selection.parts
-    rows_read, skipped = sum(len(each.numbers) for each in parts), _skipped(parts)
+    parts, skipped = selection.parts, []
+    rows_read = sum(len(each.numbers) for each in parts)
+    for reason in [*Reason][1:]:
+        numbers = [row for each in parts for row in each.numbers[each.reasons == reason].tolist()]
+        if numbers:
+            skipped.append(Skipped(reason, len(numbers), min(numbers)))
+    skipped.sort(key=lambda each: each.first_row)
     if not selection.kept:
         selection.refuse_empty(rows_read, skipped)
     rows = Rows.joined([each.take(np.flatnonzero(each.reasons == Reason.NONE)) for each in parts])
@@ -283,7 +288,17 @@ def _made(form: Format, selection: _Selection) -> tuple[Instance, TraceReport]:
             f"no {rows.lacks} in the file: all requests arrive at round 0, in rounds and not in "
             f"seconds{unseen} (--rate draws arrivals)"
         )
-    arrivals, time_unit = _arrivals(options, times, selection.kept)
+    arrivals: list[int] | list[int | float] = [0] * selection.kept
+    time_unit: Literal["round", "second"] = "round"
+    if times is not None and options.round_seconds is None:
+        arrivals, time_unit = as_seconds(times), "second"
+    elif times is not None and options.round_seconds is not None:
+        arrivals = as_rounds(times, max(in_nanoseconds(options.round_seconds), 1))
+        if arrivals[-1] > MAX_ARRIVAL:
+            expected = f"round_seconds: expected rounds up to {MAX_ARRIVAL}"
+            raise TraceOptionError(f"{expected}, found {arrivals[-1]}")
+    elif options.round_seconds is not None:
+        raise TraceOptionError("round_seconds: goes with arrivals or a rate, found neither")
     of_model = settings.model and f"of {settings.model}"
     source = ", ".join(filter(None, (stream.path.name, form.name, of_model, str(options))))
     instance = Instance(
@@ -299,7 +314,7 @@ def _made(form: Format, selection: _Selection) -> tuple[Instance, TraceReport]:
         format=form.name,
         rows=rows_read,
         kept=selection.kept,
-        skipped=skipped,
+        skipped=tuple(skipped),
         notes=tuple(_notes(form, selection, rows, times)),
         settings=settings,
         measured=measured,
@@ -331,32 +346,6 @@ def _notes(
         recorded = f"recorded on {settings.replicas} engines that share the requests"
         notes.append(f"{recorded}; here one has all")
     return [*notes, *rows.notes, *shared_prefixes(rows)]
-
-
-def _skipped(parts: Sequence[Rows]) -> tuple[Skipped, ...]:
-    """Return each reason of skipped rows, by the first row."""
-    found = []
-    for reason in [*Reason][1:]:
-        numbers = [row for each in parts for row in each.numbers[each.reasons == reason].tolist()]
-        if numbers:
-            found.append(Skipped(reason, len(numbers), min(numbers)))
-    return tuple(sorted(found, key=lambda each: each.first_row))
-
-
-def _arrivals(
-    options: TraceOptions, times: list[int] | None, n: int
-) -> tuple[list[int] | list[int | float], Literal["round", "second"]]:
-    if times is None:
-        if options.round_seconds is not None:
-            raise TraceOptionError("round_seconds: goes with arrivals or a rate, found neither")
-        return [0] * n, "round"
-    if options.round_seconds is None:
-        return as_seconds(times), "second"
-    rounds = as_rounds(times, max(in_nanoseconds(options.round_seconds), 1))
-    if rounds[-1] > MAX_ARRIVAL:
-        expected = f"round_seconds: expected rounds up to {MAX_ARRIVAL}"
-        raise TraceOptionError(f"{expected}, found {rounds[-1]}")
-    return rounds, "round"
 
 
 def _name(path: Path, options: TraceOptions, memory: int) -> str:

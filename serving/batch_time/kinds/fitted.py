@@ -24,13 +24,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.batch_time import (
-    MOST_PICOSECONDS,
-    PICOSECONDS,
-    BatchTime,
-    BatchTimeError,
-    Range,
-)
+from instances.batch_time import MOST_PICOSECONDS, PICOSECONDS, BatchTime, BatchTimeError, Range
 from serving.batch_time.batch_time_kind import BatchTimeKind
 from serving.batch_time.kinds.linear import linear
 from support.inputs import LARGEST
@@ -88,7 +82,16 @@ def _build(path: str) -> BatchTime:
     kept = len(rows) - int(off.sum())
     of_all = f"{kept} of {len(rows)}" if kept < len(rows) else f"{kept}"
     origin = f"fitted to {of_all} rows, held-out error {100 * error:.1f} %"
-    origin += _left_out(rows, off, coefficients)
+    predicted, measured = _seconds(rows, coefficients), rows[:, 3]
+    farthest = np.argsort(-np.abs(np.log(measured / predicted)), kind="stable")
+    named = [
+        f"row {k + 1} ({1000 * measured[k]:.6g} ms, predicted {1000 * predicted[k]:.3g})"
+        for k in farthest
+        if off[k]
+    ]
+    if len(named) > _NAMED:
+        named[_NAMED:] = [f"{len(named) - _NAMED} more"]
+    origin += f"; left out: {', '.join(named)}" if named else ""
     if kept < _FEWEST_KEPT * len(rows) or error > _MOST_ERROR:
         raise UnfitError(
             f"{where}: no batch time fits (expected {100 * _FEWEST_KEPT:.0f} % of the rows with "
@@ -110,19 +113,6 @@ def _seconds(rows: Rows, coefficients: tuple[int, ...]) -> Rows:
     """Return the predicted seconds of each row; a tenth of a picosecond at least."""
     picoseconds: Rows = np.maximum(_factors(rows) @ np.array(coefficients, dtype=float), 0.1)
     return picoseconds / PICOSECONDS
-
-
-def _left_out(rows: Rows, off: NDArray[np.bool_], coefficients: tuple[int, ...]) -> str:
-    """Return the rows that are left out in words, the farthest first; empty without one."""
-    predicted, measured = _seconds(rows, coefficients), rows[:, 3]
-    farthest = np.argsort(-np.abs(np.log(measured / predicted)), kind="stable")
-    named = [
-        f"row {k + 1} ({1000 * measured[k]:.6g} ms, predicted {1000 * predicted[k]:.3g})"
-        for k in farthest
-        if off[k]
-    ]
-    more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
-    return f"; left out: {', '.join(named[:_NAMED] + more)}" if named else ""
 
 
 def _solve(rows: Rows, apart: bool) -> tuple[tuple[int, ...], NDArray[np.bool_]]:
