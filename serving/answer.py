@@ -144,10 +144,7 @@ class Answer:
 
 
 def totals(instance: Instance, runs: Iterable[Finished]) -> Iterator[MethodTotal]:
-    """Yield the totals of the runs on one instance that have a schedule.
-
-    A policy that found an engine's schedule is named for the engine.
-    """
+    """Yield the totals of the runs with a schedule; a policy that found an engine's is named."""
     for run in runs:
         record = run.record
         if record.tel is None:
@@ -189,10 +186,7 @@ def percent(share: float) -> str:
 
 
 def is_base(method: str, knowledge: Knowledge) -> tuple[bool, bool, bool]:
-    """Return a key that is least for the base of comparison: vLLM's own scheduler, if it was run.
-
-    Else it is a non-clairvoyant policy, without which there is no answer.
-    """
+    """Return a key that is least for vLLM's scheduler, then for non-clairvoyant policies."""
     return method != BASE, policy_name(method) != BASE, knowledge != Knowledge("nothing")
 
 

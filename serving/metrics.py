@@ -28,12 +28,10 @@ from schedules.clock.timeline import Ints, Timeline
 from serving.slo import Slo
 from serving.traces.report import Measured
 
-#: Nanoseconds of a millisecond.
 MILLISECOND = NANOSECONDS // 1000
 PERCENTILES = (50, 90, 99)
 #: Metrics with a mean and percentiles, as in ``mean_ttft_ms`` and ``p99_ttft_ms``.
 SPREADS = ("ttft", "tpot", "itl", "e2el")
-#: Follows the name of a measured metric in a summary.
 _MEASURED = "measured"
 #: Mean and percentiles of a metric by their names, in milliseconds; None without a value.
 Spread = dict[str, float | None]
@@ -79,7 +77,6 @@ class Serving:
     recomputed_tokens: int
 
 
-#: The metrics by name, in their order.
 METRICS = tuple(each.name for each in fields(Serving))
 
 
@@ -116,10 +113,7 @@ def serving(timeline: Timeline) -> Serving:
 def serving_lines(
     timeline: Timeline, slo: Slo | None = None, measured: Measured | None = None
 ) -> list[tuple[str, str]]:
-    """Return labels and values of a summary of the metrics, times in seconds.
-
-    The measured value of a metric stands below it.
-    """
+    """Return labels and values of a summary, in seconds, measured values below simulated ones."""
     found, real = serving(timeline), {} if measured is None else spreads(measured)
     lines = []
     for name in SPREADS:

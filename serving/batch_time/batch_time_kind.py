@@ -27,10 +27,7 @@ class Option:
 
 @dataclass(frozen=True)
 class BatchTimeKind:
-    """A kind of batch-time model: its name, and the function from option texts to a model.
-
-    A kind that takes a file gets the text in the parentheses instead.
-    """
+    """A kind of batch-time model: its name, and the builder from option texts or from a path."""
 
     name: str
     build: Callable[[Any], BatchTime]

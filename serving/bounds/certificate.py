@@ -28,7 +28,6 @@ from serving.bounds.loads import PICOSECONDS, Room, alone_bound, least_decode_lo
 
 #: Parts of the weight of a first token, and of the place of a station.
 WEIGHTS, PLACES = 1 << 16, 8
-#: Bits behind the point of σ.
 ROOT_BITS = 10
 #: Steps of a station of a request, and of it at each knot; numbers held for a station.
 STEPS_OF_A_STATION, STEPS_AT_A_KNOT, HELD_OF_A_STATION = 3_000, 20, 40
@@ -45,10 +44,7 @@ class RateCertificateError(CertificateError):
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class PartRates:
-    """A bound on the part of some requests in the total latency (``formulations.valid.parts``).
-
-    ``requests`` are their positions; ``certificate`` is of them alone, and not of parts again.
-    """
+    """A certificate of some requests alone, by their positions (``formulations.valid.parts``)."""
 
     requests: Annotated[Counts, Field(min_length=1)]
     certificate: dict[str, Any]

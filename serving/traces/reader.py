@@ -89,10 +89,7 @@ class Reader(ABC):
         return ""
 
     def names(self, head: str) -> set[str]:
-        """Return the columns, or the keys of the first object, at a file's beginning.
-
-        A file of kvopt and a file that is no JSON have none.
-        """
+        """Return the keys of the first object at the beginning; none of a file of kvopt."""
         found, _ = first_object(head)
         return set() if (found.get("schema") or "").startswith("kvopt.") else set(found)
 
@@ -103,18 +100,12 @@ class Reader(ABC):
 
     @abstractmethod
     def rows(self, stream: TraceStream, options: TraceOptions) -> Iterator[Rows]:
-        """Yield the rows in the file's order, a stretch at a time, of the chosen run.
-
-        Raises :class:`TraceError` for a file of another format; a wrong length is a reason.
-        """
+        """Yield the rows of the chosen run in stretches, or raise :class:`TraceError`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LengthsReader(Reader):
-    """Reads lengths (tokens), and arrivals if there is a unit, by names of columns or keys.
-
-    The names ``also`` set the format apart from others.
-    """
+    """Reads lengths (tokens) and arrivals by names; ``also`` sets the format apart."""
 
     prompt: str
     output: str

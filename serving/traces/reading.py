@@ -36,7 +36,6 @@ MOST_REQUESTS = 10**7
 _SUFFIXES = (".csv", ".jsonl", ".gz")
 #: The format that a message proposes for a custom trace.
 _PLAINEST = "vidur"
-#: Separators of a CSV without commas.
 _SEPARATED = re.compile(r"[;\t|]")
 
 

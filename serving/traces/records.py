@@ -20,7 +20,6 @@ from serving.traces.tokens import TokenCount, token_count
 from support.jsonfile import DuplicateKeyError, no_json, without_duplicates
 from support.text import one_line, printable
 
-#: Objects that are read at once.
 _CHUNK = 5_000
 #: Deepest nesting of objects and lists, as of Python's own reader.
 _DEEPEST = 900
@@ -31,10 +30,7 @@ Exchange = tuple[Any, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class RecordReader(LengthsReader):
-    """Reads objects with numbers.
-
-    ``prefix``: the key of the ids of a prompt's blocks of ``block`` tokens, which may be missing.
-    """
+    """Reads objects with numbers; ``prefix`` may have ids of blocks of ``block`` tokens."""
 
     prefix: str = ""
     block: int = 0
@@ -58,10 +54,7 @@ class RecordReader(LengthsReader):
 
 @dataclass(frozen=True)
 class ConversationReader(Reader):
-    """Reads objects with text, known by their keys.
-
-    ``exchange`` returns the prompt and the answer of an object, None if it has none.
-    """
+    """Reads objects with text; ``exchange`` returns prompt and answer, None without them."""
 
     keys: tuple[str, ...]
     exchange: Callable[[dict[str, Any]], Exchange | None]
@@ -101,10 +94,7 @@ def _counted(exchange: Exchange | None, count: TokenCount) -> tuple[Any, Any, Re
 def first_exchange(
     turns: Any, text: str, speaker: str = "", speakers: tuple[str, ...] = ()
 ) -> Exchange | None:
-    """Return the texts of a conversation's first two turns; None without them.
-
-    With ``speaker``, the key of a turn's speaker, the two turns have the ``speakers``.
-    """
+    """Return the texts of the first two turns, of the ``speakers`` if given; None without them."""
     first = turns[:2] if isinstance(turns, list) else []
     if len(first) < 2 or not all(isinstance(turn, dict) for turn in first):
         return None

@@ -11,7 +11,6 @@ from support.text import one_line
 
 #: Counts the tokens of a text; None if the tokenizer fails.
 TokenCount = Callable[[str], int | None]
-#: Note of a report on words.
 WORDS_NOTE = "lengths are whitespace words, not tokens: --tokenizer counts tokens"
 
 

@@ -28,7 +28,6 @@ from kvopt.runs.state import RunState
 from kvopt.runs.supervise import Snapshot
 from kvopt.runs.task import Task
 from serving import engine
-from serving.bounds import rates
 from support import compiling as keeping
 from support.checkout import ROOT
 from tests.kvopt.best_known.registry import FOUR
@@ -336,6 +335,6 @@ def test_kernels_are_compiled_whatever_the_clock_says(monkeypatch: Patch) -> Non
     compiled: list[str] = []
     clock = itertools.count(step=3600)
     monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
-    monkeypatch.setattr(rates, "_load_kernel", lambda: compiled.append("machine_prices"))
+    monkeypatch.setattr(engine, "load_kernel", lambda: compiled.append("machine_prices"))
     engine.compile_kernels()
     assert compiled == ["machine_prices"]

@@ -39,14 +39,12 @@ _FEWEST = 10
 _LARGEST = 1e15
 #: The start's loss is nearly linear beyond this deviation, as logarithm.
 _NEARLY_EXACT = 0.01
-#: Most rows of the start, drawn from more.
 _START_ROWS = 20_000
 #: The standard deviation of normal errors, of their median absolute deviation.
 _OF_MAD = 1.4826
 #: A row is left out that is off by so many standard deviations (Iglewicz and Hoaglin, How to Detect
 #: and Handle Outliers, 1993) and by this factor.
 _DEVIATIONS, _LEAST_FACTOR = 3.5, 1.25
-#: Smallest share of rows in a fit.
 _FEWEST_KEPT = 0.75
 #: Largest held-out error: a computed batch time may be off by a third (docs/gpus.md).
 _MOST_ERROR = 1 / 3

@@ -175,27 +175,6 @@ def test_a_window_counts_from_the_first_request(tmp_path: Path) -> None:
         read_trace(path, TraceOptions(memory=MEMORY, window=(0, 10)))
 
 
-def test_the_span_shows_a_wrong_unit(tmp_path: Path) -> None:
-    """An hour of whole seconds under Mooncake's keys is read as 3.6 s, and said to be."""
-    path = tmp_path / "trace.jsonl"
-    row = '{{"timestamp": {}, "input_length": 1, "output_length": 1, "hash_ids": []}}\n'
-    path.write_text("".join(row.format(time) for time in range(0, 3601, 600)))
-    _, report = read_trace(path, TraceOptions(memory=9))
-    assert any("7 requests over 3.6 s (timestamp: milliseconds" in each for each in report.notes)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "rounds"), [(1.0, [0, 1, 2]), (0.5, [0, 1, 4]), (2.0, [0, 1, 1]), (1.5, [0, 1, 2])]
-)
-def test_rounds_begin_at_or_after_the_arrival(seconds: float, rounds: list[int]) -> None:
-    """Arrivals 0, 0.5 and 2 s, each rounded up to whole rounds."""
-    options = TraceOptions(memory=MEMORY, round_seconds=seconds)
-    instance, report = read_trace(SAMPLES / "azure_2023.csv", options)
-    assert instance.time_unit == "round"
-    assert instance.arrivals.tolist() == rounds
-    assert any("rounds of" in line for line in report.lines)
-
-
 def test_names_tell_the_options() -> None:
     """So that two readings of one file in one table are apart."""
     options = TraceOptions(memory=MEMORY, limit=2, window=(0, 3), rate=2.0, round_seconds=0.5)
