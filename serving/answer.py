@@ -138,7 +138,7 @@ class Answer:
 
     @property
     def _spared(self) -> bool:
-        """Tell if a named method keeps tokens, which the bound does not cover."""
+        """Check if a named method keeps tokens, which the bound does not cover."""
         named = (self.base, *(other for _, other in self.others))
         return not self.covers_kept and any(each.label.endswith(MARK) for each in named)
 

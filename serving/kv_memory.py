@@ -41,7 +41,7 @@ class KvMemory:
             )
 
     def is_model_of(self, other: KvMemory) -> bool:
-        """Tell if layers and heads are as of another."""
+        """Check if layers and heads are as of another."""
         own, others = ((m.layers, m.kv_heads, m.head_size) for m in (self, other))
         return own == others
 
@@ -100,7 +100,7 @@ class Served:
         return f"{self.model} on {self.gpus}"
 
     def is_of(self, name: str) -> bool:
-        """Tell if a name, as ``meta-llama/Llama-2-70b-chat-hf``, is the model's."""
+        """Check if a name, as ``meta-llama/Llama-2-70b-chat-hf``, is the model's."""
         own, other = (
             "".join(each for each in text.casefold() if each.isalnum())
             for text in (self.model, name)

@@ -23,7 +23,7 @@ SUFFIXES = (".csv", ".parquet")
 def request_frame(instance: Instance, timeline: Timeline, slo: Slo | None = None) -> pd.DataFrame:
     """Return one row a request, in the instance's order, with ``good`` for an objective.
 
-    Columns are those of docs/serving.md: tokens, integer nanoseconds, milliseconds by
+    Columns are as in docs/serving.md: tokens, integer nanoseconds, milliseconds by
     ``serving.metrics``; ``tpot_ms`` is missing for outputs of one token.
     """
     import pandas as pd  # half a second

@@ -37,7 +37,7 @@ class Steadiness:
 
     @property
     def sustained(self) -> bool:
-        """Tell if the halves are long enough, and the run is sustained."""
+        """Check if the halves are long enough, and the run is sustained."""
         return self.lengths >= LEAST and not self.grows
 
 

@@ -2,7 +2,7 @@
 
 The evaluation of a certificate proves the bound anew.  It shares no code with the search for prices
 (``serving.bounds.seconds``) but loads that are valid for all prices (``serving.bounds.loads``).
-Names are those of the statement.  Proof: docs/proofs/seconds.md (P7).
+Names are as in the statement.  Proof: docs/proofs/seconds.md (P7).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class RateCertificate:
       ``splits`` β_i · 2^16, and ``values`` v_ij (picoseconds) of the first token, then of the
       stations; of the first token only where it is the only one.
 
-    ``running`` and ``seat`` are those of the :class:`~serving.bounds.loads.Room`: the bound holds
+    ``running`` and ``seat`` are of the :class:`~serving.bounds.loads.Room`: the bound holds
     for schedules whose rounds process at most ``running`` requests, for all where it is 0.
     """
 

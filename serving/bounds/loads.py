@@ -37,7 +37,7 @@ class Room:
 
     @property
     def size(self) -> int:
-        """Tokens, with those of all seats."""
+        """Tokens, with all seats."""
         return self.memory + self.running * self.seat
 
     def held(self, prompt: int, token: int) -> int:

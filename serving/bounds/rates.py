@@ -195,7 +195,7 @@ def _knots(table: _Table, hint: Guide, count: int) -> Ints:
 
 
 class _Point(NamedTuple):
-    """Point of the ascent: own values, π, β, m, e, and the curve that values follow besides m."""
+    """Point of the ascent: own values, π, β, m, e, and the curve that values follow with m."""
 
     values: Floats
     weights: Floats

@@ -94,7 +94,7 @@ class Reader(ABC):
         return set() if (found.get("schema") or "").startswith("kvopt.") else set(found)
 
     def claims(self, head: str) -> bool:
-        """Tell if a file with this beginning is of the format."""
+        """Check if a file with this beginning is of the format."""
         found = self.names(head)
         return found >= set(self.expects) and not found & set(self.without)
 

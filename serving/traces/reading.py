@@ -63,7 +63,7 @@ def read_input(
 
 
 def is_trace(path: str | Path, options: TraceOptions | None = None) -> bool:
-    """Tell a trace from an instance file: by its beginning, its name, or the options."""
+    """Check if a file is a trace and no instance: by its beginning, its name, or the options."""
     given = bool((options or TraceOptions()).given)
     if options is not None and options.format is not None:
         return True
@@ -80,7 +80,7 @@ def is_trace(path: str | Path, options: TraceOptions | None = None) -> bool:
 
 
 def is_instance_file(path: str | Path) -> bool:
-    """Tell if a file begins as an instance of kvopt."""
+    """Check if a file begins as an instance of kvopt."""
     return os.path.isfile(path) and _begins_instance(_head(path))
 
 
@@ -195,7 +195,7 @@ class _Selection:
         return blocks * block
 
     def take(self, rows: Rows) -> bool:
-        """Select rows of a stretch; tell if more may follow."""
+        """Select rows of a stretch; return True if more may follow."""
         self.settings = rows.settings
         start, end, more = 0, len(rows.numbers), True
         prompts, outputs, reasons = rows.prompts, rows.outputs, rows.reasons

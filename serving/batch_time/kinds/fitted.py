@@ -1,8 +1,8 @@
 """Fitted to a CSV of measured rounds (prefill, decode, kv, seconds[, square]), in two stages.
 
 Rounds that only decode give the time of a round, a request and a token read; the rest of the others
-is the time of the prompts.  So no grid of large prompts moves the decoding rounds, of which a run
-has most.  Errors of decoding rounds are relative; with prompts they count in seconds, which add up
+is the time of the prompts.  So no grid of large prompts moves the decoding rounds, the most of a
+run.  Errors of decoding rounds are relative; with prompts they count in seconds, which add up
 to the time before a first token.
 
 Logs have slow rounds: kernels compile at first use, a host is paused.  So each stage is a
