@@ -29,7 +29,7 @@ _SEATS = (0, 0.25, 1, 4, 64)
 
 
 class SecondsBound(NamedTuple):
-    """A lower bound on the total latency (ns), its JSON certificate, and the bound of each source."""
+    """A lower bound on the total latency (ns), its certificate, and the bound of each source."""
 
     value: int
     certificate: dict[str, Any]
