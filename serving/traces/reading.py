@@ -21,12 +21,11 @@ from serving.batch_time import DEFAULT, read_batch_time
 from serving.deployments import UNSTATED, EngineSettings
 from serving.traces.formats import Format, formats
 from serving.traces.options import TraceOptionError, TraceOptions, in_nanoseconds
-from serving.traces.prefixes import shared_prefixes
-from serving.traces.reader import Rows
+from serving.traces.reader import Rows, shared_prefixes
+from serving.traces.records import WORDS_NOTE
 from serving.traces.report import Ints, Reason, Skipped, TraceError, TraceReport
 from serving.traces.stream import TraceStream, first_object
 from serving.traces.table import header_of
-from serving.traces.tokens import WORDS_NOTE
 from support.progress import telling
 from support.text import counted, printable, unknown_name
 

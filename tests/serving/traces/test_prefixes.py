@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from serving.traces import TraceError, TraceOptions
-from serving.traces.prefixes import shared_tokens
+from serving.traces.reader import shared_tokens
 from serving.traces.reading import read_trace
 from tests.serving.traces.cases import BY_NAME
 
