@@ -6,9 +6,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from formulations.valid.volumes import volume_bound
 from instances import Instance
 from kvopt.methods.engines import proofs
@@ -47,11 +44,10 @@ class RunState:
     ``proved`` is the value to which ``kvopt.runs.certify`` evaluated its certificate, ``dropped``
     the reason why it did not.  ``certificate`` is of the strongest bound that has one (JSON), which
     may be below ``lower_bound``.  ``incumbents`` and ``bounds`` are pairs (seconds since the end of
-    the imports, value); a schedule of an easier problem is no incumbent.  ``beyond`` has a line for
-    every bound in seconds of more than 64 bits, which may be true while there is no schedule.
-    ``disputed``: the bound exceeds the optimum that the file states, and nothing shows which is
-    wrong; ``misstated``: the run has proved that statement wrong.  ``Record`` and ``Finished``
-    explain the others.
+    the imports, value), without schedules of an easier problem.  ``beyond`` has a line for every
+    bound in seconds of more than 64 bits, which may be true while there is no schedule.
+    ``disputed``: the bound exceeds the optimum that the file states, and either may be wrong;
+    ``misstated``: the run has proved that statement wrong.  ``Record`` explains the others.
     """
 
     instance: Instance
@@ -64,7 +60,7 @@ class RunState:
     bound_source: str = ""
     claimed_bound: int | None = None
     relaxation: float | None = None
-    expected_starts: NDArray[np.float64] | None = None
+    expected_starts: list[float] | None = None
     root_bound: int | None = None
     solver: str = ""
     solver_seconds: float | None = None
@@ -104,7 +100,7 @@ class RunState:
                 if event.value is not None and not self.own:
                     self.relaxation = event.value
                 if len(event.expected_starts) == len(self.instance):
-                    self.expected_starts = np.array(event.expected_starts)
+                    self.expected_starts = event.expected_starts
             case events.Chosen(itself=True):
                 self.engine_formulation = one_line(event.text)
             case events.Chosen():

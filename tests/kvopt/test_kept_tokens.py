@@ -56,13 +56,11 @@ def test_the_example_is_what_it_is_said_to_be() -> None:
     assert [better(*pair) for pair in ((PLAIN, KEPT), (KEPT, PLAIN), (KEPT, KEPT))] == [1, 0, 0]
 
 
-@pytest.mark.parametrize(
-    ("kept", "keeps"),
-    [(None, False), ([], False), ([[0], [0, 0]], False), ([[0], [0, 1]], True), ([[2]], True)],
-)
-def test_the_schedule_tells_whether_it_keeps(kept: list[list[int]] | None, keeps: bool) -> None:
+def test_the_schedule_tells_whether_it_keeps() -> None:
     """Any positive count; a list of zeros keeps nothing."""
-    assert any_kept(kept) == keeps
+    assert [any_kept(kept) for kept in (None, [], [[0], [0, 0]])] == [False] * 3
+    assert any_kept([[0], [0, 1]])
+    assert any_kept([[2]])
 
 
 def test_on_a_clock_the_total_latency_decides() -> None:
