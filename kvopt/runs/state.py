@@ -12,7 +12,7 @@ from kvopt.methods.engines import proofs
 from kvopt.runs import events
 from kvopt.runs.events import BoundProved, Done, Event, FailureStatus, ScheduleFound, ending_note
 from kvopt.runs.in_seconds import bounds_kept_tokens
-from kvopt.runs.process import Outcome
+from kvopt.runs.process import Ending, Outcome
 from kvopt.runs.stated_optimum import dispute, evaluated
 from schedules import Schedule, Status, check_schedule, make_schedule
 from schedules.evidence import AT_ONCE, CERTIFICATE, CONTRADICTED, VOLUMES, own_contradiction
@@ -28,12 +28,6 @@ _LARGEST = 2**63 - 1
 _LONGEST_NAME = 400
 #: The source of a custom method's bound without a certificate.
 _CLAIMED = "claimed without a certificate"
-#: The status of a run without a schedule, by the end of its process.
-_STATUS_OF_ENDING: dict[str, Status] = {
-    "time_limit": "time_limit",
-    "memory_limit": "memory_limit",
-    "crashed": "crashed",
-}
 
 
 @dataclass
@@ -65,7 +59,7 @@ class RunState:
     solver: str = ""
     solver_seconds: float | None = None
     nodes: int | None = None
-    ending: str = "finished"
+    ending: Ending = "finished"
     engine_outcome: str = ""
     chosen: str = ""
     engine_formulation: str = ""
@@ -231,7 +225,9 @@ class RunState:
         if self.schedule is not None:
             closed = self.upper_bound is not None and self.lower_bound == self.upper_bound
             return "optimal" if closed else "feasible"
-        return _STATUS_OF_ENDING.get(self.ending, self.failure_status)
+        if self.ending in ("time_limit", "memory_limit", "crashed"):
+            return self.ending
+        return self.failure_status
 
     def detail(self) -> list[str]:
         """Return lines on faults and notes, the gravest first."""

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-import kvopt
 from kvopt.methods.grammar import read_method
-from kvopt.progress import CompilingLine, Progress
+from kvopt.progress import CompilingLine
 from kvopt.runs import compiled
 from kvopt.runs.events import BoundProved, Compiling, Event, Report, ScheduleFound
 from kvopt.runs.execute import execute
@@ -26,7 +25,7 @@ from support import compiling as keeping
 from support.checkout import ROOT
 from tests.kvopt.best_known.registry import FOUR
 from tests.kvopt.conftest import DISK_BYTES, HARD
-from tests.kvopt.sweep_tools import Capture, Patch, Screen, in_python, task_of
+from tests.kvopt.sweep_tools import Patch, Screen, in_python, task_of
 from tests.tiers import a_few
 
 
@@ -176,22 +175,6 @@ def test_a_line_says_how_far_compiling_is(stream: io.StringIO) -> None:
         assert list(dict.fromkeys(shown)) == texts
     else:
         assert stream.getvalue() == f"{texts[0]}\n"
-
-
-@pytest.mark.slow("compiles")
-def test_a_first_call_from_python_is_not_silent(kept: Path, capsys: Capture) -> None:
-    """Without progress nothing is told but that kernels are compiled; a function is told, too."""
-    kvopt.solve(FOUR, "improve", time_limit=0.5)
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "once on this machine" in told.err
-    calls: list[Progress] = []
-    (mark,) = kept.rglob("annealing.compiled")
-    mark.unlink()
-    kvopt.solve(FOUR, "improve", time_limit=0.5, progress=calls.append)
-    assert any(each.kernels[1] for each in calls)
-    kvopt.solve(FOUR, "improve", time_limit=0.5)
-    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("units", [["queues"], ["queues", "seconds"]])
