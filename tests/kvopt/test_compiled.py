@@ -146,10 +146,7 @@ def nowhere(kept: Path, monkeypatch: Patch) -> Path:
 @pytest.mark.slow("compiles")
 @pytest.mark.parametrize("place", ["private", "of another"])
 def test_without_a_place_for_kernels_an_engine_runs(nowhere: Path, place: str) -> None:
-    """They are kept in a folder of the user's own below the temporary one, or compiled each time.
-
-    What somebody else has put there under that name is not run.
-    """
+    """They are kept in a private temporary folder, or compiled each time; others' are not run."""
     mine = nowhere / f"kvopt-{os.getuid()}"
     if place == "of another":
         mine.mkdir()
