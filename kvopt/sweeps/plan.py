@@ -1,4 +1,4 @@
-"""From sections (instances, methods, seeds, limits) to tasks."""
+"""Plan of a sweep: the tasks of its sections."""
 
 from __future__ import annotations
 
@@ -19,21 +19,19 @@ from serving.choice import batch_time_of, rounds_only
 from serving.traces import TraceReport
 from support.text import printable
 
-#: Used for an instance in rounds where neither a suite nor the user names one.
+#: Method of an instance in rounds where neither a suite nor the user names one.
 DEFAULT_METHOD = "auto"
-#: The same, by whether it is in seconds.
-_UNNAMED = {False: DEFAULT_METHOD, True: OF_ANSWER}
 
-#: Hears of which section what trace was read, as :data:`kvopt.suites.sources.Listener` does.
+#: Receives a section, an instance and the report of its trace.
 Listener = Callable[[Section, Instance, TraceReport], object]
 
 
 def plan(sections: Iterable[Section], listen: Listener = lambda *_: None) -> list[Task]:
     """Return the tasks of sections, every key once, in the order of the sections.
 
-    Within a section all methods run on an instance before the next one; one that draws nothing runs
-    with seed 0 only.  Instances of one name in several files are told apart by the files.  An
-    instance that cannot be run gives one task a method that says so.
+    Within a section all methods run on an instance before the next one; a method without draws runs
+    with seed 0 only.  Instances of one name in several files get the files' names.  An instance
+    that cannot be run has one task for each method, with its fault.
 
     Raises
     ------
@@ -58,7 +56,7 @@ def plan(sections: Iterable[Section], listen: Listener = lambda *_: None) -> lis
 
 
 def _told_apart(read: Iterable[tuple[Source, Loaded]]) -> Iterator[Loaded]:
-    """Yield what was read; instances of one name get the names of their files beside it."""
+    """Yield the loaded sources; instances of one name get the names of their files, too."""
     read = list(read)
     files: dict[str, set[Path]] = defaultdict(set)
     for source, loaded in read:
@@ -75,13 +73,15 @@ def _told_apart(read: Iterable[tuple[Source, Loaded]]) -> Iterator[Loaded]:
 
 def _section_tasks(section: Section, read: Iterable[Loaded]) -> Iterable[Task]:
     methods = _identified(section.methods, section.outputs)
-    unnamed = cache(lambda timed: _identified(read_methods([_UNNAMED[timed]]), section.outputs))
+    unnamed = cache(lambda text: _identified(read_methods([text]), section.outputs))
     for loaded in read:
         instance = loaded.instance
         batch_time = ""
         if instance is not None:
             batch_time = batch_time_of(instance, section.batch_time, loaded.report)
-        for method, code, libraries in methods or unnamed(bool(batch_time)):
+        for method, code, libraries in methods or unnamed(
+            OF_ANSWER if batch_time else DEFAULT_METHOD
+        ):
             fault = loaded.fault
             if instance is not None and (reason := rounds_only(instance, method)):
                 if method.grouped:

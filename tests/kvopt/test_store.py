@@ -152,11 +152,6 @@ def test_text_and_numbers_that_no_database_holds(store: Store) -> None:
     assert row["lower_bound"] == 2**63 - 1
 
 
-def test_many_open_the_same_new_store(location: str) -> None:
-    """Tables are made once, whoever comes first."""
-    assert side_by_side(*[lambda: Store(location).close()] * 8) == []
-
-
 def test_two_writers(location: str) -> None:
     """Sweeps that write equal keys in opposite orders do not disturb each other."""
     runs = [named(f"key {k}", seed=k) for k in range(40)]
@@ -169,8 +164,10 @@ def test_two_writers(location: str) -> None:
         for _ in range(5):
             store.put(*reversed(runs))
 
+    assert side_by_side(*[lambda: Store(location).close()] * 8) == []
     stores = [Store(location) for _ in range(4)]
-    works = [partial(*each) for each in zip([write, write_at_once] * 2, stores, strict=True)]
+    pairs = zip([write, write_at_once] * 2, stores, strict=True)
+    works = [partial(work, store) for work, store in pairs]
     assert side_by_side(*works) == []
     assert {key for key, _ in stores[0].statuses()} == {run.record.key for run in runs}
     assert stores[1].schedule("key 7") == SCHEDULE
@@ -243,14 +240,6 @@ def test_a_missing_store_is_not_made(command: tuple[Command, str], tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_may_have_any_name(tmp_path: Path, monkeypatch: Patch) -> None:
-    """What would be taken for a server is a file behind the name of a folder."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("runs", "./u:v@h", "./x=y", str(tmp_path / "a@b.sqlite")):
-        Store(name).close()
-        assert Path(name).exists()
-
-
 _NOBODY = 65534
 
 
@@ -309,18 +298,6 @@ def test_a_store_on_a_read_only_disk_is_read(folder: Path, unmerged: bool, count
         with pytest.raises(StoreError, match="cannot be opened"):
             Store(path)
     assert {each.name: each.read_bytes() for each in folder.iterdir()} == before
-
-
-def test_reading_changes_nothing(folder: Path) -> None:
-    """Where something could be written, a reader leaves the file as it was."""
-    path = folder / "runs.sqlite"
-    store_runs(path, RUN)
-    before = path.read_bytes()
-    store = Store(path, readonly=True)
-    with pytest.raises(StoreError, match="readonly"):
-        store.put(RUN)
-    store.close()
-    assert path.read_bytes() == before
 
 
 def test_a_reader_sees_what_a_writer_adds(folder: Path) -> None:
