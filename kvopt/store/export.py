@@ -77,7 +77,7 @@ def read_rows(location: str | Path) -> pd.DataFrame:
     for column in columns():
         if column.name not in frame and column.needed:
             raise ExportError(f"{location}: expected a column {column.name}, found none")
-    return _typed(frame)
+    return _typed_rows(frame)
 
 
 @contextmanager
@@ -95,14 +95,14 @@ def _is_file(location: str | Path) -> bool:
     return "://" not in str(location) and Path(location).suffix.lower() in SUFFIXES
 
 
-def _whole(value: Any) -> int:
+def _read_integer(value: Any) -> int:
     number = int(value)
     if abs(number) > LARGEST:
         raise ValueError(f"expected an integer of 64 bits, found {one_line(value, 60)}")
     return number
 
 
-def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+def _typed_rows(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the columns of a row with their types; a missing one has its default."""
     import pandas as pd
 
@@ -110,7 +110,7 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
     try:
         for column in columns():
             if column.name in frame:
-                values = _read(column, frame[column.name])
+                values = _read_cells(column, frame[column.name])
             else:
                 values = [column.default] * len(frame)
             typed[column.name] = pd.Series(values, index=frame.index, dtype=column.dtype)
@@ -119,12 +119,12 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(typed)
 
 
-def _read(column: Column, cells: pd.Series) -> Any:
+def _read_cells(column: Column, cells: pd.Series) -> Any:
     import pandas as pd
 
     if column.kind is int:
         empty = cells.isna() | cells.eq("") if column.optional else [False] * len(cells)
-        return [None if none else _whole(v) for v, none in zip(cells, empty, strict=True)]
+        return [None if none else _read_integer(v) for v, none in zip(cells, empty, strict=True)]
     if column.kind is float:
         return pd.to_numeric(cells.replace("", None))
     if column.kind is str:

@@ -9,7 +9,6 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,7 +19,7 @@ from kvopt.runs.record import Column, columns
 from kvopt.runs.task import Finished
 from kvopt.store.database import SECONDS_TO_WAIT, open_database
 from kvopt.store.location import StoreError, store_path
-from schedules.files import ScheduleFileError, parse_schedule, schedule_document
+from schedules.files import parse_schedule, schedule_document
 from support.inputs import LARGEST as LARGEST_FILE
 from support.inputs import LARGEST_CERTIFICATE
 from support.text import one_line
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
 _QUIET_SECONDS = 5
 #: SQLite holds 64-bit integers; a method may claim any.
 LARGEST = 2**63 - 1
+#: Errors of a cell of another type, which SQLite allows.
+_WRONG_CELLS = (ValueError, TypeError, OverflowError, RecursionError)
 _AMONG = "IN (SELECT value FROM json_each(?))"
 
 
@@ -146,8 +147,9 @@ class Store:
         """Yield some columns of the runs with their values; JSON is parsed."""
         query = f"SELECT {', '.join(names)} FROM runs WHERE {where}"
         rows = self._connection.execute(query, values).fetchall()
+        known = {column.name: column for column in columns()}
         for place, name in enumerate(names):
-            column = _columns()[name]
+            column = known[name]
             cells = [row[place] for row in rows]
             yield column, list(map(_loads, cells)) if column.kind in (list, dict) else cells
 
@@ -156,15 +158,9 @@ class Store:
         return dict(self.schedules([key])).get(key)
 
     def schedules(self, keys: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the keys and schedule documents of runs."""
+        """Return the keys and schedule documents of runs."""
         query = f"SELECT key, schedule FROM proofs WHERE key {_AMONG}"
-        what = "the schedule of run"
-        for key, document in self._documents(query, keys, what):
-            try:
-                parse_schedule(document)
-            except ScheduleFileError as error:
-                raise self._damaged(f"{what} {key[:12]}", error) from None
-            yield key, document
+        return self._documents(query, keys, "the schedule of run", check=parse_schedule)
 
     def certificate(self, key: str) -> dict[str, Any] | None:
         """Return the certificate of a run's lower bound, or None."""
@@ -178,7 +174,12 @@ class Store:
         return dict(self._documents(query, [sha256], "the instance")).get(sha256)
 
     def _documents(
-        self, query: str, keys: Collection[str], what: str, largest: int = LARGEST_FILE
+        self,
+        query: str,
+        keys: Collection[str],
+        what: str,
+        largest: int = LARGEST_FILE,
+        check: Callable[[dict[str, Any]], object] = lambda _: None,
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         with self._one_line("read"):
             for name, packed in self._connection.execute(query, [json.dumps([*keys])]):
@@ -186,23 +187,18 @@ class Store:
                     continue
                 try:
                     document = _unpack(packed, largest)
+                    check(document)
                 except _DAMAGED as error:
-                    raise self._damaged(f"{what} {name[:12]}", error) from None
+                    line = f"{what} {name[:12]} is damaged: {one_line(error, 200)}"
+                    raise StoreError(f"{self.name}: {line}") from None
                 yield name, document
-
-    def _damaged(self, what: str, error: Exception) -> StoreError:
-        return StoreError(f"{self.name}: {what} is damaged: {one_line(error, 200)}")
 
     @contextmanager
     def _one_line(self, verb: str) -> Iterator[None]:
         """Raise a StoreError of one line for faults of SQLite and damaged columns."""
         try:
             yield
-        # A column of a damaged file may hold anything, whatever its type says.
-        except (
-            *(sqlite3.Error, OSError),
-            *(ValueError, TypeError, OverflowError, RecursionError),
-        ) as error:
+        except (sqlite3.Error, OSError, *_WRONG_CELLS) as error:
             # Extended codes have the plain one in their last byte.
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             kind = _LockedError if code == sqlite3.SQLITE_BUSY else StoreError
@@ -229,11 +225,6 @@ def _storable(value: Any) -> Any:
     return value
 
 
-@cache
-def _columns() -> dict[str, Column]:
-    return {column.name: column for column in columns()}
-
-
 def checked(column: Column, values: list[Any]) -> list[Any]:
     """Return texts, lists and objects of a column, or raise a ValueError for another kind.
 
@@ -251,26 +242,16 @@ def checked(column: Column, values: list[Any]) -> list[Any]:
     elif kind is str:
         kind, expected = StrictStr, "text"
     try:
-        return _values_of(kind).validate_python(values)
+        adapter: TypeAdapter[list[Any]] = TypeAdapter(list[kind])
+        return adapter.validate_python(values)
     except ValidationError as error:
         found = one_line(values[int(error.errors()[0]["loc"][0])], 60)
         raise ValueError(f"{column.name}: expected {expected}, found {found}") from None
 
 
-@cache
-def _values_of(kind: Any) -> TypeAdapter[list[Any]]:
-    return TypeAdapter(list[kind])
-
-
 def _loads(text: Any) -> Any:
     if not isinstance(text, str):  # SQLite lets a number stand there
         raise ValueError(f"expected JSON, found {one_line(text, 60)}")
-    # Versions and commands are the same in thousands of rows; traces, lists of lists, are not.
-    return json.loads(text) if text.startswith(("[[", "[]")) else _loads_often(text)
-
-
-@lru_cache(maxsize=4096)
-def _loads_often(text: str) -> Any:
     return json.loads(text)
 
 

@@ -198,22 +198,22 @@ def _parse(path: Path) -> dict[str, Any]:
 def _section(path: Path, section: _Section) -> Section:
     place = f"{path}: section {section.name!r}"
     read: dict[str, Any] = {}
-    with _telling(f"{place}, methods"):
-        texts = [text for entry in section.methods for text in _methods(entry)]
+    with _naming_place(f"{place}, methods"):
+        texts = [text for entry in section.methods for text in _entry_methods(entry)]
         read["methods"] = read_methods(texts)
         if twice := _repeated(texts):
             raise ValueError(f"{twice[0]!r} occurs twice")
-    with _telling(f"{place}, instances"):
-        found = (source for entry in section.instances for source in _sources(path, entry))
+    with _naming_place(f"{place}, instances"):
+        found = (source for entry in section.instances for source in _entry_sources(path, entry))
         read["sources"] = tuple({source.name: source for source in found}.values())
-    with _telling(f"{place}, batch_time"):
+    with _naming_place(f"{place}, batch_time"):
         if section.batch_time is not None:
             read["batch_time"] = parse_batch_time(section.batch_time)
     return Section(**section.model_dump(exclude={"instances"}) | read)
 
 
 @contextmanager
-def _telling(place: str) -> Iterator[None]:
+def _naming_place(place: str) -> Iterator[None]:
     """Name the place of a fault."""
     try:
         yield
@@ -221,7 +221,7 @@ def _telling(place: str) -> Iterator[None]:
         raise SuiteError(f"{place}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _methods(entry: str) -> list[str]:
+def _entry_methods(entry: str) -> list[str]:
     """Return an entry's method, or a formulation with its switches."""
     if not entry.startswith(SWITCHES):
         return [entry]
@@ -229,13 +229,13 @@ def _methods(entry: str) -> list[str]:
     return [f"{solver}:{each}" for each in switched(*read_formulation(name))]
 
 
-def _sources(path: Path, entry: str | _Draw | _Trace) -> Iterator[Source]:
+def _entry_sources(path: Path, entry: str | _Draw | _Trace) -> Iterator[Source]:
     if isinstance(entry, str):
-        return _files(path, entry)
-    return _draws(entry) if isinstance(entry, _Draw) else _traces(path, entry)
+        return _file_sources(path, entry)
+    return _drawn_sources(entry) if isinstance(entry, _Draw) else _trace_sources(path, entry)
 
 
-def _traces(path: Path, entry: _Trace) -> Iterator[Source]:
+def _trace_sources(path: Path, entry: _Trace) -> Iterator[Source]:
     options = TraceOptions.of(entry.model_extra or {})
     file = path.parent / entry.trace
     if not file.is_file():
@@ -246,7 +246,7 @@ def _traces(path: Path, entry: _Trace) -> Iterator[Source]:
     yield replace(file_source(file, name, options), name=f"{name} ({options.memory}, {options})")
 
 
-def _files(path: Path, pattern: str) -> Iterator[Source]:
+def _file_sources(path: Path, pattern: str) -> Iterator[Source]:
     beside = pattern.startswith(("./", "../"))
     if not beside and (names := rungs(Path(pattern))):
         return (Source(name, partial(_read_rung, name)) for name in names)
@@ -263,7 +263,7 @@ def _read_rung(name: str) -> tuple[Instance, None]:
     return drawn_rung(name), None
 
 
-def _draws(draw: _Draw) -> Iterator[Source]:
+def _drawn_sources(draw: _Draw) -> Iterator[Source]:
     known = families()
     if draw.family not in known:
         raise ValueError(unknown_name("family", draw.family, known))

@@ -46,7 +46,7 @@ def plan(sections: Iterable[Section], listen: Listener = lambda *_: None) -> lis
         [(source, load(source, partial(listen, section))) for source in section.sources]
         for section in sections
     ]
-    named = _told_apart(pair for pairs in read for pair in pairs)
+    named = _with_file_names(pair for pairs in read for pair in pairs)
     tasks = (
         task
         for section in sections
@@ -55,7 +55,7 @@ def plan(sections: Iterable[Section], listen: Listener = lambda *_: None) -> lis
     return list({task.key: task for task in reversed(list(tasks))}.values())[::-1]
 
 
-def _told_apart(read: Iterable[tuple[Source, Loaded]]) -> Iterator[Loaded]:
+def _with_file_names(read: Iterable[tuple[Source, Loaded]]) -> Iterator[Loaded]:
     """Yield the loaded sources; instances of one name get the names of their files, too."""
     read = list(read)
     files: dict[str, set[Path]] = defaultdict(set)
@@ -72,8 +72,8 @@ def _told_apart(read: Iterable[tuple[Source, Loaded]]) -> Iterator[Loaded]:
 
 
 def _section_tasks(section: Section, read: Iterable[Loaded]) -> Iterable[Task]:
-    methods = _identified(section.methods, section.outputs)
-    unnamed = cache(lambda text: _identified(read_methods([text]), section.outputs))
+    methods = _with_digests(section.methods, section.outputs)
+    unnamed = cache(lambda text: _with_digests(read_methods([text]), section.outputs))
     for loaded in read:
         instance = loaded.instance
         batch_time = ""
@@ -106,7 +106,7 @@ def _section_tasks(section: Section, read: Iterable[Loaded]) -> Iterable[Task]:
                 )
 
 
-def _identified(
+def _with_digests(
     methods: Iterable[Method], outputs: Collection[str]
 ) -> list[tuple[Method, str, dict[str, str]]]:
     found = []

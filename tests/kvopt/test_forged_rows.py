@@ -33,7 +33,6 @@ from reports.rows import prepare
 from schedules import make_schedule
 from schedules.files import parse_schedule
 from schedules.model import STATUSES
-from serving.bounds.certificate import evaluate_rates, read_rate_certificate
 from serving.bounds.loads import work_bound
 from tests.kvopt.best_known.registry import FOUR, OPTIMAL, PAIR, PRICES, SWEEP, have_library
 from tests.kvopt.sweep_tools import Capture, Patch, store_runs
@@ -160,16 +159,6 @@ def test_bounds_in_seconds_count(forger: Forger, source: str, bound: int, expect
     """In nanoseconds, under the batch time of the row."""
     forger.put(TIMED, method="svf", lower_bound=bound, bound_source=source, batch_time=TAU)
     assert forger.believed == [expected]
-
-
-def test_a_bound_of_few_at_a_time_is_none_of_others(forger: Forger) -> None:
-    """One at a time nearly the whole base is charged for each token: 2 ms and 1 of work."""
-    few = {"kind": "work", "value": 0, "batch_time": TAU, "running": 1, "seat": 10**6}
-    value = evaluate_rates(TIMED, read_rate_certificate(few))
-    assert 2_999_900 < value <= 3_000_000
-    assert value > WORK
-    forger.put(TIMED, few, lower_bound=value, bound_source="work", batch_time=TAU)
-    assert forger.believed == [False]
 
 
 @pytest.mark.parametrize(

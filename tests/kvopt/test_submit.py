@@ -18,7 +18,7 @@ from instances.ladder import ladder
 from kvopt.best_known.library import WithLadder
 from kvopt.commands import submit
 from kvopt.solution_file import name_of_model
-from schedules import Clock, Schedule, make_schedule, write_schedule
+from schedules import Schedule, make_schedule, write_schedule
 from tests.commands import run_command
 from tests.kvopt.best_known.registry import FOUR, OPTIMAL, WORSE, have_library
 from tests.kvopt.sweep_tools import Patch
@@ -139,15 +139,6 @@ def test_a_folder_with_all_kinds() -> None:
     assert [line[: len(told)] for line, told in zip(lines, expected, strict=False)] == expected
     assert len(lines) == len(expected) + 1
     assert _entry()["upper"]["value"] == 12
-
-
-def test_a_schedule_in_seconds_is_outside() -> None:
-    """The registry has none, and the line says so."""
-    timed = Instance("timed", 5, (Request(0, 0, 1, 1), Request(1, 1, 1, 1)), time_unit="second")
-    schedule = make_schedule(timed, [0, 1], "a solver", clock=Clock("unit"), tel=2 * 10**9)
-    write_schedule(schedule, "seconds.json")
-    said = _submit("seconds.json", code=10)[0]
-    assert "a schedule in seconds, and the registry has instances in rounds only" in said
 
 
 def test_an_infeasible_one_is_worse_than_a_damaged_one() -> None:

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from heuristics.predictions import predict
 from instances import write_instance
 from instances.families import families
 from instances.ladder import ladder
 from kvopt.best_known import read_registry
 from kvopt.methods.grammar import read_method
 from kvopt.suites import Section, SuiteError, load, read_suite, suites
-from kvopt.suites.sources import draw_source, file_source
+from kvopt.suites.sources import file_source
 from kvopt.sweeps.inputs import InputError, Wishes, read_inputs
 from kvopt.sweeps.plan import plan
 
@@ -49,19 +48,6 @@ def test_every_suite_is_whole(name: str) -> None:
         # The first and the last draw of each section: the rest differ in their seeds only.
         for source in {section.sources[0], section.sources[-1]}:
             assert load(source).fault == ""
-
-
-@pytest.mark.parametrize("name", suites())
-def test_every_prediction_of_a_suite_holds_the_outputs(name: str) -> None:
-    """No run is refused because a common interval does not hold an output."""
-    for section in read_suite(name).sections:
-        calls = [method.call for method in section.methods if method.call]
-        told = [call for call in calls if call.prediction and not call.policy.clairvoyant]
-        for source in section.sources if told else ():
-            instance = load(source).instance
-            assert instance is not None
-            for call in told:
-                predict(instance, call.prediction, call.prediction_values, 0)
 
 
 def test_every_suite_is_described() -> None:
@@ -214,13 +200,6 @@ def test_an_instance_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
     assert load(file_source(large)).fault_status == "infeasible"
     gone = load(file_source(tmp_path / "gone.json", "gone.json"))
     assert gone.fault == "gone.json: cannot be read: No such file or directory"
-
-
-def test_names_of_draws_tell_their_parameters() -> None:
-    """What a family does not write into the name is added to it, and nothing twice."""
-    assert load(draw_source("two-point", 3, {"upper": 70})).name == "two_point_n200_seed3_upper70"
-    assert load(draw_source("mcsf-trap", 0, {"memory": 144})).name == "mcsf_trap_144"
-    assert load(draw_source("am1", 5, {"n": 8})).name == "am1_n8_seed5"
 
 
 @pytest.mark.parametrize("key", [".".join("a" * 50_000), ".".join(['"a"'] * 20_000)])

@@ -90,17 +90,6 @@ def test_a_lying_bound_aborts_loudly(proved: Sweep) -> None:
     assert proved.path.read_bytes() == before
 
 
-def test_a_better_schedule_exposes_an_old_lie(sweep: Sweep) -> None:
-    """13 was "proved" by two engines; the schedule of 12 shows that both are wrong."""
-    sweep.run(FOUR, "cpsat:cpsat", WORSE, 13, "CP-SAT")
-    sweep.run(FOUR, "highs:ilp", WORSE, 13, "HiGHS", day=2)
-    assert sweep.merged()["standing"] == "opt"
-    sweep._path.unlink()
-    sweep.run(FOUR, "search", OPTIMAL, 9, "search", day=2)
-    assert sweep.merge() == 5
-    assert "lower bound 13" in sweep.err
-
-
 def test_a_schedule_below_a_known_optimum_aborts(sweep: Sweep, monkeypatch: Patch) -> None:
     """A proof by construction is a statement like any other: one of the two is wrong."""
     wrong = Instance("wrong", 5, FOUR.requests, known_optimum=13, known_optimum_reason="guessed")

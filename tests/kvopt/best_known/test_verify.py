@@ -160,21 +160,14 @@ def _name(entry: dict[str, Any], method: str) -> None:
                 lambda e: e["lower"].update(value=13),
                 "lower bound 13 (cpsat:cpsat, 2026-11-01) exceeds the checked TEL 12",
             ),
-            (lambda e: e["lower"].update(value=11), "reason: expected "),
             (lambda e: e["lower"]["certified"].update(value=11), "the entry says 11"),
             (lambda e: e["lower"]["certified"].update(certificate="sweep"), "of the kind volumes"),
             (lambda e: e["lower"].update(method="file:mine.py"), "it reports no bound"),
             (lambda e: e.update(standing="open"), "standing: expected opt, found open"),
             (lambda e: e.update(proofs=e["proofs"][:1]), "one proof only: cpsat:cpsat"),
-            (
-                lambda e: e["proofs"][1].update(method="cpsat:cpsat-strong"),
-                "one proof only: cpsat:cpsat, cpsat:cpsat-strong",
-            ),
             (lambda e: e["proofs"][1].update(method="cpsat:cpsat"), "proofs: expected "),
             (lambda e: e["proofs"][1].update(method="svf"), "expected a method of an engine"),
-            (lambda e: e["proofs"][1].update(method="gurobi:ilp"), "gurobi proves no bound"),
             (lambda e: e["proofs"][1].update(value=11), "proofs: expected "),
-            (lambda e: e["history"]["upper"].clear(), "history does not end with 12"),
             (
                 lambda e: e["history"]["upper"].insert(0, e["history"]["upper"][0]),
                 "does not improve at every step",
@@ -186,8 +179,6 @@ def _name(entry: dict[str, Any], method: str) -> None:
             (lambda e: e["proofs"][1].update(method=RELAXED), "a relaxation makes a bound"),
             (lambda e: e["proofs"][1].update(method="HIGHS:ILP"), "the method as highs:ilp"),
             (lambda e: _name(e, "foo:ilp"), "unknown solver 'foo'"),
-            (lambda e: _name(e, "highs:no-such-model"), "no-such-model"),
-            (lambda e: _name(e, "Auto"), "expected the method as auto"),
             (lambda e: e["lower"].update(date="9999-12-31"), "9999-12-31: expected a past day"),
         ],
         3,
@@ -259,16 +250,6 @@ def test_an_impossible_schedule_is_named(proved: Sweep) -> None:
     path.write_text(json.dumps(document))
     assert proved.check() == 1
     assert "tokens are held, memory is 5" in proved.err
-
-
-def test_a_weakened_certificate_is_named(sweep: Sweep) -> None:
-    """Prices that were changed no longer reach the bound."""
-    sweep.run(FOUR, "bound:bound-lp", WORSE, 9, "prices", certificate=PRICES)
-    assert sweep.merge() == 0
-    _weaken(sweep)
-    assert sweep.check() == 1
-    # Without prices only the outputs are left: 1 + 1 + 3 + 3.
-    assert "it proves 8 and states" in sweep.err
 
 
 def _weaken(sweep: Sweep) -> None:
