@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -86,8 +87,8 @@ def digest() -> str:
 def _processor() -> str:
     """Return the model and the abilities of the processor."""
     with contextlib.suppress(OSError), Path("/proc/cpuinfo").open(errors="replace") as lines:
-        told = (line for line in lines if line.startswith(("model name", "flags", "Features")))
-        return "".join(each for each, _ in zip(told, range(2), strict=False))
+        about = (line for line in lines if line.startswith(("model name", "flags", "Features")))
+        return "".join(islice(about, 2))
     return platform.processor()
 
 
@@ -107,7 +108,7 @@ def take_temporary_folder() -> None:
 
 
 def is_writable(folder: Path | None) -> bool:
-    """Tell whether a folder, which is made if need be, takes a file of the size of a kernel."""
+    """Make a folder, and return whether it takes a file of the size of a kernel."""
     try:
         assert folder is not None
         folder.mkdir(parents=True, exist_ok=True)
@@ -149,7 +150,7 @@ _ours: set[Any] = set()
 
 @cache
 def _join_parts() -> None:
-    """Have numba translate a part within the kernels that call it, and tell when it compiles."""
+    """Make numba translate a part within the kernels that call it, and report its compiling."""
     import numba
     from numba.core import codegen, event, typed_passes
 

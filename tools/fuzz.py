@@ -294,8 +294,8 @@ def test_stores_damaged_by_bytes(store: Path, registry: Path) -> None:
     assert run() in (0, 1, 3)
 
     def damage(draw: Random) -> None:
-        for beside in store.parent.glob(f"{store.name}-*"):
-            beside.unlink()
+        for log in store.parent.glob(f"{store.name}-*"):
+            log.unlink()
         cut = draw.randrange(len(good)) if draw.random() < 0.2 else len(good)
         store.write_bytes(damaged_bytes(good, draw)[:cut])
 
@@ -303,7 +303,7 @@ def test_stores_damaged_by_bytes(store: Path, registry: Path) -> None:
 
 
 def test_stores_damaged_by_values(store: Path, registry: Path) -> None:
-    """Columns that hold what they should not, and proofs that are none, are told by their run."""
+    """Wrong values in columns, and proofs that are none, are named by their run."""
     good = store.read_bytes()
 
     def damage(draw: Random) -> None:

@@ -10,7 +10,7 @@ from formulations.valid.volumes import volume_bound
 from heuristics.policy import AdvisedPolicy, ListPolicy, PlanPolicy
 from heuristics.registry import policies
 from instances import Instance
-from kvopt.commands.beside import Beside, Limits, bound_beside
+from kvopt.commands.companion_runs import CompanionRuns, Limits, companion_bound
 from kvopt.commands.policies_columns import Against, Line, table_text
 from kvopt.methods.grammar import ANSWER, every_policy, read_prediction
 from kvopt.methods.knowledge import MARK, OF_CLASSES, policy_name
@@ -63,9 +63,9 @@ def policies_table(
     """
     runnable, refused = _tasks(instance, batch_time, prediction, seed, limits)
     progress = Display(sys.stderr, len(runnable), quiet)
-    with bound_beside(instance, batch_time, seed, limits) as bound:
+    with companion_bound(instance, batch_time, seed, limits) as bound:
         if limits.jobs == 1:
-            bound.begin().result()
+            bound.start().result()
         series = Series(runnable, limits.deadline, progress.take)
         lines, why = _carried_out(instance, series, progress, bound)
         here = [each for line in lines for each in of_run(instance, line.record)]
@@ -119,7 +119,7 @@ def _slowness(name: str) -> tuple[int, int, str]:
 
 
 def _carried_out(
-    instance: Instance, series: Series, progress: Display, bound: Beside
+    instance: Instance, series: Series, progress: Display, bound: CompanionRuns
 ) -> tuple[list[Line], str]:
     """Run a series; return its lines, and the reason if the user ended it.
 
@@ -129,7 +129,7 @@ def _carried_out(
 
     def take(finished: Finished) -> None:
         lines.append(_line(instance, finished))
-        bound.begin()
+        bound.start()
 
     try:
         progress.follow(series.run(), take)

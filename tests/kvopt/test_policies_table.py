@@ -12,7 +12,7 @@ import kvopt
 from heuristics.registry import policies
 from instances import Instance, Request
 from kvopt.commands import policies_table as module
-from kvopt.commands.beside import Limits
+from kvopt.commands.companion_runs import Limits
 from kvopt.commands.policies_table import PoliciesTable, policies_table
 from kvopt.methods.grammar import every_policy
 from kvopt.methods.knowledge import policy_name
