@@ -34,7 +34,7 @@ _KERNEL_BYTES = 500_000
 _JOINED_BY = "0.68."
 
 
-class _Clock:
+class _CompileClock:
     """Seconds of compiling; ``listen`` is called at every beginning (True) and end (False)."""
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class _Clock:
                 self.listen(False)
 
 
-CLOCK = _Clock()
+CLOCK = _CompileClock()
 
 
 def kernel_folder() -> Path | None:
@@ -154,7 +154,7 @@ def _join_parts() -> None:
     import numba
     from numba.core import codegen, event, typed_passes
 
-    class Part(codegen.JITCodeLibrary):  # type: ignore[misc]
+    class PartCode(codegen.JITCodeLibrary):  # type: ignore[misc]
         """Code that only others call: LLVM optimises and translates it within theirs, once."""
 
         def _optimize_final_module(self) -> None:
@@ -192,7 +192,7 @@ def _join_parts() -> None:
     def run_pass(self: Any, state: Any) -> Any:
         """Lower a function; of one without a wrapper for Python within a kernel, a part."""
         if open_ and open_[0][0] and state.flags.no_cpython_wrapper and state.library is None:
-            state.library = Part(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.library = PartCode(state.targetctx.codegen(), state.func_id.func_qualname)
             state.library.enable_object_caching()
         return lower(self, state)
 

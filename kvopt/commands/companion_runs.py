@@ -28,7 +28,7 @@ Take = Callable[[Task, Snapshot], None]
 
 
 @dataclass(frozen=True)
-class Limits:
+class PolicyLimits:
     """Limits of the policies: deadline (``time.monotonic``), gigabytes each, processes.
 
     From two processes on the bound in seconds is computed next to the policies.
@@ -105,7 +105,7 @@ class CompanionRuns:
 
 
 def companion_bound(
-    instance: Instance, batch_time: str, seed: int, limits: Limits, *, quiet: bool = True
+    instance: Instance, batch_time: str, seed: int, limits: PolicyLimits, *, quiet: bool = True
 ) -> CompanionRuns:
     """Return the run of the bound in seconds, nothing in rounds; print its limit unless quiet."""
     seconds = round(max(CompanionRuns.share * (limits.deadline - time.monotonic()), 0.1), 1)
@@ -176,7 +176,7 @@ def run_with_answer(
     return finished, found, unrun
 
 
-def _limits_of(task: Task) -> tuple[Instance, Limits]:
+def _limits_of(task: Task) -> tuple[Instance, PolicyLimits]:
     assert task.instance is not None
     assert task.deadline is not None
-    return task.instance, Limits(task.deadline, task.memory_limit, task.threads)
+    return task.instance, PolicyLimits(task.deadline, task.memory_limit, task.threads)

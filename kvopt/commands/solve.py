@@ -206,7 +206,7 @@ def _print_table(
     options: Options,
 ) -> int:
     # What no other method needs.
-    from kvopt.commands.companion_runs import Limits
+    from kvopt.commands.companion_runs import PolicyLimits
     from kvopt.commands.policies_table import policies_table
 
     table = policies_table(
@@ -215,7 +215,7 @@ def _print_table(
         slo=options.slo,
         prediction=options.predict,
         seed=options.seed,
-        limits=Limits(deadline, options.memory_limit, options.threads or usable_cores()),
+        limits=PolicyLimits(deadline, options.memory_limit, options.threads or usable_cores()),
         quiet=options.quiet,
     )
     print(table.text)
