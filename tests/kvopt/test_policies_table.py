@@ -1,4 +1,4 @@
-"""The table of every policy: who is told what, who is not run, and what TELs are compared with."""
+"""The table of every policy: classes, policies that do not run, and the reference of TELs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def table_of(
 
 
 def _told(table: PoliciesTable, policy: str) -> str:
-    """Return what a policy is told, from its line."""
+    """Return the class of a policy, from its line."""
     header, *lines = table.text.splitlines()
     (line,) = (each for each in lines if each.startswith(f"{policy} "))
     begin = header.index("class")
