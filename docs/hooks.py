@@ -118,7 +118,7 @@ def _add(target: str, files: Files, config: MkDocsConfig) -> list[str]:
         front = "search:\n  exclude: true\n" if _LONG.match(target) else "search:\n  boost: 0.5\n"
         # Their tables are as wide as the page.
         front += "hide:\n  - toc\n"
-        # Of data there is a file for each instance; the library's page has them.
+        # Data has a file for each instance; the library's page links them.
         found = [each for each in _targets("", target, text) if not each.endswith(".json")]
     else:
         front, found = "search:\n  exclude: true\nhide:\n  - navigation\n", []

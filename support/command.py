@@ -229,7 +229,7 @@ def generating(name: str, texts: Callable[[], Generated]) -> Command:
     @QUIET_OPTION
     def main(options: Options) -> int:
         """Write the generated files that are committed."""
-        from support.committed import regenerate  # what no other command needs
+        from support.committed import regenerate  # no other command needs it
 
         wanted, present = texts()
         return regenerate(options.program, wanted, present, check=options.check)

@@ -121,7 +121,7 @@ def is_writable(folder: Path | None) -> bool:
 
 def njit(**options: Any) -> Any:
     """Return ``numba.njit`` with these options for a kernel that Python calls; it is kept."""
-    import numba  # here: most of what reads this compiles nothing
+    import numba  # here: most importers compile nothing
 
     def decorate(function: Callable[..., Any]) -> Any:
         compiled = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
@@ -196,7 +196,7 @@ def _join_parts() -> None:
             state.library.enable_object_caching()
         return lower(self, state)
 
-    # Of another numba each function has code of its own: twice the compiling, the same results.
+    # Another numba gives each function separate code: twice the compiling, the same results.
     if numba.__version__.startswith(_JOINED_BY):
         typed_passes.BaseNativeLowering.run_pass = run_pass
     event.register("numba:compile", Listener())

@@ -69,7 +69,7 @@ def _fuzz(damage: Damage, run: Run, documented: set[int], number: int = FILES) -
             contextlib.redirect_stderr(complaint),
             warnings.catch_warnings(),
         ):
-            # A library's warning would be a line of its own on standard error.
+            # A library's warning would be one more line on standard error.
             warnings.simplefilter("error")
             try:
                 code = run()
@@ -245,7 +245,7 @@ def store(tmp_path: Path) -> Path:
 
 
 def _rows_of(path: Path) -> Run:
-    """Read rows and compute what every report begins with."""
+    """Read rows and compute the beginning of every report."""
 
     def run() -> int:
         try:

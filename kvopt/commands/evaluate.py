@@ -68,7 +68,7 @@ EXIT_EXECUTOR = 7
 
 
 class _Evaluate(Command):
-    """The command, whose first word may be that of another."""
+    """The command, whose first word may name another command."""
 
     def make_context(
         self,
@@ -113,14 +113,14 @@ def main(options: Options) -> int:
     """Run instances × methods × seeds, one process a run, and store every run.
 
     SUITE is a suite of --list or a .toml file, INSTANCE a name of the library, a file, a folder, a
-    glob or a trace; none with --report or --export: all that is stored.  What is stored is not run
-    again.
+    glob or a trace; none with --report or --export: all that is stored.  Stored runs are not
+    run again.
     """
     if options.caller:  # in this process rows stay: collecting garbage takes a tenth
         gc.set_threshold(50_000, 20, 100)
     judge_options(options)
     if options.list:
-        from kvopt.commands.listing import listing  # what no run needs
+        from kvopt.commands.listing import listing  # no run needs it
 
         print(listing())
         return EXIT_OK

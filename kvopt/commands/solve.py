@@ -80,13 +80,13 @@ def main(options: Options) -> int:
     """
     started = options.caller or time.monotonic()
     if options.list:
-        from kvopt.commands.listing import listing  # what no run needs
+        from kvopt.commands.listing import listing  # no run needs it
 
         print(listing())
         return EXIT_OK
     judge_options(options)
     deploy(options, [options.instance])
-    if options.caller:  # a process of its own, without threads
+    if options.caller:  # this process has no threads
         start_server()
     return _run(options, started)
 
@@ -185,11 +185,11 @@ def _solve(
     listen = ProgressLines(sys.stdout, started, options.quiet)
     more: dict[str, Any] = {}
     if batch_time and method.kind in ("policy", "file"):
-        from kvopt.commands.companion_runs import run_with_bound  # what no other method needs
+        from kvopt.commands.companion_runs import run_with_bound  # no other method needs it
 
         finished, more["beside"] = run_with_bound(task, listen, quiet=options.quiet)
     elif batch_time and method.kind == "auto":
-        from kvopt.commands.companion_runs import run_with_answer  # what no other method needs
+        from kvopt.commands.companion_runs import run_with_answer  # no other method needs it
 
         finished, more["others"], more["unrun"] = run_with_answer(task, listen)
     else:
@@ -205,7 +205,7 @@ def _print_table(
     deadline: float,
     options: Options,
 ) -> int:
-    # What no other method needs.
+    # No other method needs them.
     from kvopt.commands.companion_runs import PolicyLimits
     from kvopt.commands.policies_table import policies_table
 
@@ -233,7 +233,7 @@ def _print_table(
 
 
 def _finish(result: Result, options: Options) -> int:
-    """Write what was asked for, print the summary, and return the exit code."""
+    """Write the outputs, print the summary, and return the exit code."""
     code = _without_schedule(result) if result.schedule is None else _write_results(result, options)
     if result.about_the_file:
         code = EXIT_BAD_INPUT

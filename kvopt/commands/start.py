@@ -83,7 +83,7 @@ def interrupt_once() -> None:
         raise KeyboardInterrupt(signum)
 
     def again(unraisable: UnraisableHookArgs) -> None:
-        # A callback of the interpreter's, such as that of an import lock, cannot raise anything.
+        # A callback of the interpreter, as for an import lock, cannot raise anything.
         if not isinstance(unraisable.exc_value, KeyboardInterrupt) or not unraisable.exc_value.args:
             sys.__unraisablehook__(unraisable)
             return

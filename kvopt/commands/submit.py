@@ -29,7 +29,7 @@ from support.progress import telling
 from support.text import counted, one_line
 from support.usage import UsageError, complain
 
-#: Of several files the first of these codes that one of them has.
+#: Codes by rank: the first one that a file has counts for all.
 _WORST = (EXIT_CONTRADICTION, EXIT_CODES["infeasible"], EXIT_CODES["malformed"])
 
 
