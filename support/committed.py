@@ -16,7 +16,7 @@ def regenerate(
 ) -> int:
     """Write generated files, or compare them byte for byte; return the exit code.
 
-    1 means that a check found a stale, missing or extra file (``present``, but not in ``texts``), or
+    1 means that a check found a stale, missing or extra file (``present``, not in ``texts``), or
     that a file cannot be written.  Raises UsageError without a checkout to write into.
     """
     if not check:

@@ -1,4 +1,4 @@
-"""What all tests have in common."""
+"""Settings and fixtures of all tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``docs/architecture.md``: its charts, its six questions, and the length of functions."""
+"""The folders, ways and names of ``docs/architecture.md`` exist."""
 
 from __future__ import annotations
 

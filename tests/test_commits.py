@@ -1,4 +1,4 @@
-"""Each commit of kvopt that a file names is in a clone."""
+"""Every named commit of kvopt is in a clone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers: the contracts of pyproject.toml on imports, and the modules that a parent loads."""
+"""Imports keep the contracts of pyproject.toml, and a parent loads no engine."""
 
 from __future__ import annotations
 

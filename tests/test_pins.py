@@ -1,4 +1,4 @@
-"""Pins of the workflows: actions by commit, packages by hash."""
+"""Workflows name their actions by commit and their packages by hash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands of the README and of the pages on installing and calling kvopt."""
+"""The README and the pages of commands install and call kvopt as it is."""
 
 from __future__ import annotations
 

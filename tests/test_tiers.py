@@ -1,4 +1,4 @@
-"""Slow tests and their reasons; .ci/run has them after the README's."""
+"""Slow tests have a reason, and .ci/run runs them after the README's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Users read the field's terms: none of the project's own words stands for one of these."""
+"""Pages, messages and docstrings use the field's terms."""
 
 from __future__ import annotations
 

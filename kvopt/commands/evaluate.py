@@ -162,7 +162,7 @@ def _planned(options: Options) -> list[Task]:
     """Return the runs of the options; print a line on each trace and batch time."""
 
     def listen(section: Section, instance: Instance, report: TraceReport) -> None:
-        tell(report.told(quiet=options.quiet))
+        tell(report.shown_lines(quiet=options.quiet))
         timed = report if instance.time_unit == "second" else None
         # A suite runs with its default batch time; a trace alone needs a choice.
         wished = section.batch_time or (read_wish(DEFAULT) if section.name else None)

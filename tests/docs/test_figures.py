@@ -321,7 +321,6 @@ STATED = {
     "docs/proofs/area.md": ("Prop. 3.1 of Kong",),
     "docs/proofs/index.md": ("`python -m tools.attack` draws 10,000 small ones",),
     "docs/proofs/tolerances.md": ("R·δ ≤ 0.01", "L = 0.01 / δ", "the limit is R = 10,000"),
-    "docs/real_time.md": ("as the engine does on a GPU of 80 GB",),
     "docs/solving.md": (
         "It holds within a tenth and two seconds",
         "a line every five seconds",
