@@ -17,7 +17,7 @@ from schedules.gap import gaps
 from schedules.model import KEEPS_TOKENS
 from serving.best_bound import KnownBound, best_bound, left, of_run
 from serving.timed_run import TimedRun
-from serving.traces.measured import Measured
+from serving.traces.report import Measured
 from support.text import summary
 
 if TYPE_CHECKING:

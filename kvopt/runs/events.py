@@ -69,10 +69,14 @@ class Answer(_Event):
 
 
 class Chosen(_Event):
-    """The formulation with its options, where the method has left it to the size."""
+    """The formulation with its options, where the method has left it to the size.
+
+    ``itself``: the engine that a method names starts on it, next to others.
+    """
 
     kind: Literal["chosen"] = "chosen"
     text: str
+    itself: Flag = False
 
 
 class ModelBuilt(_Event):
@@ -119,13 +123,6 @@ class Relaxation(_Event):
     expected_starts: list[Real] = []
 
 
-class Itself(_Event):
-    """The engine that a method names starts on a formulation, next to others."""
-
-    kind: Literal["itself"] = "itself"
-    formulation: str
-
-
 class Note(_Event):
     """One line that a reader of the result should know."""
 
@@ -160,7 +157,7 @@ class Peak(_Event):
 
 
 _OfRun = Compiling | OwnFile | Ready | Answer | Failure | Done | Peak
-_OfMethod = Chosen | ModelBuilt | ScheduleFound | BoundProved | Relaxation | Itself | Note
+_OfMethod = Chosen | ModelBuilt | ScheduleFound | BoundProved | Relaxation | Note
 Event = _OfRun | _OfMethod
 _ADAPTER: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 

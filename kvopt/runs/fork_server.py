@@ -36,17 +36,14 @@ from kvopt.runs.linux import adopt_orphans, end_with
 from support.checkout import CHECKOUT, ROOT
 from support.machine import LACKS, lacking
 
-#: What the server imports before the first run; the last one is rehearsed.
+#: Imports of the server before the first run; the last one is rehearsed.
 _PRELOADED = ("numpy.random", "kvopt.runs.worker")
 #: Seconds after which processes that cannot be killed (of another user, say) are left behind.
 _KILL_SECONDS = 5.0
 
 
 class _Server:
-    """The connection to a server, which a function starts when it is needed; threads may share it.
-
-    The function calls :meth:`own`.
-    """
+    """The connection to a server, shared by threads; the function that starts it calls ``own``."""
 
     def __init__(self, start: Callable[[], None]) -> None:
         self._start, self._lock = start, threading.Lock()
@@ -64,7 +61,6 @@ class _Server:
             socket.send_fds(self.link, [request], given)
 
     def own(self, link: socket.socket, process: int) -> None:
-        """Take a server that has been started, and end it with this process."""
         self.link, self.process = link, process
         atexit.register(_end, link, process, os.getpid())
 
@@ -123,7 +119,6 @@ def _fork(call: Callable[..., NoReturn], *given: Any) -> int:
 
 
 def _fork_server(owned: _Server, serve: Callable[[socket.socket], NoReturn], *closed: int) -> None:
-    """Fork a server, which closes some descriptors."""
     ours, theirs = socket.socketpair()
 
     def begin() -> NoReturn:
@@ -154,7 +149,6 @@ def _serve_command(link: socket.socket) -> NoReturn:
 
 
 def _end(link: socket.socket, server: int, owner: int) -> None:
-    """End the server, and leave no zombie behind."""
     if os.getpid() == owner:
         link.close()
         with contextlib.suppress(ProcessLookupError, ChildProcessError):
@@ -163,7 +157,6 @@ def _end(link: socket.socket, server: int, owner: int) -> None:
 
 
 def _start_interpreter() -> None:
-    """Start an interpreter that is the server of this process."""
     ours, theirs = socket.socketpair()
     nowhere = os.devnull, os.O_WRONLY, 0
     with theirs:
@@ -223,15 +216,12 @@ def _serve(link: socket.socket, why_not: str = "") -> NoReturn:
     compiler = _Server(start_compiler)
     keepers: set[int] = set()
     gc.freeze()  # a collection would write to pages that forks share
-    poll = select.poll()
-    for each in (link, wake):
-        poll.register(each, select.POLLIN)
     while True:
-        found = [descriptor for descriptor, _ in poll.poll()]
-        if wake.fileno() in found:
+        found, _, _ = select.select([link, wake], [], [])
+        if wake in found:
             wake.recv(4096)
             _kill_orphans(keepers, compiler.process)
-        if link.fileno() not in found:
+        if link not in found:
             continue
         request, descriptors, *_ = socket.recv_fds(link, 1, 3)
         if not request:
@@ -316,23 +306,17 @@ def _wake_at_ends() -> socket.socket:
 
 def _wait(child: int, control: socket.socket, wake: socket.socket) -> int:
     """Return the wait status of the child, once it has ended or the caller has it killed."""
-    poll = select.poll()
-    for each in (control, wake):
-        poll.register(each, select.POLLIN)
-    while True:
-        statuses = _reap()
-        if child in statuses:
-            return statuses[child]
-        for descriptor, _ in poll.poll():
-            if descriptor == control.fileno():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(child, signal.SIGKILL)
-                return os.waitpid(child, 0)[1]
-            wake.recv(4096)
+    while child not in (statuses := _reap()):
+        found, _, _ = select.select([control, wake], [], [])
+        if control in found:
+            os.kill(child, signal.SIGKILL)
+            return os.waitpid(child, 0)[1]
+        wake.recv(4096)
+    return statuses[child]
 
 
 def _reap() -> dict[int, int]:
-    """Take note of every child that has ended; return the wait statuses by process id."""
+    """Return the wait statuses of all children that have ended, by process id."""
     ended: dict[int, int] = {}
     with contextlib.suppress(ChildProcessError):
         while (found := os.waitpid(-1, os.WNOHANG))[0]:
@@ -392,4 +376,6 @@ def _shut_inputs(channel: int) -> None:
 
 
 if __name__ == "__main__":
-    _serve_after(_preload, socket.socket(fileno=int(sys.argv[1])))
+    with socket.socket(fileno=int(sys.argv[1])) as given:
+        lowest = given.dup()  # select needs it where the caller has thousands of files open
+    _serve_after(_preload, lowest)

@@ -20,8 +20,7 @@ from kvopt.runs.events import Done, Event, Peak, read_event
 from kvopt.runs.fork_server import fork_process
 from kvopt.runs.memory import MemoryWatch
 
-#: How the process ended: by itself, at a limit, by a signal or error, by Ctrl-C, or because the
-#: parent had what it wanted.
+#: Ends of a process: by itself, at a limit, by a signal or error, by Ctrl-C, or by the parent.
 Ending = Literal["finished", "time_limit", "memory_limit", "crashed", "interrupted", "stopped"]
 
 #: Seconds between two looks at the limits.
@@ -88,7 +87,7 @@ class Process:
         return self._channel.fileno() not in self._sources
 
     def send(self, line: str) -> None:
-        """Have a line sent to it; nobody waits for a process that does not read."""
+        """Send it a line later; nobody waits for a process that does not read."""
         self._unsent += f"{line}\n".encode()
 
     def age(self) -> float:
@@ -125,7 +124,7 @@ class Process:
         self._control.close()
         os.close(self._printed)
         detail, code = "", self._exit_code
-        # After its last word a process has nothing left to do but to end, in whatever way.
+        # After its last event a process may end in any way.
         if ending == "finished" and code != 0 and not self._at_its_end:
             ending, detail = "crashed", _exit_reason(code)
         text = self._output.decode("utf-8", "backslashreplace")
@@ -134,14 +133,13 @@ class Process:
         return Outcome(ending, detail, self.age(), self._memory.peak, output)
 
     def _drain(self, seconds: float, awaited: list[int], on_event: Callable[[Event], None]) -> None:
-        """Take what comes until the awaited descriptors have come to their end."""
         end = time.monotonic() + seconds
         while any(each in self._sources for each in awaited) and time.monotonic() < end:
             wait_for([self], 0.05)
             self.take(on_event)
 
     def awaits(self) -> Iterable[tuple[int, int]]:
-        """Return descriptors, and what is waited for on each (``select.poll``)."""
+        """Return descriptors, and the event that each waits for (``select.poll``)."""
         sends = select.POLLOUT if self._unsent else 0
         for each in self._sources:
             yield each, select.POLLIN | (sends if each == self._channel.fileno() else 0)
@@ -176,8 +174,7 @@ class Process:
         del self._unended[self._longest + 1 :]
 
     def _take_output(self, chunk: bytes) -> None:
-        # A character takes up to four bytes.
-        self._output = (self._output + chunk)[-4 * _OUTPUT_KEPT :]
+        self._output = (self._output + chunk)[-4 * _OUTPUT_KEPT :]  # bytes of a character
 
     @property
     def _pid(self) -> int | None:

@@ -105,10 +105,10 @@ class RunState:
                     self.relaxation = event.value
                 if len(event.expected_starts) == len(self.instance):
                     self.expected_starts = np.array(event.expected_starts)
+            case events.Chosen(itself=True):
+                self.engine_formulation = one_line(event.text)
             case events.Chosen():
                 self.chosen = one_line(event.text)
-            case events.Itself():
-                self.engine_formulation = one_line(event.formulation)
             case events.ModelBuilt():
                 of_model = event.model_dump(exclude={"kind", "seconds"})
                 self.model = of_model | {"seconds": round(event.seconds, 4)}
@@ -194,7 +194,7 @@ class RunState:
             self.claimed_bound = None
 
     def drop_certificate(self, reason: str) -> None:
-        """Forget the certificate of a custom method."""
+        """Drop the certificate of a custom method."""
         self.certificate, self.dropped = None, reason
 
     def _note_on_claim(self, claimed: int) -> str:
@@ -213,9 +213,8 @@ class RunState:
     @property
     def gap(self) -> float | None:
         """(UB − LB) / UB, None where either is missing."""
-        if self.upper_bound is None or self.lower_bound is None:
-            return None
-        return gap(self.upper_bound, self.lower_bound)
+        upper, lower = self.upper_bound, self.lower_bound
+        return None if upper is None or lower is None else gap(upper, lower)
 
     @property
     def closed(self) -> bool:
@@ -231,10 +230,8 @@ class RunState:
 
     def standing(self) -> Status:
         """Return the status of the run by itself, whatever the instance's file states."""
-        if self.refused:
-            return "refused"
-        if self.contradictions:
-            return "error"
+        if self.refused or self.contradictions:
+            return "refused" if self.refused else "error"
         if self.schedule is not None:
             closed = self.upper_bound is not None and self.lower_bound == self.upper_bound
             return "optimal" if closed else "feasible"
@@ -286,7 +283,6 @@ class RunState:
         return True
 
     def _refusal(self, schedule: Schedule) -> str:
-        """Return why a schedule is refused, empty if it is not."""
         if schedule.clock is not None and schedule.clock.batch_time != self.batch_time:
             return f"its batch time is not {self.batch_time}"
         verdict = check_schedule(self.instance, schedule)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from contextlib import nullcontext
 from copy import deepcopy
 from typing import Any
 
@@ -12,7 +11,6 @@ import pytest
 
 from formulations.certificates import budget as limits
 from formulations.certificates import prices as certificate_prices
-from formulations.certificates import sweep_tables as backward_tables
 from formulations.certificates.budget import Budget, CertificateError, TooLongError
 from formulations.certificates.certificate import evaluate
 from formulations.certificates.certificate_file import read_certificate
@@ -255,19 +253,6 @@ def test_a_table_of_patterns_counts_with_its_entries() -> None:
     document = {"kind": "sweep", "value": 1, "states": states}
     with pytest.raises(CertificateError, match="holds more"):
         evaluate(long, read_certificate(document))
-
-
-def test_a_table_of_patterns_has_a_row_for_none_and_a_column_for_nothing() -> None:
-    """Up to nine requests of a token in M = 9 tokens: 10 · 10 entries are counted, not one less.
-
-    Twice, with those that they are made from.
-    """
-    instance = Instance("short", 9, (Request(0, 0, 0, 1), Request(1, 0, 0, 1)))
-    budget = Budget(2, {})
-    kinds = backward_tables.kinds_of(instance, budget)
-    for budget.numbers in (200, 199):
-        with nullcontext() if budget.numbers == 200 else pytest.raises(TooLongError):
-            backward_tables.take_tables(instance, kinds, 2, 0, budget, search=True)
 
 
 @pytest.mark.parametrize("forge", [_priced, _ahead])

@@ -36,7 +36,7 @@ NUMBERS = {
     ),
     serving.commands.memory.main: ["gpus", "head-size", "kv-heads", "layers", "tp"],
     serving.traces.convert.main: TRACE,
-    kvopt.best_known.prove.main: ["each", "time-limit"],
+    kvopt.best_known.prove.main: ["each"],
     instances.generate.main: ["seed"],
     reports.build.main: ["pages", "pictures"],
 }
