@@ -25,7 +25,7 @@ from instances.families import chat_lognormal
 from kvopt.commands.solve import main
 from kvopt.result import Result
 from schedules import check_schedule, read_schedule
-from schedules.picture import add_titles
+from schedules.picture import _add_titles
 from tests.kvopt.conftest import Command, Refused
 from tests.kvopt.sweep_tools import ROOT, start_solve, summary_of, wait_for_an_incumbent
 
@@ -89,7 +89,7 @@ def test_a_picture_is_titled_by_the_name_of_ones_own(
         "def solve(instance, beta=1):\n    return [99 * k for k in range(len(instance))]\n"
     )
     plot = tmp_path / "mine.png"
-    with mock.patch("schedules.picture.add_titles", wraps=add_titles) as titled:
+    with mock.patch("schedules.picture._add_titles", wraps=_add_titles) as titled:
         result = solve(small, "--method", f"file:{own}(beta=2)", "--plot", plot)
     assert result.returncode == 0, result.stderr
     assert titled.call_args.args[2][0].method == "mine(beta=2)"
