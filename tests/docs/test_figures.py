@@ -79,8 +79,7 @@ def open_instances() -> list[str]:
     still = [entry for entry in registry.instances if entry.gap and not entry.on_ladder]
     assert len(tasks) == len(still)
     hours = sum(task.time_limit for task in tasks) / 3600
-    told = f"all {len(still)} open instances of the library, ten minutes each, {hours:.1f} hours"
-    return [f"{told} on two cores"]
+    return [f"all {len(still)} open instances", f"{hours:.1f} hours on two cores"]
 
 
 def suite_sizes() -> list[str]:
@@ -106,8 +105,8 @@ def folders() -> list[str]:
     assert count["am1"] == count["am2"]
     return [
         f"`instances/uniform_100.json` and {_WORDS[alone - 1]} siblings",
-        f"{_WORDS[count['am1']]} draws each of the two arrival models",
-        f"n ≤ {largest}, every corner of the convention",
+        f"{_WORDS[count['am1']]} draws each",
+        f"n ≤ {largest}",
     ]
 
 
@@ -134,10 +133,10 @@ def windows() -> list[str]:
     any_length = Instance("any", 10**9, (Request(0, 0, 0, 10**9),))
     assert not not_covered(any_length, parse_batch_time("llama2-70b-2xa100"))
     return [
-        "with `llama2-70b-2xa100` it never happens",
-        f"of more than {small} requests are cut into windows by arrival, which get "
-        f"{100 * SMALL_SHARE:.0f} % of the time, then those of more than {large:,} anew",
-        f"the search for the whole, of up to {large:,} requests, begins there",
+        f"more than {small} requests are cut",
+        f"{100 * SMALL_SHARE:.0f} % of the time",
+        f"more than {large:,}",
+        f"up to {large:,} requests",
     ]
 
 
@@ -164,7 +163,7 @@ def measured() -> list[str]:
         f"| {base:g} ms, {prefill:g} a prompt token, {square:.2e} a square, {decode:g} a decoding "
         f"request, {read:.2e} a token read | prompts of {model.range.prefill:,} tokens, "
         f"{model.range.decoding} decoding requests and {model.range.decoding} · 4,096 tokens read",
-        f"a fit to Vidur's profiles with a {error[0].replace('error', 'error of')}",
+        error[0].replace("error", "error of"),
         f"{LLAMA2_70B_2XA100.memory.tokens:,} tokens",
     ]
 
@@ -192,10 +191,10 @@ def computed() -> list[str]:
         *(f"{each:.0f}" for each in (first[1], first[3], first[4] * 1e3)),
     ]
     return [
-        f"weights are read at 1/{_WEIGHTS:.2f} of the bandwidth, the cache at 1/{_CACHE:.2f}; "
-        f"{_LAYER_US:.1f} µs a layer, {_REQUEST_US:.1f} a request, {_ROUND_US:.0f} a round), and "
+        f"weights at 1/{_WEIGHTS:.2f} of the bandwidth, the cache at 1/{_CACHE:.2f}",
+        f"{_LAYER_US:.1f} µs a layer, {_REQUEST_US:.1f} a request, {_ROUND_US:.0f} a round",
         f"prompts at {_EFFICIENCY} of the operations",
-        f"**and so does a memory of {LLAMA2_70B_2XA100.memory.tokens:,} tokens**",
+        f"a memory of {LLAMA2_70B_2XA100.memory.tokens:,} tokens",
     ]
 
 
@@ -240,9 +239,9 @@ def two_gpus() -> list[str]:
         f"{20 * 2**30 // (8 * a_token):,} with GiB",
         f"it is {LLAMA2_70B_2XA100.memory.tokens:,}",
         # Two A100 read 2.039 TB/s each.
-        f"a token read takes {read:.0f} ns there, in which two A100 can read "
-        f"{read * 2 * 2039 / 1e3:.0f} kB: a token's {a_token / 1e3:.0f} kB with 8 KV heads, but "
-        f"not its {8 * a_token / 1e3:,.0f} kB with 64",
+        f"A token read takes {read:.0f} ns",
+        f"two A100 read {read * 2 * 2039 / 1e3:.0f} kB",
+        f"{a_token / 1e3:.0f} kB with 8 KV heads and {8 * a_token / 1e3:,.0f} kB with 64",
     ]
 
 
