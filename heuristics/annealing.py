@@ -283,29 +283,24 @@ def resume(walk, columns, first, now, trial):
 
 
 @filling_kernel
-def first_free(worker, trial, request, start, memory):
-    """Return where a request fits from ``start`` on, and the place of its end; see ``take``."""
-    low, high, clean = worker
-    prompt, output = request
-    if clean > 0:
-        start, clean = first_gap(trial[3], clean, start, prompt, output, memory)
-        return (low, high, clean), start, 0
-    start, low, place = first_start(trial[1], trial[2], low, high, start, prompt, output, memory)
-    return (low, high, clean), start, place
-
-
-@filling_kernel
 def take(worker, trial, request, start, delay, memory):
-    """Let a request (prompt, output) start, at first with a delay; return worker and start."""
-    worker, start, place = first_free(worker, trial, request, start, memory)
-    if delay > 0:
-        worker, start, place = first_free(worker, trial, request, start + delay, memory)
+    """Let a request (prompt, output) start where it fits, then after its delay; return both."""
     low, high, clean = worker
+    _, ends, held, tokens = trial
     prompt, output = request
+    place = 0
+    while True:
+        if clean > 0:
+            start, clean = first_gap(tokens, clean, start, prompt, output, memory)
+        else:
+            start, low, place = first_start(ends, held, low, high, start, prompt, output, memory)
+        if delay == 0:
+            break
+        start, delay = start + delay, 0
     if clean == 0:
-        low, high = enter(trial[1], trial[2], low, high, place, start, prompt, output)
-    elif start + output < len(trial[3]):
-        fill(trial[3], start, prompt, output, 1)
+        low, high = enter(ends, held, low, high, place, start, prompt, output)
+    elif start + output < len(tokens):
+        fill(tokens, start, prompt, output, 1)
     return (low, high, clean), start
 
 
@@ -478,26 +473,6 @@ def draw_move(state, order, starts, rules):
 
 
 @filling_kernel
-def changed_delay(state, delay):
-    """Return another delay: mostly one round less or none where there is one, else some more."""
-    if delay > 0 and uniform(state) < 0.7:
-        return 0 if below(state, 2) == 0 else delay - 1
-    return delay + 1 + below(state, 3)
-
-
-@filling_kernel
-def alike(columns, delays, i, j):
-    """Return whether the exchange of two requests changes nothing."""
-    arrivals, prompts, outputs = columns
-    return (
-        prompts[i] == prompts[j]
-        and outputs[i] == outputs[j]
-        and arrivals[i] == arrivals[j]
-        and delays[i] == delays[j]
-    )
-
-
-@filling_kernel
 def save(walk, best):
     """Copy list, delays and starts."""
     for k in range(len(walk[0])):
@@ -511,14 +486,20 @@ def make_move(walk, columns, move, state):
     """Change the list or a delay; return the delay as it was, −1 where there is nothing to try."""
     order, delays = walk[0], walk[1]
     kind, a, b, length = move
-    request = order[a]
+    request, other = order[a], order[b]
     delay = delays[request]
     if kind == DELAY:
-        delays[request] = changed_delay(state, delay)
-    elif a == b or (kind == EXCHANGE and alike(columns, delays, request, order[b])):
+        if delay == 0 or uniform(state) >= 0.7:
+            delays[request] += 1 + below(state, 3)
+        else:
+            delays[request] = 0 if below(state, 2) == 0 else delay - 1
+        return delay
+    alike = kind == EXCHANGE and delay == delays[other]
+    for column in columns:
+        alike = alike and column[request] == column[other]
+    if a == b or alike:
         return -1
-    else:
-        apply_move(order, kind, a, b, length)
+    apply_move(order, kind, a, b, length)
     return delay
 
 

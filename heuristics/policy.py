@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -156,9 +157,19 @@ class Rules(Protocol):
     Rules that inherit from it write ``arrive`` and ``admit``, and what else differs from here.
     In every round the simulator calls, in this order: ``finish`` for each request that has just
     completed, ``arrive`` for each that has become visible, ``evict`` if the active requests would
-    hold more than M tokens at the next time, and ``admit``.  Rules that evict at other times too
-    say so as ``heuristics.rounds.EarlyEvictions``.
+    hold more than M tokens at the next time or ``next_eviction`` is due, and ``admit``.
     """
+
+    #: Whether ``chunks`` says what is prefilled in each round; real time only.
+    cuts_prompts: bool = False
+    #: Whether memory may stay exceeded after ``evict``; real time only.  Then the time of an empty
+    #: batch passes as a gap between two rounds, with the tokens of the round before, which are at
+    #: most M, and ``evict`` is called again.
+    stalls: bool = False
+    #: Whether requests hold s + j − 1 tokens at the end of their j-th round, as in vLLM.
+    engine_accounting: bool = False
+    #: Tokens that a request admitted in this round, with chunks, need not compute again.
+    cached: Mapping[int, int] = MappingProxyType({})
 
     def arrive(self, request: int) -> None:
         """Take note that a request has arrived."""
@@ -172,8 +183,21 @@ class Rules(Protocol):
         del state
         raise AssertionError("rules without evictions never exceed the memory")
 
+    def next_eviction(self, state: State) -> int | None:
+        """Return the round from which on ``evict`` is called, which may return nothing; or None.
+
+        It is asked in every round before evictions and again after admissions.
+        """
+        del state
+        return None
+
     def admit(self, state: State) -> list[int]:
         """Return the waiting requests to start now, in order; the simulator starts them."""
+
+    def chunks(self, state: State) -> list[tuple[int, int]]:
+        """Return (request, tokens) of this round, after ``admit``: all that is on its way, once."""
+        del state
+        raise AssertionError("rules without chunks cut no prompts")
 
     def quiet(self) -> bool:
         """Return whether ``admit`` returns nothing until a completion, arrival or eviction."""

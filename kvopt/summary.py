@@ -36,15 +36,14 @@ def summary_rows(result: Result) -> list[Line]:
     ]
     if result.tel is not None:
         mean = instance.unit.mean(result.tel, len(instance))
-        told = f"{instance.unit.text(result.tel)}  (from {record.found_by})"
+        rows.append(("TEL", f"{instance.unit.text(result.tel)}  (from {record.found_by})"))
         # In seconds the line E2EL has the mean.
-        rows += [("TEL", told), *([] if result.batch_time else [("AEL", mean)])]
+        rows += [] if result.batch_time else [("AEL", mean)]
     rows += _of_bounds(result)
     if result.tel is not None and record.mean_ttft_ms is not None:
         rows += serving_lines(result.timeline, result.slo, result.measured)
-        if binding := what_binds(
-            result.method, result.batch_time, instance.memory, result.timeline
-        ):
+        limits = result.method, result.batch_time, instance.memory
+        if binding := what_binds(*limits, result.timeline):
             rows.append(("waiting", binding))
     rows.append(("seconds", f"{result.seconds:.2f}"))
     # Kernels are compiled once on a machine.
@@ -66,7 +65,7 @@ def _shown_method(result: Result) -> str:
 
 
 def _of_bounds(result: Result) -> Iterator[Line]:
-    """Yield the lines on what the schedule is compared with, and on how much is left."""
+    """Yield the lines of the bounds and known values, and of the distance to them."""
     record, instance, known = result.record, result.instance, result.known_bound
     yield "lower bound", told_bound(known, result.batch_time)
     if record.lower_bound is not None:
@@ -97,7 +96,7 @@ def _of_bounds(result: Result) -> Iterator[Line]:
 
 
 def _alone(result: Result) -> Iterator[Line]:
-    """Yield the line on the engine's part, where others worked beside it."""
+    """Yield the line of the engine's part, where other methods helped."""
     record = result.record
     if result.engine and not record.engine_formulation:
         met = ": bound and schedule had met before" if result.gap == 0 else ""
@@ -120,7 +119,7 @@ def answer_of(result: Result) -> Answer | None:
 
 
 def _answered(result: Result) -> Iterator[Line]:
-    """Yield the line with the answer, and which of its policies were not run."""
+    """Yield the line with the answer, and the line with its policies that were not run."""
     answer = answer_of(result)
     if answer is not None:
         yield "answer", str(answer)
@@ -132,7 +131,7 @@ def _answered(result: Result) -> Iterator[Line]:
 
 
 def exceeded(result: Result) -> list[str]:
-    """Return one line for each bound beside the run that exceeds the TEL of its schedule."""
+    """Return one line for each bound of another run that exceeds the TEL of the schedule."""
     tel = result.tel if result.bounded else None
     return [
         f"the bound {told_bound(each, result.batch_time)} exceeds the TEL of a checked schedule"

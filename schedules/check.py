@@ -57,8 +57,7 @@ def check_schedule(instance: Instance, schedule: Schedule) -> Verdict:
     TEL below it proves it wrong, so that schedule is valid and the line says so; the line also
     tells of a lower bound above it.
     """
-    wrong = _wrong_structure(instance, schedule)
-    if wrong is not None:
+    if wrong := wrong_structure(instance, schedule):
         return wrong
     played = _played(instance, schedule)
     if isinstance(played, Verdict):
@@ -66,7 +65,8 @@ def check_schedule(instance: Instance, schedule: Schedule) -> Verdict:
     return _false_claim(schedule, played) or Verdict("valid", _summary(instance, schedule))
 
 
-def _wrong_structure(instance: Instance, schedule: Schedule) -> Verdict | None:
+def wrong_structure(instance: Instance, schedule: Schedule) -> Verdict | None:
+    """Return the first field that is not of this instance's schedules, by hash, count or value."""
     if schedule.instance_sha256 != instance.sha256:
         return malformed(
             f"schedule is of another instance ({schedule.instance!r}, sha256 "
@@ -160,15 +160,14 @@ def _on_time(instance: Instance, schedule: Schedule) -> int | Verdict:
 
 
 def _start_before_arrival(instance: Instance, schedule: Schedule) -> Verdict | None:
-    first: tuple[int, int, int] | None = None
-    for request, runs in zip(instance.requests, runs_of(instance, schedule), strict=True):
-        start = min(run.last_chunk for run in runs)
-        if start < request.arrival:
-            found = (start, request.id, int(request.arrival))
-            first = found if first is None else min(first, found)
-    if first is None:
+    early = [
+        (start, request.id, int(request.arrival))
+        for request, runs in zip(instance.requests, runs_of(instance, schedule), strict=True)
+        if (start := min(run.last_chunk for run in runs)) < request.arrival
+    ]
+    if not early:
         return None
-    start, identity, arrival = first
+    start, identity, arrival = min(early)
     return Verdict(
         "infeasible",
         f"request id {identity} starts at round {start}, before its arrival at round {arrival}",

@@ -22,9 +22,14 @@ from numpy.typing import NDArray
 from instances.model import Instance
 from instances.time_unit import NANOSECONDS, ROUNDS
 from schedules.clock.timeline import Ints, Timeline, timeline
-from schedules.counts import running_and_waiting
 from schedules.gap import gap
-from schedules.metrics import Holding, MemoryProfile, holdings, memory_profile
+from schedules.metrics import (
+    Holding,
+    MemoryProfile,
+    holdings,
+    memory_profile,
+    running_and_waiting,
+)
 from schedules.model import Schedule
 from support.drawing import image, own_style
 from support.jsonfile import write_bytes
@@ -91,7 +96,7 @@ def picture_of(instance: Instance, schedule: Schedule) -> Figure:
     with _styled():
         figure = _new_figure(6.2)
         axes, below = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
-        add_titles(figure, instance, [schedule])
+        _add_titles(figure, instance, [schedule])
         axes.set_title(_subtitle(instance, schedule), **_QUIET)
         _add_frame(axes, instance, stack)
         below.set_xlabel(stack.label)
@@ -111,7 +116,7 @@ def pair_picture(instance: Instance, first: Schedule, second: Schedule) -> Figur
     with _styled():
         figure = _new_figure(6.6)
         rows = figure.subplots(2, 1, sharex=True, sharey=True)
-        add_titles(figure, instance, both)
+        _add_titles(figure, instance, both)
         # What the axes share is set last, by the one that needs most room.
         for axes, schedule, stack in sorted(
             zip(rows, both, stacks, strict=True), key=lambda row: row[2].tokens.max()
@@ -280,7 +285,7 @@ def _draw_areas(
         figure.legend(handles=handles, loc="outside right center", title=title, **look)
 
 
-def add_titles(figure: Any, instance: Instance, schedules: Sequence[Schedule]) -> None:
+def _add_titles(figure: Any, instance: Instance, schedules: Sequence[Schedule]) -> None:
     """Write instance and methods above a picture, and how cancelled attempts are drawn."""
     methods = cut_middle(" above ".join(each.method for each in schedules), 130)
     text = f"{cut_middle(instance.name, 48)}: {methods}"

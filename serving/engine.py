@@ -23,13 +23,13 @@ from serving.bounds.rates import best_rates
 from serving.bounds.seconds import bound_in_seconds
 from serving.waiting import FEW, what_binds
 
-#: Share of the time kept back for the last evaluation of the prices, and share of the rest for the
-#: bound of schedules that run as few at a time as vLLM's scheduler may, where that limit binds.
+#: Share of the time for the last evaluation of the prices, and share of the rest for the bound of
+#: schedules that run as few at a time as vLLM's scheduler, if that limit binds.
 _RESERVE_SHARE, _FEW_SHARE = 0.05, 0.3
 
 
 def kernels_of(instance: Instance, formulation: str) -> set[str]:
-    """Return the units of kernels that it runs (``kvopt.runs.compiled``)."""
+    """Return the units of kernels (``kvopt.runs.compiled``)."""
     del instance, formulation
     return {"seconds"}
 
@@ -37,9 +37,8 @@ def kernels_of(instance: Instance, formulation: str) -> set[str]:
 def solve_in_seconds(task: Task, report: Report) -> None:
     """Run the policies that engines begin with, then compute the bound, and send what improves.
 
-    The policies come first, for a share of the time, so that there is a schedule whatever the bound
-    takes.  What is left of them after that share is run after the bound, unless that is all that is
-    asked for.
+    The policies come first, for a share of the time; the others run after the bound, unless only
+    the bound is wanted.
     """
     instance, batch_time = task.instance, parse_batch_time(task.batch_time)
     assert instance is not None
@@ -47,7 +46,7 @@ def solve_in_seconds(task: Task, report: Report) -> None:
     end = task.end_from(began)
     waiting: list[Policy] = [*warm_start_policies()]
     if not not_covered(instance, batch_time):
-        # On top of the queues that it makes shorter; its schedules are those that bounds hold for.
+        # Bounds hold for its schedules.
         waiting.append(policies()["srpt"])
     best = None
     for until in (began + WARM_START_SHARE * (end - began), end):
@@ -76,7 +75,7 @@ def _bound(task: Task, batch_time: BatchTime, report: Report, end: float) -> Non
     until = now + (1 - _FEW_SHARE) * (deadline - now) if few else deadline
     found = bound_in_seconds(instance, batch_time, until, report)
     source = str(found.certificate["kind"])
-    # Once more, with its proof: on the way it would be sent too often.
+    # Sent once more with its proof, which is long.
     report.bound(found.value, source, found.certificate)
     if exception:
         report.note(exception)
@@ -95,7 +94,7 @@ def _bound(task: Task, batch_time: BatchTime, report: Report, end: float) -> Non
 
 
 def _held_up(instance: Instance, batch_time: BatchTime) -> Schedule | None:
-    """Return vLLM's schedule if its requests wait since as many run as may; None if not."""
+    """Return vLLM's schedule if its limit on running requests binds; None if not."""
     running, vllm = batch_time.engine_limits.running, policies()["vllm-v1"]
     if len(instance) <= running:
         return None
@@ -109,7 +108,7 @@ def _held_up(instance: Instance, batch_time: BatchTime) -> Schedule | None:
 
 
 def compile_kernels() -> None:
-    """Compile what searches for prices, or load what has been compiled before."""
-    # Nothing is searched for among arrivals as late as this, and no clock is looked at.
+    """Compile the search for prices, or load the compiled one."""
+    # For arrivals as late as this there is no search.
     late = Instance("late", 9, (Request(0, 10**8, 1, 3),), time_unit="second")
     list(best_rates(late, parse_batch_time(DEFAULT), Room(late.memory), math.inf))

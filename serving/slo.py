@@ -23,10 +23,7 @@ class SloError(ValueError):
 
 @dataclass(frozen=True)
 class Slo:
-    """Objective of a good request: nanoseconds at most, None for no limit.
-
-    They are from its arrival to its first token, per output token after that, and to its last one.
-    """
+    """Objective of a good request: nanoseconds at most of TTFT, TPOT and E2EL; None: no limit."""
 
     ttft: int | None = None
     tpot: int | None = None
@@ -43,11 +40,7 @@ def _shown(limit: int) -> str:
 
 
 def read_slo(text: str) -> Slo:
-    """Read an objective; each limit has its unit, ``ms`` or ``s``.
-
-    An :class:`SloError` is raised if a name is unknown or stands twice, or a limit is no number
-    above 0.
-    """
+    """Read an objective, or raise an :class:`SloError`; each limit has its unit, ms or s."""
     limits: dict[str, int] = {}
     for part in text.split(","):
         match = _PART.fullmatch(part)
@@ -58,7 +51,7 @@ def read_slo(text: str) -> Slo:
             raise SloError(f"expected each limit once, found {name} twice")
         number, unit = match["number"], match["unit"].lower()
         if not unit:
-            # Other tools take milliseconds here, and 500 s would be kept by nearly all.
+            # Other tools take milliseconds here.
             raise SloError(f"{name}:{number} has no unit: {name}:{number}ms or {name}:{number}s")
         limits[name] = round(Fraction(number) * (_MILLISECOND if unit == "ms" else NANOSECONDS))
         if limits[name] < 1:

@@ -1,4 +1,4 @@
-"""A run whose schedule is on a clock: latencies and serving metrics (docs/metrics.md)."""
+"""A run with its schedule on a clock: latencies and serving metrics (docs/metrics.md)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TimedRun(Finished):
-    """A run on an instance in seconds; its latencies need a schedule on a clock.
+    """A run on an instance in seconds; latencies without a schedule raise a ValueError.
 
-    Good requests are counted by the ``slo``; a ValueError is raised without a schedule.
+    The ``slo`` counts good requests.
     """
 
     instance: Instance = field(kw_only=True)
@@ -65,9 +65,9 @@ class TimedRun(Finished):
         return request_frame(self.instance, self.timeline, self.slo)
 
     def goodput(self, slo: str) -> float:
-        """Return the requests a second that keep an objective, as in ``ttft:500ms,tpot:50ms``.
+        """Return the requests a second that keep an objective, as ``ttft:500ms,tpot:50ms``.
 
-        An :class:`SloError` (a ValueError) is raised if the text is none.
+        Another text raises an :class:`SloError` (a ValueError).
         """
         return goodput(self.timeline, read_slo(slo))
 
@@ -76,7 +76,7 @@ class TimedRun(Finished):
         return value / NANOSECONDS if self.batch_time and value is not None else None
 
     def required_schedule(self, wanted: str) -> Schedule:
-        """Return the schedule, or raise a ValueError that says what it is wanted for."""
+        """Return the schedule, or raise a ValueError with its use."""
         if self.schedule is None:
             record = self.record
             raise ValueError(f"{record.method} on {record.instance}: no schedule {wanted}")

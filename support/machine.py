@@ -5,11 +5,8 @@ from __future__ import annotations
 import errno
 import os
 
-_ERRNOS = {
-    getattr(errno, name, None)
-    for name in ("EMFILE", "ENFILE", "EAGAIN", "ENOMEM", "ENOSPC", "EDQUOT")
-}
-#: How a process tells its parent that this is why it failed.
+_ERRNOS = {errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT}
+#: Beginning of the line by which a process reports such a failure to its parent.
 LACKS = "this machine has no more: "
 
 

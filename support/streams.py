@@ -1,4 +1,4 @@
-"""Standard output and error that never end a command: results come before what is told of them."""
+"""Standard output and error that never end a command: results come before complaints of them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 _FAILED = 2
 
 
-class SteadyStream(io.TextIOBase):
-    """A text stream that is given up, and not raised about, once it cannot be written.
+class SteadyStream:
+    """A text stream that is given up, without an error, once it cannot be written.
 
-    ``failure`` is one line on a full disk, say; None while it works and where a reader has gone.
+    ``failure`` is one line, of a full disk say; None while the stream works or its reader has gone.
     """
 
     def __init__(self, stream: Any) -> None:
@@ -40,21 +40,8 @@ class SteadyStream(io.TextIOBase):
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        """The stream's own; click goes past a stream that has none."""
-        return getattr(self._stream, "encoding", None) or "utf-8"
-
-    def isatty(self) -> bool:
-        """Return whether a terminal shows the stream."""
-        return not self._stream.closed and bool(self._stream.isatty())
-
-    def fileno(self) -> int:
-        """Return the file descriptor."""
-        return int(self._stream.fileno())
-
     @contextlib.contextmanager
-    def _giving_up(self) -> Any:
+    def _giving_up(self) -> Iterator[None]:
         try:
             yield
         except (OSError, ValueError) as error:
@@ -74,15 +61,14 @@ def steadily(program: str, run: Callable[[], int]) -> int:
     """
     before = sys.stdout, sys.stderr
     for name in ("stdout", "stderr"):
-        if not isinstance(stream := getattr(sys, name), SteadyStream):
-            # Of a closed one nothing is there.
-            nothing = stream or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-            setattr(sys, name, SteadyStream(nothing))
+        # Python has None for a closed one.
+        stream = getattr(sys, name) or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        if not isinstance(stream, SteadyStream):
+            setattr(sys, name, SteadyStream(stream))
     try:
         code = run()
-        # What was printed is handed on only now.
         sys.stdout.flush()
-        failure = sys.stdout.failure if isinstance(sys.stdout, SteadyStream) else None
+        failure = getattr(sys.stdout, "failure", None)
         if failure is None:
             return code
         print(f"{program}: standard output could not be written: {failure}", file=sys.stderr)

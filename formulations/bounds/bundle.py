@@ -18,45 +18,41 @@ Ints = NDArray[np.int64]
 #: A cut: the function is at most constant + slope · v.
 Cut = tuple[float, Ints]
 
-#: Steps after which a cut without weight is dropped, and the least weight.
+#: Steps after which a cut without weight goes, and the least weight.
 IDLE, WEIGHTLESS = 60, 1e-6
-#: Share of what the model promises from which a step is a serious one, or lengthens the next one.
+#: Shares of the model's promise: of a serious step, and of a step that lengthens the next one.
 SERIOUS, LONGER = 0.1, 0.5
-#: Null steps after which steps get shorter, and by what they do; share of the promise below 0 after
-#: which they do at once.
+#: Null steps after which steps get shorter, their factor, and the share of the promise below which
+#: one step is enough.
 PATIENCE, SHORTER, BAD = 3, 0.6, -0.5
-#: How far a model at the point of a step may be from the values there, as a share of the promise,
-#: and evaluations of what is cheap in one step.
+#: Distance of a model from the cheap values at its point, as a share of the promise, and the most
+#: cheap evaluations in one step.
 CLOSE, CHEAP = 0.05, 60
-#: Length of the first step, as a share of that which would bring the cut to the upper bound.
+#: Length of the first step, as a share of the way to the upper bound along the cut.
 FIRST = 0.5
-#: Steps of Newton's method at most, and the share of the way to the boundary that each goes.
+#: Most steps of Newton's method, and the share of the way to the boundary of each.
 MOST_NEWTON, NEWTON_SHARE = 40, 0.995
-#: Share of what the model promises up to which slacks times weights may be left at the end, and the
-#: distance from 1 at which the sum of weights counts as complete.
+#: At the end: share of the promise that slacks times weights may be, distance of the weights' sum
+#: from 1.
 MISSING, INCOMPLETE = 1.0, 0.05
 
 
 class Bundle:
     """Cuts of a concave function of v ∈ Rᵏ, k the ``size``, with no value above ``upper``.
 
-    Steps go from the ``centre``, where the function has the ``value``; the slope of a single cut is
-    multiplied by the ``length``.
+    Steps go from the ``centre``, where the function has the ``value``, and are ``length`` times the
+    slope of a single cut.  The model at the proposed point exceeds the value by ``promised``.
     """
 
     def __init__(self, size: int, upper: float) -> None:
         self.centre: Floats = np.zeros(size)
-        self.value = -np.inf
-        self.length = 0.0
-        self._constants, self._slopes = [upper], [np.zeros(size)]
-        self._idle = [0]
+        self.value, self.length, self.promised = -np.inf, 0.0, 0.0
+        self._constants, self._slopes, self._idle = [upper], [np.zeros(size)], [0]
         self._places = {np.zeros(size, dtype=np.int64).tobytes(): 0}
         self._waited = 0
-        #: By how much the model at the point proposed exceeds the value at the centre.
-        self.promised = 0.0
 
     def add(self, cut: Cut) -> bool:
-        """Take a cut; tell whether it is news."""
+        """Take a cut; return whether it is news."""
         constant, slope = cut
         place = self._places.setdefault(slope.tobytes(), len(self._constants))
         if place < len(self._constants):
@@ -81,11 +77,7 @@ class Bundle:
         self.add(cut)
 
     def propose(self, cheap: Callable[[Floats], list[Cut]]) -> Floats | None:
-        """Return the next point; None where no better one is in sight.
-
-        ``cheap`` returns cuts at a point that cost next to nothing, so the model is refined by them
-        before anything else is asked.
-        """
+        """Return the next point, refined by ``cheap`` cuts; None where no better one is known."""
         point = self._step()
         for _ in range(CHEAP):
             if point is None:
@@ -102,7 +94,7 @@ class Bundle:
         return point
 
     def take(self, point: Floats, value: float) -> None:
-        """Take the value at the point proposed: go there, or have steps shortened."""
+        """Take the value at the proposed point: go there, or shorten steps."""
         share = (value - self.value) / max(self.promised, 1e-12)
         if share > SERIOUS:
             self.centre, self.value, self._waited = point, value, 0
@@ -114,11 +106,11 @@ class Bundle:
             self.length, self._waited = self.length * SHORTER, 0
 
     def restart(self, value: float) -> None:
-        """Take another value at the centre, as where it is evaluated more exactly than before."""
+        """Take a more exact value at the centre."""
         self.value, self._waited = value, 0
 
     def _step(self) -> Floats | None:
-        """Return the point that the model likes best, not too far from the centre."""
+        """Return the best point of the model, not too far from the centre."""
         slopes = np.array(self._slopes)
         constants = np.array(self._constants) + slopes @ self.centre
         margin = max(self._constants[0] - self.value, 1.0)
@@ -127,9 +119,7 @@ class Bundle:
             return None
         step, weights = found
         weightless = weights <= WEIGHTLESS * weights.sum()
-        self._idle = [
-            idle + 1 if each else 0 for idle, each in zip(self._idle, weightless, strict=True)
-        ]
+        self._idle = [(idle + 1) * bool(x) for idle, x in zip(self._idle, weightless, strict=True)]
         point: Floats = self.centre + step
         return point
 
@@ -149,9 +139,9 @@ def proximal_step(
 ) -> tuple[Floats, Floats] | None:
     """Return about where min (constants + slopes·d) − |d|² / (2 · length) is highest, and weights.
 
-    A primal-dual interior point method on d and the least of the cuts, shape (cuts,), which begins
-    by ``margin`` below that, and ends once slacks times weights come to a share of what is promised
-    above ``value``.  None where not a single step can be made.
+    A primal-dual interior point method on d and the least of the cuts, shape (cuts,).  It starts
+    ``margin`` below that, and ends once slacks times weights are a share of the promise above
+    ``value``.  None where it makes no step.
     """
     matrix = np.column_stack((slopes, -np.ones(len(constants))))
     pull = np.full(matrix.shape[1], 1 / length)
@@ -170,7 +160,6 @@ def proximal_step(
         by = NEWTON_SHARE * min(_longest(slack, along), _longest(weights, change))
         point, slack, weights = point + by * far, slack + by * along, weights + by * change
         if not (np.isfinite(point).all() and np.isfinite(weights).all()):
-            # The end of what rounding allows.
             break
         found = point[:-1], weights
         promised = max(point[-1] - value, 1e-6 * margin)

@@ -21,10 +21,10 @@ STARTS_UP_TO = 20_000
 def clique_lp(instance: Instance, windows: Windows, groups: list[WindowGroup]) -> LP:
     """Return the LP with the rows of ``ilp-sparse(groups=yes)``.
 
-    The first columns are starts, the others come in blocks of T + 2 rounds: running requests,
-    tokens, and open windows of each group, the last two with an upper bound on the variable.
+    The first columns are starts.  Blocks of T + 2 rounds follow: running requests, tokens, and open
+    windows of each group, the last two with an upper bound on the variable.
     """
-    from scipy.sparse import coo_matrix  # beside Pyomo SciPy takes two seconds to load
+    from scipy.sparse import coo_matrix  # takes two seconds to load
 
     rounds = windows.horizon + 2
     counts = np.array(windows.latest) - np.array(windows.earliest) + 1
@@ -75,8 +75,7 @@ def lp_prices(
 ) -> tuple[Floats, Floats] | None:
     """Return λ, shape (T + 1,), and μ, shape (groups, T + 1); None if there are none in time.
 
-    Whatever the numbers are, they are only used as prices, which certify a bound after exact
-    evaluation.
+    Any numbers are prices that certify a bound after exact evaluation.
     """
     lp = clique_lp(instance, windows, groups)
     solver = "ipm" if windows.starts >= INTERIOR_FROM else "choose"

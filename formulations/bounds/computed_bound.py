@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ComputedBound:
-    """A lower bound on the TEL, certified in integers, by the name by which users ask for it.
+    """A lower bound on the TEL, certified in integers; users type its ``name``.
 
     ``compute`` returns the best bound by a deadline and reports every improvement.  ``size`` is the
-    number of matrix entries, None where nothing grows with the instance.  ``options`` is a
-    dataclass, an object of which ``compute`` takes, each field with its meaning as an annotation.
-    ``source`` is paper and equations, empty for one of our own; ``time_unit`` that of the arrivals.
+    number of matrix entries, None where nothing grows with the instance.  ``compute`` takes an
+    object of the dataclass ``options``, whose fields have their meaning as an annotation.
+    ``source`` is paper and equations, empty if ours; ``time_unit`` is the arrivals' unit.
     """
 
     kind: ClassVar[Literal["bound"]] = "bound"

@@ -49,7 +49,7 @@ def compute_bound(instance: Instance, *, options: Options | None = None, **given
 
 
 def compile_kernels() -> None:
-    """Compile what prices look-ahead rows, which the bound of six equal requests has."""
+    """Compile what prices look-ahead rows: six equal requests have some."""
     six = Instance("six", 9, tuple(Request(i, 0, 0, 6) for i in range(6)))
     starts, deadline = 6 * np.arange(6), time.monotonic() + 60
     compute_bound(six, deadline=deadline, report=SilentReporter(), known_starts=starts)

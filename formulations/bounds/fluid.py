@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 def model_size(instance: Instance, windows: Windows) -> int:
     """Return the number of matrix entries that need as much memory as the prices of all rounds."""
     del windows
-    # About 200 bytes a round, half of what an entry takes.
-    return likely_horizon(instance) // 2
+    return likely_horizon(instance) // 2  # 200 bytes a round, half of an entry
 
 
 def likely_horizon(instance: Instance) -> int:
@@ -37,8 +36,7 @@ def likely_horizon(instance: Instance) -> int:
 def fluid_prices(instance: Instance, classes: Classes, horizon: int) -> Floats:
     """Return λ_t for t = 0..horizon: requests that wait in the fluid limit, over M.
 
-    Requests are worked off in order of volume, M token-rounds a round, each from its arrival on;
-    one that arrives later than its turn is taken at its arrival.
+    The limit works off requests in order of volume, M token-rounds a round, each from its arrival.
     """
     order = np.lexsort((classes.volumes, classes.arrivals // classes.span))
     rounds = (classes.volumes * classes.sizes.astype(float))[order] / instance.memory
@@ -59,8 +57,8 @@ def fluid_prices(instance: Instance, classes: Classes, horizon: int) -> Floats:
 def fitted_knots(prices: Floats, number: int) -> Ints:
     """Return about ``number`` knots between which linear interpolation follows given prices.
 
-    A quarter of them is even; then the span with the largest area between prices and chord is
-    split at its middle, again and again, or the longest one where no area is left.
+    A quarter of them is even.  Then the span with the largest area between prices and chord is
+    split at its middle, or the longest span where no area is left.
     """
     horizon = len(prices) - 1
     even = min(max(number // 4, 2), horizon)

@@ -32,8 +32,7 @@ class LP:
 def run_highs(lp: LP, seconds: float, solver: str, threads: int = 1) -> Any:
     """Return HiGHS after it has run; interior point goes without crossover.
 
-    Then the duals are central among the optimal ones, which keeps prices from jumping between the
-    iterations of column generation.
+    Its central duals keep prices from jumping between iterations of column generation.
     """
     import highspy  # an engine: loaded in an engine's process only
 

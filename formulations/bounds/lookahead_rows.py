@@ -1,10 +1,10 @@
-"""Look-ahead rows in the master LP: those that its solution violates, around knots of its grid."""
+"""Look-ahead rows that the master LP's solution violates, around knots of its grid."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,8 @@ from formulations.lagrangian.rows import PricedRow, row_sums
 from formulations.valid.lookahead import LookAheadRow
 from instances import Instance
 
-#: Factors c of tokens, rounds ℓ ahead, and shares of the time at a knot from which on a request
-#: that runs there is in the core; above 1 none is.
+#: Factors c of tokens, rounds ℓ ahead, and least shares of the time at a knot that a request of the
+#: core runs; above 1 none does.
 SHARES = (0, 2, 3, 4, 5, 6, 7, 8, 10, 14, 20, 40)
 ROUNDS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192)
 CORES = (0.15, 0.3, 0.45, 0.6, 0.8, 2.0)
@@ -47,9 +47,7 @@ class Separation:
         """Add up to two rows a knot that starts (class, round, mass) violate; return how many."""
         knots = range(len(self.grid) - 1)
         with ThreadPoolExecutor(self.threads) as pool:
-            found = [
-                row for rows in pool.map(lambda k: self._at(k, columns), knots) for row in rows
-            ]
+            found = [*chain.from_iterable(pool.map(lambda k: self._at(k, columns), knots))]
         self.rows += found
         return len(found)
 

@@ -1,7 +1,7 @@
 """LP relaxation of the integer program by column generation, one memory row a round.
 
-``bound-dual`` with a knot at every round.  T is guessed and raised until the LP on times up to T
-has a solution that completes by T: rows past T are left out, so both LPs have one value then.
+``bound-dual`` with a knot at every round.  T is raised until the LP on times up to T has a solution
+that completes by T: it has no rows past T, so both LPs have one value then.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from formulations.bounds.highs import Floats
 from formulations.bounds.outcome import Bound, SilentReporter
 from instances import Instance
 
-FIRST_KNOTS = 60
-#: Knots of the grid whose optimum policies are advised by.
-COARSE_KNOTS = 200
-#: Relative gap at which a coarse grid is left for a finer one, and at which the LP is solved.
+#: Knots of the first grid, and of the grid whose optimum advises policies.
+FIRST_KNOTS, COARSE_KNOTS = 60, 200
+#: Relative gaps at which a finer grid follows, and at which the LP is solved.
 COARSE_TOLERANCE, TOLERANCE = 1e-3, 2e-7
 #: Cheapest starts of a request that become columns in each iteration on the full grid.
 NEAR = 16
@@ -49,7 +48,7 @@ def compute_bound(instance: Instance, **given: Any) -> Bound:
 def coarse_starts(instance: Instance, **given: Any) -> Floats | None:
     """Return Σ t·x of each request, shape (n,), rounds, in the LP on a coarse grid of times.
 
-    None where it is not solved by the deadline, so that the clock decides nothing else.
+    None where it is not solved by the deadline.
     """
     from formulations.bounds.price_search import PriceSearch  # loads SciPy
 

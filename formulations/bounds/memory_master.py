@@ -29,10 +29,10 @@ class Solution:
 class Master:
     """The LP over the columns so far: one memory row a knot, one convexity row a cluster.
 
-    A column says where all requests of a cluster start.  The row of knot k adds up the memory
-    rows of all times t, weighted by the hat function φ_k(t) that is 1 at the knot and falls to 0
-    at its neighbours: Σ_t φ_k(t)·held_t ≤ M Σ_t φ_k(t).  With a knot at every time these are the
-    memory rows themselves.  Its dual is the price at the knot, λ_t = Σ_k λ_k φ_k(t).
+    A column has a start for every request of a cluster.  The row of knot k adds up the memory rows
+    of all times t, weighted by the hat function φ_k(t) that is 1 at the knot and falls to 0 at its
+    neighbours: Σ_t φ_k(t)·held_t ≤ M Σ_t φ_k(t).  With a knot at every time these are the memory
+    rows themselves.  Its dual is the price at the knot, λ_t = Σ_k λ_k φ_k(t).
     """
 
     def __init__(self, instance: Instance, classes: Classes, grid: Grid, constant: int) -> None:
@@ -44,12 +44,11 @@ class Master:
         self._offsets = np.linspace(0, len(classes), clusters + 1).astype(np.int64)
         self._cluster = np.empty(len(classes), dtype=np.int64)
         self._cluster[self._members] = np.repeat(np.arange(clusters), np.diff(self._offsets))
-        # Starts of a cluster are told apart by a random sum: a collision would lose one column,
-        # never validity.
+        # A random sum names the starts of a cluster: a collision loses one column, never validity.
         self._marks = np.random.default_rng(0).integers(1, 1 << 62, len(classes))
         self._proposals: list[Ints] = []
         self._kept = 0
-        # Of each column: mark, cluster, proposal that it is of, and cost.
+        # Mark, cluster, proposal and cost of each column.
         self._keys, self._clusters, self._origins = np.empty((3, 0), dtype=np.int64)
         self._costs: Floats = np.empty(0)
         self.grid = grid
@@ -65,7 +64,7 @@ class Master:
     def add(self, starts: Ints, *, keep: bool = False) -> int:
         """Add the columns of a start round for every class; return how many are new.
 
-        Those to ``keep`` are never dropped: they hold what makes every finer master feasible.
+        Columns to ``keep`` stay: they make every finer master feasible.
         """
         with np.errstate(over="ignore"):
             marked = (starts + 1) * self._marks
@@ -100,9 +99,9 @@ class Master:
     ) -> Floats:
         """Drop unused columns that cost more than ``above`` rounds beyond their cluster's best.
 
-        ``prices`` and ``payments`` are λ at the knots and those of look-ahead rows, ``costs`` the
-        cheapest cost of each class, ``weights`` those of the columns when the master was last
-        solved; later columns are unused.  Returns the weights of what is left, in the new places.
+        ``prices`` are λ at the knots, ``payments`` the prices of look-ahead rows, ``costs`` the
+        cheapest of each class, ``weights`` the columns' in the last solution; later columns are
+        unused.  Returns the weights of the columns left.
         """
         least = np.bincount(self._cluster, costs * self._classes.sizes, len(self._offsets) - 1)
         excess = self._costs + self._use @ (np.concatenate([prices, payments]) * self._worth())
@@ -147,7 +146,7 @@ class Master:
         )
 
     def _worth(self) -> Floats:
-        """Return what all that a row allows pays at prices of 1: M a token, or M² its M-ths."""
+        """Return the worth of each row at prices of 1: M a token, or M² its M-ths."""
         tokens = (self._memory * self.grid.weights).astype(np.float64)
         if self.rows is None:
             return tokens
@@ -179,22 +178,19 @@ class Master:
 
     def last_completion(self, weights: Floats) -> int:
         """Return the last round at which a column in use completes a request."""
-        ends = [
-            int((self._proposals[origin] + self._classes.outputs)[weight > 1e-9].max(initial=0))
-            for origin, weight in self._used(weights)
-        ]
-        return max(ends, default=0)
+        used = ((self._proposals[origin], weight) for origin, weight in self._used(weights))
+        ends = ((starts + self._classes.outputs)[weight > 1e-9] for starts, weight in used)
+        return max((int(each.max(initial=0)) for each in ends), default=0)
 
     def started(self, weights: Floats) -> tuple[Ints, Ints, Floats]:
-        """Return class, start and requests of what the master's solution starts."""
+        """Return class, start and requests of the starts in the master's solution."""
         used = self._used(weights)
         owners = np.tile(np.arange(len(self._classes)), len(used))
         starts = np.concatenate([self._proposals[origin] for origin, _ in used])
         masses = np.concatenate([weight * self._classes.sizes for _, weight in used])
         some = masses > 1e-6
-        pairs, where = np.unique(
-            np.stack([owners[some], starts[some]]), axis=1, return_inverse=True
-        )
+        rows = np.stack([owners[some], starts[some]])
+        pairs, where = np.unique(rows, axis=1, return_inverse=True)
         owners, starts = np.ascontiguousarray(pairs)
         return owners, starts, np.bincount(where.ravel(), masses[some]).astype(np.float64)
 

@@ -1,4 +1,4 @@
-"""The result of every ``compute_bound``, and who receives improvements on the way."""
+"""The result of every ``compute_bound``, and the receiver of improvements on the way."""
 
 from __future__ import annotations
 
@@ -36,10 +36,9 @@ class SilentReporter:
 class Bound:
     """The best certified bound on the TEL (rounds), and its certificate.
 
-    ``prices`` are multipliers on tokens, ``table`` those on states, and ``rates`` the certificate
-    of a bound in seconds (``serving.bounds.certificate``), in nanoseconds.
-    ``expected_starts`` is Σ t·x of each request in the last master LP, shape (n,), and
-    ``objective`` that of the LP (rounds), where it was solved.
+    ``prices`` are multipliers on tokens, ``table`` on states; ``rates`` is the certificate of a
+    bound in seconds (``serving.bounds.certificate``), in nanoseconds.  ``expected_starts`` is Σ t·x
+    of each request in the last master LP, shape (n,); ``objective`` is its value, if solved.
     """
 
     value: int

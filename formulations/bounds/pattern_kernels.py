@@ -1,7 +1,4 @@
-"""Compiled kernels of prices on states: cheapest starts, best patterns.
-
-Imported only where the compiler is needed.  All of it is floating point: any prices certify.
-"""
+"""Compiled kernels of prices on states, in floating point: cheapest starts, best patterns."""
 
 from __future__ import annotations
 
@@ -13,12 +10,12 @@ from support.compiling import njit
 
 @njit(fastmath=True)
 def cheapest_starts_use(classes, of, values, knots, times, first, stop, starts, use):
-    """Return what the cheapest starts of classes first..stop − 1 cost, each times its requests.
+    """Return the costs of the cheapest starts of classes first..stop − 1, each times its requests.
 
     Prices ``values``, shape (knots, states), are linear between knots, else 0.  A row of
     ``classes`` has first and last start, output, place in ``of`` of the first state, requests.
-    ``starts`` is filled; ``use``, as ``values``, is added to: requests in a state, spread over the
-    two knots around the time.  ``times`` are 0.0, 1.0, ..., the last knot.
+    The kernel fills ``starts`` and adds to ``use``, shaped as ``values``, the requests in a state,
+    spread over the two knots around the time.  ``times`` are 0.0, 1.0, ..., the last knot.
     """
     total, last, final = 0.0, knots[-1], len(knots) - 1
     costs = np.empty(1)
@@ -68,14 +65,14 @@ def cheapest_starts_use(classes, of, values, knots, times, first, stop, starts, 
 
 @njit(fastmath=True)
 def best_patterns_use(tokens, left, values, memory, most, weights, first, stop, use):
-    """Return what the best patterns at the knots first..stop − 1 are worth, weighted.
+    """Return the weighted worth of the best patterns at the knots first..stop − 1.
 
-    The search of ``formulations.lagrangian.kernels.most_worth``, in floating point.  Prices
-    ``values`` and ``use`` have the shape (knots, states): the weight of a knot is taken from
-    ``use`` at each state of its best pattern.
+    The search of ``formulations.lagrangian.kernels.most_worth``, in floating point.  Prices and
+    ``use`` have the shape (knots, states); ``use`` loses a knot's weight at each state of its best
+    pattern.
     """
     nothing, total, wide = -1e300, 0.0, memory + 1
-    # Of so many members, where what they hold now begins and ends.
+    # Tokens of so many members, at least and at most.
     lowest = np.empty(most + 1, dtype=np.int64)
     highest = np.empty(most + 1, dtype=np.int64)
     best = np.empty((most + 1) * wide)
@@ -100,7 +97,7 @@ def best_patterns_use(tokens, left, values, memory, most, weights, first, stop, 
                     break
                 low, high = lowest[n], min(room, highest[n]) + 1
                 here, there = n * wide, (n + 1) * wide + held
-                # Most states better nothing, which a loop without writes tells sooner.
+                # Most states better nothing, which a loop without writes finds sooner.
                 better = 0.0
                 for now in range(low, high):
                     gain = best[here + now] + value - best[there + now]

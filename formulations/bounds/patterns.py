@@ -2,8 +2,8 @@
 
     grid = coarse; prices = the best multiple of the fluid limit's, or of prices on tokens
     repeat until steps are short on the finest grid:
-        the cheapest start of each request class, the best pattern at each knot (one kernel each)
-        step along what they use of each price; without gain for a while: shorter steps, from the
+        find the cheapest start of each request class, the best pattern at each knot (kernels)
+        step along their use of each price; without gain for a while: shorter steps, from the
         best prices, then a finer grid
         now and then evaluate the best prices in integers (``formulations.lagrangian.states``)
 
@@ -32,21 +32,20 @@ from formulations.valid.states import Ints, States, searchable_states
 from formulations.valid.windows import Windows
 from instances import Instance
 
-#: Factors on the prices of the fluid limit, the best of which is the first point.
+#: Factors on the prices of the fluid limit; the best is the first point.
 SPREAD = (1.0, 0.9, 1.1, 0.8, 1.2, 0.7, 0.6)
-#: Grids, one after the other: of how many knots and points asked for they have one, and the length
-#: of the first and of the last steps, as a share of what prices are in the fluid limit.
+#: Grids, one after the other: divisors of the knots and points in the options; lengths of the first
+#: and of the last steps, as a share of prices in the fluid limit.
 LEVELS = ((2, 4, 0.03, 0.022), (2, 2, 0.02, 0.01), (1, 1, 0.01, 0.0002))
-#: Shares of the past in the means of slopes and of their squares, and in those of starts.
+#: Shares of the past in the means of slopes, of their squares, and of starts.
 MOMENTUM, SECOND_MOMENT, PAST_STARTS = 0.95, 0.99, 0.98
-#: Seconds between two bounds that are reported, and share of the time that evaluating them takes.
+#: Seconds between two reported bounds, and share of the time for evaluating them.
 REPORT_EVERY, REPORT_SHARE = 1.0, 0.1
-#: Distinct requests, and steps of all searches for best patterns, beyond which memory alone is
-#: priced.
+#: Distinct requests, and steps of all searches for best patterns, beyond which memory alone has
+#: prices.
 MOST_CLASSES, MOST_WORK = 2_000, 1_000_000_000
-#: Requests a kind, on average, from which prices begin with those of the LP, whose columns are few
-#: then; the share of the time that these may take; and the rounds beyond which they do not, since
-#: a row for each takes a second a million.
+#: Mean requests a kind from which the LP's prices come first: its columns are few then; their share
+#: of the time; and the most rounds, since a row for each takes a second a million.
 EQUAL, FIRST_LP_SHARE, FIRST_LP_ROUNDS_UP_TO = 8, 0.2, 200_000
 
 
@@ -54,9 +53,6 @@ EQUAL, FIRST_LP_SHARE, FIRST_LP_ROUNDS_UP_TO = 8, 0.2, 200_000
 class Options:
     """Options of the configuration LP: its multipliers and its grids."""
 
-    lookahead: Annotated[
-        bool, "configurations must fit until all have completed, not only at once"
-    ] = True
     knots: Annotated[int, "times between which multipliers are linear"] = 40
     points: Annotated[
         int, "points of tokens held, and of rounds left, between which multipliers are linear"
@@ -79,13 +75,12 @@ def compute_bound(
 ) -> Bound:
     """Return the best certified bound by the deadline; ``given`` as in ``PriceSearch``.
 
-    Where many requests are equal, prices on tokens come first (:func:`prices_among_equals`); theirs
-    is the bound until those on states are better.  Where the search for patterns would take too
-    long (large M), or the requests are of too many kinds, the bound is ``bound-dual``.
+    Where many requests are equal, prices on tokens come first (:func:`prices_among_equals`).
+    Where the search for patterns takes too long (large M), or the requests are of too many kinds,
+    the bound is ``bound-dual``.
     """
     options, given = options or Options(), given | {"threads": threads}
-    work = MOST_WORK // max(options.knots, 2)
-    states = searchable_states(instance, work, lookahead=options.lookahead)
+    states = searchable_states(instance, MOST_WORK // max(options.knots, 2))
     if states is None or len(request_classes(instance, given.get("windows"))) > MOST_CLASSES:
         return dual.compute_bound(instance, deadline=deadline, report=report, **given)
     tokens = prices_among_equals(instance, deadline - time.monotonic(), **given)
@@ -105,7 +100,7 @@ def compute_bound(
 
 
 def _improved(pricing: PatternPricing, deadline: float, report: Reporter) -> Priced:
-    """Return the best prices by the deadline; report what they prove on the way."""
+    """Return the best prices by the deadline; report their bounds on the way."""
     pause, best = REPORT_EVERY, -np.inf
     while True:
         priced = pricing.improve(min(time.monotonic() + pause, deadline))
@@ -126,36 +121,30 @@ def prices_among_equals(
 ) -> PriceBound | None:
     """Return prices on tokens of the LP, with their bound, where many requests are equal.
 
-    Its columns are few there, and what many equal requests that come at once do to prices is far
-    from the fluid limit.  None for other instances, and for long horizons; a share of the
-    ``seconds`` is taken.
+    The LP has few columns then, and its prices are far from the fluid limit's.  None for other
+    instances, and for long horizons.  It takes a share of the ``seconds``.
     """
     if likely_horizon(instance) > FIRST_LP_ROUNDS_UP_TO:
         return None
     if len(instance) < EQUAL * len(request_classes(instance)):
         return None
-    return lp.compute_bound(
-        instance,
-        deadline=time.monotonic() + FIRST_LP_SHARE * seconds,
-        report=SilentReporter(),
-        windows=windows,
-        known_starts=known_starts,
-        threads=threads,
-    ).prices
+    given = {"windows": windows, "known_starts": known_starts, "threads": threads}
+    deadline = time.monotonic() + FIRST_LP_SHARE * seconds
+    return lp.compute_bound(instance, deadline=deadline, report=SilentReporter(), **given).prices
 
 
 class PatternPricing:
-    """A search for prices on states that can be left and taken up again.
+    """A search for prices on states that can stop and go on.
 
     Subgradient steps on the Lagrangian, which is concave in the prices at the points of a grid.
-    What starts and patterns use of a point is a subgradient; its mean over past steps is followed,
-    over the root of the mean of its square, as Adam does (Kingma and Ba 2015).  Nothing here has to
-    be right for a bound to be: any prices ≥ 0 certify one.
+    Starts and patterns use points; that use is a subgradient.  Steps follow its mean over past
+    steps, over the root of the mean square, as Adam does (Kingma and Ba 2015).  Any prices ≥ 0
+    certify a bound.
 
-    Knots are fitted to ``followed``, good prices on tokens at times 0, 1, ..., or to those of the
-    fluid limit; after the ``deadline`` no further first point is tried, one always is.
-    ``evaluating`` are the seconds of the last exact evaluation, ``expected_starts`` the means of
-    the cheapest starts over past steps, shape (n,), rounds; None before the first one.
+    Knots follow ``followed``, good prices on tokens at times 0, 1, ..., or the fluid limit's.
+    After the ``deadline`` no further first point is tried.  ``evaluating`` has the seconds of the
+    last exact evaluation, ``expected_starts`` the mean cheapest starts over past steps, shape (n,),
+    rounds; None before the first step.
     """
 
     def __init__(
@@ -198,7 +187,7 @@ class PatternPricing:
         return self._level == len(LEVELS)
 
     def improve(self, deadline: float) -> Priced:
-        """Return the best prices found by a deadline, and go on from them the next time."""
+        """Return the best prices found by a deadline."""
         took = 0.0
         while not self.finished and time.monotonic() + took + self.evaluating < deadline:
             began = time.monotonic()
@@ -206,14 +195,14 @@ class PatternPricing:
             took = time.monotonic() - began
         if self._best is not self._evaluated and self._value > self._priced.value:
             self._evaluated = self._best
-            # Prices too large for 64 bits, or not finite, are none.
+            # Prices too large for 64 bits, or not finite, do not count.
             with contextlib.suppress(OverflowError, ValueError):
                 found = self._evaluate(self._best)
                 self._priced = max(self._priced, found, key=lambda each: each.value)
         return self._priced
 
     def _take_grid(self) -> None:
-        """Take the points of prices of a level, and what each state has of those around it."""
+        """Take the points of a level, and each state's shares of the points around it."""
         import scipy.sparse as sp
 
         coarser, fewer, *_ = LEVELS[self._level]
@@ -222,8 +211,7 @@ class PatternPricing:
         grids = _grids(self._states, knots, max(self._options.points // fewer, 1))
         self._grids, states = grids, self._states
         of_tokens = _sparse_hats(grids.tokens, states.tokens)
-        of_left = _sparse_hats(grids.left, states.left)
-        size = len(grids.left)
+        of_left, size = _sparse_hats(grids.left, states.left), len(grids.left)
         points = [a * size + c for a, _ in of_tokens for c, _ in of_left]
         shares = [x * y for _, x in of_tokens for _, y in of_left]
         places = np.tile(np.arange(len(states)), 4), np.concatenate(points)
@@ -238,7 +226,7 @@ class PatternPricing:
         self._unit: Floats = scale[:, None] * heavy
 
     def _begin(self, point: Floats) -> None:
-        """Go on from a point with steps of the level's first length."""
+        """Start at a point with steps of the level's first length."""
         self._value = -np.inf
         self._try(point)
         self._point, self._length, self._waited = point, LEVELS[self._level][2], 0
@@ -277,7 +265,7 @@ class PatternPricing:
         return priced
 
     def _try(self, point: Floats) -> Floats:
-        """Keep a point if its value is the best; return the slope there, for one round each."""
+        """Keep a point if its value is the best; return the slope there, a round each."""
         value, use = self._lagrangian(np.ascontiguousarray((self._shares @ point.T).T))
         if value > self._value:
             self._value, self._best, self._waited = value, point, 0
@@ -288,11 +276,8 @@ class PatternPricing:
         self._waited += 1
         slope = self._try(self._point)
         if self._waited > self._options.patience:
-            self._length, self._waited, self._point = (
-                self._options.shorter * self._length,
-                0,
-                self._best,
-            )
+            self._length *= self._options.shorter
+            self._waited, self._point = 0, self._best
             if self._length < LEVELS[self._level][3]:
                 self._refine()
                 return
@@ -307,7 +292,7 @@ class PatternPricing:
         self.expected_starts = PAST_STARTS * before + (1 - PAST_STARTS) * now
 
     def _lagrangian(self, values: Floats) -> tuple[float, Floats]:
-        """Return the value at prices of the states at the knots, and how it grows with each."""
+        """Return the value at prices of the states at the knots, and its slope."""
         from formulations.bounds.pattern_kernels import (  # loads the compiler
             best_patterns_use,
             cheapest_starts_use,
@@ -317,19 +302,14 @@ class PatternPricing:
 
         def part(number: int) -> tuple[float, Floats]:
             use = np.zeros_like(values)
-            first, stop = (
+            requests, times = (
                 [len(each) * end // self._threads for end in (number, number + 1)]
                 for each in (self._columns, knots)
             )
-            cost = cheapest_starts_use(
-                *(self._columns, states.of, values, knots, self._times),
-                *(first[0], first[1], self._starts, use),
-            )
-            worth = best_patterns_use(
-                *(states.tokens, states.left, values, states.memory, states.most, self._weights),
-                *(stop[0], stop[1], use),
-            )
-            return cost - worth, use
+            starts = (self._columns, states.of, values, knots, self._times)
+            cost = cheapest_starts_use(*starts, *requests, self._starts, use)
+            patterns = (states.tokens, states.left, values, states.memory, states.most)
+            return cost - best_patterns_use(*patterns, self._weights, *times, use), use
 
         run = map if self._pool is None else self._pool.map
         worths, uses = zip(*run(part, range(self._threads)), strict=True)
@@ -353,7 +333,7 @@ def _hats(grid: Ints, values: Ints) -> Floats:
 
 def _summed_hats(knots: Ints) -> Floats:
     """Return the sum of each knot's weights at the times from the first to the last one."""
-    # On either side of a knot at the distances 1 to w − 1: (w − 1) / 2.
+    # On either side of a knot the distances 1 to w − 1 add up to (w − 1) / 2.
     side = np.append((np.diff(knots) - 1.0) / 2, 0.0)
     found: Floats = 1.0 + side + np.roll(side, 1)
     return found
@@ -365,7 +345,7 @@ def _lengthened(prices: Floats, last: int) -> Floats:
 
 
 def _columns_of(instance: Instance, classes: Classes, horizon: int) -> Ints:
-    """Return what the kernel reads of the classes, where prices end at the horizon."""
+    """Return the classes' columns for the kernel; prices end at the horizon."""
     firsts = np.unique(classes.class_of, return_index=True)[1]
     places = np.cumsum(instance.outputs) - instance.outputs
     latest = np.maximum(classes.arrivals, horizon)
@@ -374,7 +354,7 @@ def _columns_of(instance: Instance, classes: Classes, horizon: int) -> Ints:
 
 
 def _grids(states: States, knots: Ints, points: int) -> Grids:
-    """Return evenly spaced points of tokens held, and of rounds left more of the small ones."""
+    """Return evenly spaced points of tokens, and points of rounds left, denser near 0."""
     most_tokens, most_left = int(states.tokens.max()), max(int(states.left.max()), 1)
     shares = np.linspace(0, 1, min(points, max(most_tokens, most_left)) + 1)
     return Grids(

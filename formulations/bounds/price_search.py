@@ -35,15 +35,14 @@ CERTIFY_EVERY, CERTIFY_SHARE = 1.0, 0.1
 class PriceSearch:
     """Prices that improve over iterations and grids, and the bounds they certify.
 
-    Nothing here has to be right for the bound to be: any λ ≥ 0 certifies one
-    (``formulations.lagrangian.prices``).  The search maximises
+    Any λ ≥ 0 certifies a bound (``formulations.lagrangian.prices``).  The search maximises
     Σ_i min_p [p + o_i − a_i + Σ_j (s_i + j) λ(p + j)] − M Σ λ over prices that are linear between
     the knots of a grid.  By LP duality that is the LP relaxation with its memory rows added up
     by hat functions (``formulations.bounds.memory_master.Master``).
 
-    *Start.*  In the fluid limit, where a request is a job of volume V_i on a machine that works
-    off M token-rounds a round, smallest volume first is optimal: λ(t) is the number of requests
-    that have arrived and wait, over M.  Its value is often within 1 % of the best.
+    *Start.*  In the fluid limit a request is a job of volume V_i on a machine of M token-rounds a
+    round, and smallest volume first is optimal.  There λ(t) is the number of waiting requests over
+    M; its value is often within 1 % of the best.
 
     Parameters
     ----------
@@ -76,7 +75,7 @@ class PriceSearch:
         self.classes = request_classes(instance, windows)
         self.horizon = likely_horizon(instance) if horizon is None else horizon
         self.pricing = Pricing(instance, self.classes, self.horizon, threads)
-        #: Of the last master, where its columns are now.
+        #: The last master's, with weights for its present columns.
         self.solution: Solution | None = None
         self.certified: PriceBound | None = None
         #: The Lagrangian value of the best prices so far (rounds).
@@ -91,7 +90,7 @@ class PriceSearch:
         self.try_prices(fluid_prices(instance, self.classes, self.horizon))
 
     def try_prices(self, prices: Floats, payments: Floats | None = None) -> Ints:
-        """Evaluate prices, keep them if they are the best so far; return the cheapest starts."""
+        """Evaluate prices, keep the best; return the cheapest starts."""
         value, starts, costs = self.pricing(prices, self._rows, payments)
         if value > self.value:
             self.value, self._prices, self._best_costs = value, prices, costs
@@ -106,12 +105,12 @@ class PriceSearch:
         """Evaluate the best prices exactly and report the bound if it is a better one."""
         if self.value <= self._certified_value:
             return
-        begun = time.monotonic()
+        began = time.monotonic()
         latest = None if self._windows is None else self._windows.latest
         priced = self._rows.priced(self._payments) if self._rows else []
         bound = certify_prices(self.instance, self._prices, latest, priced, self.threads)
         self._certified_value, self._certified_at = self.value, time.monotonic()
-        self._certified_in = self._certified_at - begun
+        self._certified_in = self._certified_at - began
         if self.certified is None or bound.value > self.certified.value:
             self.certified = bound
             self.report.bound(value=bound.value, source="prices")
@@ -152,8 +151,7 @@ class PriceSearch:
     def iterate(self, tolerance: float, near: int = 0) -> bool:
         """Improve the prices on this grid until the LP promises at most this share more.
 
-        Tells whether it came to that.  ``near`` columns of each class, its cheapest starts, are
-        added in every iteration besides the cheapest one.
+        Returns whether it does.  Every iteration adds the ``near`` cheapest starts of each class.
         """
         if near:
             self._add_near(self._prices, 3 * near)
@@ -171,7 +169,7 @@ class PriceSearch:
         return False
 
     def out_of_time(self) -> bool:
-        """Tell whether the deadline has passed."""
+        """Return whether the deadline has passed."""
         return time.monotonic() >= self.deadline
 
     def _closed(self, tolerance: float) -> bool:
@@ -180,7 +178,7 @@ class PriceSearch:
         return self.solution.objective - self.value <= tolerance * scale
 
     def _improve(self, solution: Solution, tolerance: float, iteration: int, near: int = 0) -> bool:
-        """Add columns; tell whether any is new and the gap is not closed."""
+        """Add columns; return whether any is new and the gap is not closed."""
         pure = self.master.grid.prices(solution.prices)
         share = self._options.smoothing
         mixed = share * self._prices + (1 - share) * pure
@@ -188,7 +186,7 @@ class PriceSearch:
         new = self.master.add(self.try_prices(mixed, paid))
         if self._closed(tolerance):
             return False
-        # Smoothed prices may find nothing new; those of the master then settle the matter.
+        # Smoothed prices may find nothing new; the master's prices decide then.
         new += self.master.add(self.try_prices(pure, solution.payments))
         if near:
             new += self._add_near(mixed, near)
@@ -208,21 +206,21 @@ class PriceSearch:
             solution.weights,
             self._options.keep_factor * allowance / min(len(self.classes), MOST_CLUSTERS),
         )
-        # What comes after a deadline must find the weights where the columns are now.
+        # After a deadline the weights must fit the columns.
         self.solution = replace(solution, weights=weights)
 
     def finer_knots(self, most: int) -> Ints | None:
         """Return a grid with the spans split where the master misjudges memory most.
 
-        On a span the master keeps only two weighted sums of the tokens held at most M.  Where its
-        solution holds now more, now less than M, finer prices could still raise the bound.  None
-        if no span can be split or the grid would have more than ``most`` knots.
+        The master limits two weighted sums of the tokens on a span.  Where its solution holds now
+        more, now less than M, finer prices can raise the bound.  None if no span can be split or
+        the grid would have more than ``most`` knots.
         """
         assert self.solution is not None
         knots = self.master.grid.knots
         held = self.master.held(self.solution.weights, self.horizon + 1)
         excess = held - self.instance.memory
-        # Where the price is 0 memory may stay unused, but must not be exceeded.
+        # At a price of 0 memory may stay unused.
         off = np.cumsum(np.where(self._prices > 0, np.abs(excess), np.maximum(excess, 0.0)))
         error = np.diff(off[knots]) * (np.diff(knots) > 1)
         order = np.argsort(-error, kind="stable")
@@ -234,7 +232,7 @@ class PriceSearch:
         return finer if len(knots) < len(finer) <= most else None
 
     def result(self, *, solved: bool = False) -> Bound:
-        """Certify what is left and return the outcome."""
+        """Certify the last prices and return the outcome."""
         self.certify()
         assert self.certified is not None
         expected = objective = None
@@ -246,10 +244,9 @@ class PriceSearch:
         return Bound(self.certified.value, self.certified, expected, objective)
 
     def _add_known(self, starts: Ints) -> None:
-        """Add the columns of a schedule, one proposal for each round of requests of a class."""
+        """Add the columns of a schedule: all r-th requests of their class make a proposal."""
         order = np.argsort(self.classes.class_of, kind="stable")
         first = np.concatenate(([0], np.cumsum(self.classes.sizes)))
-        # Identical requests start at different rounds: all r-th ones make the r-th proposal.
         for rank in range(min(int(self.classes.sizes.max()), 50)):
             position = first[:-1] + np.minimum(rank, self.classes.sizes - 1)
             self.master.add(starts[order[position]], keep=True)

@@ -36,12 +36,12 @@ class Options:
     split_share: Annotated[float, "share of misjudged memory whose spans are split"] = 0.95
 
 
-#: Up to this many distinct requests each has convexity rows of its own; beyond, requests of
-#: similar volume share one, so that the master stays small.
+#: Distinct requests up to which each has a convexity row; beyond, requests of similar volume share
+#: one, and the master stays small.
 MOST_CLUSTERS = 1500
-#: Price evaluations, requests times rounds, from which on threads share them.
+#: Price evaluations, requests times rounds, from which threads share them.
 SHARE_FROM = 20_000_000
-#: Starts that are priced with look-ahead rows lie a share of their round apart, or one round.
+#: Starts with look-ahead rows are a share of their round apart, or one round.
 STARTS_APART = 250
 #: Later than every round.
 NEVER = 1 << 61
@@ -95,12 +95,10 @@ class Grid:
         upper = knots[np.minimum(self.knot + 1, len(knots) - 1)]
         widths = np.maximum(upper - knots[self.knot], 1)
         self.share = np.clip((self.times - knots[self.knot]) / widths, 0.0, 1.0)
-        counted = slice(1, None)
-        size = len(knots) + 1
-        self.weights = (
-            np.bincount(self.knot[counted], 1 - self.share[counted], size)
-            + np.bincount(self.knot[counted] + 1, self.share[counted], size)
-        )[: len(knots)]
+        # Nothing is held at time 0.
+        below, share, size = self.knot[1:], self.share[1:], len(knots) + 1
+        weights = np.bincount(below, 1 - share, size) + np.bincount(below + 1, share, size)
+        self.weights = weights[: len(knots)]
 
     def __len__(self) -> int:
         return len(self.knots)
@@ -116,8 +114,8 @@ class Grid:
 class Rows:
     """Look-ahead rows of the master, each weighted over time by the hat function of a knot.
 
-    ``hats`` are the rows with the hats in place of prices, ``sums`` the same as the kernels take
-    them, ``weights`` the sum of each hat, shape (rows,).
+    ``hats`` are the rows with hats as prices, ``sums`` the same for the kernels, ``weights`` the
+    sum of each hat, shape (rows,).
     """
 
     hats: tuple[PricedRow, ...]
@@ -128,7 +126,7 @@ class Rows:
         return len(self.hats)
 
     def priced(self, payments: Floats) -> list[PricedRow]:
-        """Return the rows with prices on an M-th of a token in place of hats."""
+        """Return the rows with prices on an M-th of a token."""
         return [
             replace(hat, prices=np.asarray(hat.prices) * price)
             for hat, price in zip(self.hats, payments, strict=True)
@@ -136,7 +134,7 @@ class Rows:
         ]
 
     def sums_at(self, payments: Floats) -> RowSums:
-        """Return the sums of prices on an M-th of a token where payments are those on tokens."""
+        """Return the sums of prices on an M-th of a token, given payments on tokens."""
         chosen = np.flatnonzero(payments > 0)
         shares, rounds, weights, begins, places = self.sums.rows
         sizes = np.diff(places)
@@ -190,16 +188,12 @@ class Pricing:
 
         def price(first: int, stop: int) -> None:
             filled = (first, stop, costs, starts)
+            arrivals, latest = classes.arrivals, classes.latest
             if of_rows is None:
-                cheapest_starts(
-                    classes.arrivals, classes.latest, *sizes, *prefix, sums.unit, *filled
-                )
+                cheapest_starts(arrivals, latest, *sizes, *prefix, sums.unit, *filled)
                 return
-            of_classes = (classes.arrivals, *sizes)
-            cheapest_paid_starts(
-                *(of_classes, classes.latest, prefix, sums.unit, *of_rows.parts),
-                *(self._memory, self._later, *filled),
-            )
+            of_prices = prefix, sums.unit, *of_rows.parts, self._memory, self._later
+            cheapest_paid_starts((arrivals, *sizes), latest, *of_prices, *filled)
 
         run = map if self._pool is None else self._pool.map
         list(run(price, self._edges[:-1], self._edges[1:]))

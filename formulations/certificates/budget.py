@@ -12,19 +12,18 @@ from typing import Annotated
 
 from pydantic import Field
 
-#: Integers of certificates have at most 63 bits, so that what comes of them is soon computed.
+#: Integers of certificates have at most 63 bits, so that arithmetic on them is quick.
 Count = Annotated[int, Field(strict=True, ge=0, lt=1 << 63)]
 Positive = Annotated[int, Field(strict=True, ge=1, lt=1 << 63)]
 Integer = Annotated[int, Field(strict=True, gt=-1 << 63, lt=1 << 63)]
-#: A long list is read up to its first fault.
+#: A reader of a long list stops at its first fault.
 Counts = Annotated[tuple[Count, ...], Field(fail_fast=True)]
 
-#: Steps that every evaluation may take, that each request of the instance and each character of
-#: the certificate pay for, and that none may exceed.  A step takes one to three nanoseconds, or,
-#: with wide bases, up to twelve.
+#: Steps that are free, that each request of the instance and each character of the certificate pay
+#: for, and the most of all.  A step takes one to three nanoseconds, with wide bases up to twelve.
 FREE_STEPS, STEPS_OF_A_REQUEST, STEPS_OF_A_CHARACTER = 500_000_000, 200_000, 1_500_000
 MOST_STEPS = 25_000_000_000
-#: Numbers of 64 bits that it may hold at a time, likewise.
+#: Numbers of 64 bits held at a time, likewise.
 FREE_NUMBERS, NUMBERS_OF_A_REQUEST, NUMBERS_OF_A_CHARACTER = 3_000_000, 1_000, 10_000
 MOST_NUMBERS = 1 << 26
 #: Steps of a call of NumPy, and of an operation on Python's own integers.
@@ -36,14 +35,11 @@ class CertificateError(ValueError):
 
 
 class TooLongError(CertificateError):
-    """An evaluation takes or holds more than its certificate pays for, whatever it proves."""
+    """An evaluation takes or holds more than its certificate pays for."""
 
 
 class Budget:
-    """The ``steps`` that are left, and the ``numbers`` of 64 bits that may be held at a time.
-
-    The parts of a certificate share one.
-    """
+    """The ``steps`` left, and the most ``numbers`` of 64 bits held at a time; parts share one."""
 
     def __init__(self, requests: int, document: object) -> None:
         size = size_of(document)
@@ -53,7 +49,7 @@ class Budget:
         self.numbers = min(MOST_NUMBERS, paid)
 
     def take(self, steps: int) -> None:
-        """Count steps that are about to be taken; raise TooLongError if not so many are left."""
+        """Count steps before an evaluation takes them; raise TooLongError if too few are left."""
         self.steps -= steps
         if self.steps < 0:
             raise TooLongError(
@@ -61,7 +57,7 @@ class Budget:
             )
 
     def hold(self, numbers: int) -> None:
-        """Raise TooLongError if more numbers are held at a time than are paid for."""
+        """Raise TooLongError if an evaluation holds more numbers than its length pays for."""
         if numbers > self.numbers:
             raise TooLongError(
                 f"the evaluation holds more than the {self.numbers} numbers its length pays for"
@@ -69,10 +65,7 @@ class Budget:
 
 
 def size_of(document: object) -> int:
-    """Return about how many characters the values of a certificate have, however deep it is.
-
-    The same for what was read and, where no field is left out, for its JSON.
-    """
+    """Return about how many characters the values of a certificate have, read or as JSON."""
     size, open_ = 0, [document]
     while open_:
         each = open_.pop()
@@ -83,7 +76,6 @@ def size_of(document: object) -> int:
         elif isinstance(each, list | tuple):
             open_ += each
         elif isinstance(each, int):
-            # A digit has about 10/3 bits.
-            size += each.bit_length() * 3 // 10
+            size += each.bit_length() * 3 // 10  # a digit has about 10/3 bits
         size += 1
     return size

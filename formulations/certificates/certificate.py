@@ -7,9 +7,8 @@
 
 P1 to P14 are pages of docs/proofs; that of sums is docs/proofs/parts.md (P8).
 
-Whoever found the numbers, evaluating a certificate proves the bound anew.  The evaluation runs in
-exact arithmetic and shares no code with the search for prices, but ``formulations.valid``, which
-holds whatever the prices are, and the proof of where 64 bits are exact.
+The evaluation proves the bound anew, in exact arithmetic.  With the search for prices it shares
+``formulations.valid``, which holds for any prices, and the proof of where 64 bits are exact.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ from schedules import check_schedule, make_schedule
 def evaluate(instance: Instance, certificate: Certificate, budget: Budget | None = None) -> int:
     """Return the lower bound on the TEL (rounds) that a certificate proves, exactly.
 
-    Where it names a TEL U as ``upper_bound``, starts end at the latest of the windows that U
-    proves; the caller must know that a schedule with a TEL of at most U exists.  The parts of one
-    certificate share a ``budget``.  Raises CertificateError where nothing is proved, TooLongError
-    where it takes more steps or numbers than its length pays for.
+    An ``upper_bound`` U limits starts to the windows of U; the caller must know a schedule with a
+    TEL of at most U.  The parts of one certificate share a ``budget``.  Raises CertificateError
+    where it proves nothing, TooLongError where it takes more steps or numbers than its length pays
+    for.
     """
     budget = budget or Budget(len(instance), certificate)
     if instance.time_unit != "round":
@@ -71,25 +70,17 @@ def _evaluate_prices(instance: Instance, certificate: Certificate, budget: Budge
 
 def _latest(instance: Instance, certificate: Certificate) -> Sequence[int] | None:
     """Return the last start of each request; None where every start is allowed."""
-    if certificate.upper_bound is None:
-        return None
-    return start_windows(instance, certificate.upper_bound).latest
+    upper_bound = certificate.upper_bound
+    return None if upper_bound is None else start_windows(instance, upper_bound).latest
 
 
 def _evaluate_sweep(instance: Instance, certificate: Certificate, budget: Budget) -> int:
     if not certificate.bare or (certificate.memory and certificate.states is not None):
         raise CertificateError("sweep: expected prices on memory or on states, and nothing else")
+    own = certificate
+    prices = own.value, own.denominator, own.memory, own.states
     try:
-        prove(
-            instance,
-            certificate.value,
-            certificate.denominator,
-            certificate.memory,
-            certificate.states,
-            certificate.multipliers,
-            certificate.strict,
-            budget,
-        )
+        prove(instance, *prices, own.multipliers, own.strict, budget)
     except BackwardError as error:
         raise CertificateError(f"sweep: {error}") from None
     return certificate.value
@@ -108,7 +99,7 @@ def _evaluate_parts(instance: Instance, certificate: Certificate, budget: Budget
 
 
 def _evaluate_part(instance: Instance, number: int, bound: PartBound, budget: Budget) -> int:
-    """Return what is proved of a part; a schedule that is assumed of it must be there."""
+    """Return the bound of a part; a schedule that it assumes must be there."""
     part = part_of(instance, bound.requests).instance
     try:
         own = read_certificate(bound.certificate)
@@ -131,8 +122,8 @@ def too_long(
 ) -> str | None:
     """Return why :func:`evaluate` refuses prices, or a sweep, for their size; else None.
 
-    ``swept`` tells what a search knows of its sweep; without, prices alone prove the value.
-    Whoever found the prices had compiled kernels, and may use more steps than a reader is asked to.
+    ``swept`` has a search's knowledge of its sweep; without it prices alone prove the value.  A
+    search has compiled kernels, and may take more steps than a reader.
     """
     certificate, budget = read_certificate(document), Budget(len(instance), document)
     try:
@@ -148,7 +139,7 @@ def too_long(
 def shrink(instance: Instance, certificate: Certificate) -> Certificate:
     """Return a certificate of the same bound with a smaller denominator, so with shorter numbers.
 
-    Prices that end in zeros are cut there.  Sweeps and parts are as they are made.
+    It drops the zeros at the end of prices.  Sweeps and parts stay.
     """
     if certificate.kind != "prices":
         return certificate

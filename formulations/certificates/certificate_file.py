@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _CONFIG = ConfigDict(extra="forbid")
 
-#: Keys that an object has at most, as many as there are and some more.
+#: Most keys of an object, more than any format has.
 _MOST_KEYS = 30
 
 #: Position of the request in the instance, rounds of its window before its start and after.
@@ -58,9 +58,8 @@ class PricedLookAhead:
 class PartBound:
     """A bound on what some requests add to the TEL (``formulations.valid.parts``).
 
-    ``requests`` are their positions in the instance, ``certificate`` that of the instance that they
-    are, with its first arrival at 0, and not of parts again; ``starts`` a schedule of that
-    instance, where the certificate assumes one.
+    ``requests`` are positions in the instance.  ``certificate`` bounds them as an instance whose
+    first arrival is at 0, without parts.  ``starts`` is a schedule of it, if it assumes one.
     """
 
     requests: Annotated[Counts, Field(min_length=1)]
@@ -121,7 +120,7 @@ def read_certificate(document: object) -> Certificate:
 
 
 def refuse_wide(document: object) -> None:
-    """Raise CertificateError for an object of many keys: a validation would note each of them."""
+    """Raise CertificateError for an object of many keys: a validation would list all of them."""
     open_ = [document]
     while open_:
         each = open_.pop()
@@ -134,14 +133,14 @@ def refuse_wide(document: object) -> None:
 
 
 def first_complaint(error: ValidationError) -> str:
-    """Return one line on the first thing that is wrong, and where."""
+    """Return one line on the first fault, and its place."""
     first = error.errors(include_url=False, include_context=False)[0]
     where = ".".join(str(step) for step in first["loc"])
     return f"{where}: {first['msg']}" if where else first["msg"]
 
 
 def certificate_document(certificate: Certificate) -> dict[str, Any]:
-    """Return the JSON object of a certificate, with what is not set left out."""
+    """Return the JSON object of a certificate, without defaults."""
     document: dict[str, Any] = _ADAPTER.dump_python(certificate, mode="json", exclude_defaults=True)
     return document
 
@@ -158,29 +157,24 @@ def price_certificate(
 ) -> dict[str, Any]:
     """Return the JSON object of the certificate of a bound from prices.
 
-    ``memory`` are numerators of λ, ``group_prices`` those of μ, shape (groups, T + 1), and
-    ``lookahead`` rows with numerators of their prices; ``upper_bound`` is the TEL that limited the
-    starts.  A value of 0 or less needs no prices, since no TEL is below 0.
+    ``memory`` are numerators of λ, ``group_prices`` of μ, shape (groups, T + 1); ``lookahead`` are
+    rows with numerators; ``upper_bound`` is the TEL that limited the starts.  A value of 0 or less
+    needs no prices, since no TEL is below 0.
     """
     if value <= 0:
         return certificate_document(Certificate("prices", 0))
     rows = [] if group_prices is None else group_prices.tolist()
-    priced = tuple(
-        PricedGroup(
-            group.most, tuple((m.request, m.before, m.after) for m in group.members), tuple(row)
-        )
-        for group, row in zip(groups, rows, strict=True)
-    )
-    ahead = tuple(
-        PricedLookAhead(
-            *(each.row.share, each.row.rounds, each.row.core, tuple(each.times), tuple(each.prices))
-        )
-        for each in lookahead
-    )
-    own = tuple(memory.tolist())
-    return certificate_document(
-        Certificate("prices", value, upper_bound, denominator, own, priced, ahead)
-    )
+    members = (tuple((m.request, m.before, m.after) for m in each.members) for each in groups)
+    priced = [
+        PricedGroup(group.most, own, tuple(row))
+        for group, own, row in zip(groups, members, rows, strict=True)
+    ]
+    ahead = []
+    for each in lookahead:
+        own = each.row.share, each.row.rounds, each.row.core
+        ahead.append(PricedLookAhead(*own, tuple(each.times), tuple(each.prices)))
+    of_prices = tuple(memory.tolist()), tuple(priced), tuple(ahead)
+    return certificate_document(Certificate("prices", value, upper_bound, denominator, *of_prices))
 
 
 def sweep_certificate(
@@ -191,8 +185,8 @@ def sweep_certificate(
 ) -> dict[str, Any]:
     """Return the JSON object of the certificate of a sweep.
 
-    ``prices`` are those on states, or numerators of λ and their denominator; ``strict`` is None
-    where no dominated bases were dropped.
+    ``prices`` are on states, or numerators of λ and their denominator; ``strict`` is None where the
+    sweep kept dominated bases.
     """
     if isinstance(prices, PriceTable):
         grids = (prices.knots, prices.tokens, prices.left, prices.numerators.ravel())
@@ -200,17 +194,10 @@ def sweep_certificate(
         denominator = prices.denominator
     else:
         states, memory, denominator = None, tuple(prices[0].tolist()), prices[1]
-    return certificate_document(
-        Certificate(
-            "sweep",
-            value,
-            denominator=denominator,
-            memory=memory,
-            states=states,
-            multipliers=tuple(int(each) for each in multipliers),
-            strict=None if strict is None else tuple(int(each) for each in strict),
-        )
-    )
+    own: dict[str, Any] = {"denominator": denominator, "memory": memory, "states": states}
+    own["strict"] = None if strict is None else tuple(map(int, strict))
+    own["multipliers"] = tuple(map(int, multipliers))
+    return certificate_document(Certificate("sweep", value, **own))
 
 
 def parts_certificate(
@@ -218,16 +205,12 @@ def parts_certificate(
 ) -> dict[str, Any]:
     """Return the JSON object of the certificate of a sum.
 
-    Of each part the positions of its requests, the certificate of the instance that they are, and a
-    feasible schedule of it, which is kept where the certificate assumes one.
+    Each part has the positions of its requests, the certificate of their instance, and a feasible
+    schedule, which stays where the certificate assumes one.
     """
     bounds = tuple(
-        PartBound(
-            tuple(positions),
-            certificate,
-            () if certificate.get("upper_bound") is None else tuple(starts),
-        )
-        for positions, certificate, starts in parts
+        PartBound(tuple(positions), own, () if own.get("upper_bound") is None else tuple(starts))
+        for positions, own, starts in parts
     )
     value = sum(int(each.certificate["value"]) for each in bounds)
     return certificate_document(Certificate("parts", value, parts=bounds))

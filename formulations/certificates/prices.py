@@ -8,8 +8,8 @@ Proofs: docs/proofs/multipliers.md (P1), of rows docs/proofs/look_ahead_rows.md 
 by parts, what a run pays in a row is Σ_j Δ²pay(j)·B(p + j) over the few rounds j where the second
 difference of its payments is not 0, with B(t) = Σ_{u ≥ t} (u − t + 1)·price_u.
 
-All this is written anew: it shares no code with ``formulations.lagrangian``, which searches, but
-the proof of where 64 bits are exact.
+With ``formulations.lagrangian``, which searches, this shares only the proof of where 64 bits are
+exact.
 """
 
 from __future__ import annotations
@@ -25,13 +25,12 @@ from formulations.certificates.certificate_file import Certificate, PricedGroup,
 from formulations.lagrangian.exact import SAFE, lookahead_cost, run_cost
 from instances import Instance, Request
 
-#: Starts that are priced at a time, few enough for a processor's cache.
+#: Starts priced at a time, few enough for a processor's cache.
 STARTS = 1 << 14
-#: Steps of a start, for each of its windows, and in a look-ahead row that holds a round of its run;
-#: those of a request.
+#: Steps of a start, of each of its windows, of each look-ahead row at its run; calls of a request.
 STEPS_OF_A_START, STEPS_OF_A_WINDOW, STEPS_OF_A_ROW, CALLS_OF_A_REQUEST = 30, 10, 50, 80
-#: Numbers that are held for each time of a look-ahead row, for each time up to the last price of
-#: any row, and for each start of a request, where there are rows.
+#: Numbers held for each time of a look-ahead row, and with rows for each time up to the last price
+#: and each start of a request.
 HELD_OF_A_ROW, HELD_OF_A_TIME, HELD_OF_A_START = 8, 12, 4
 
 #: Group, and rounds of a window before the start and after it.
@@ -52,19 +51,16 @@ def check_group(instance: Instance, number: int, group: PricedGroup) -> None:
         others = befores[-2] if len(befores) > 1 and own == befores[-1] else befores[-1]
         overflow = request.peak + (m - 1) * (least + request.output) - instance.memory
         # A shorter window than the proved one holds fewer rounds, so it is proved as well.
-        if (
-            not -after < before <= own
-            or after > request.output - others
-            or (m - 1) * (after - 1) >= overflow
-        ):
+        short = after <= request.output - others and (m - 1) * (after - 1) < overflow
+        if not (-after < before <= own and short):
+            name = instance.requests[position].id
             raise CertificateError(
-                f"group {number}: the window of request id {instance.requests[position].id} is "
-                "longer than proved"
+                f"group {number}: the window of request id {name} is longer than proved"
             )
 
 
 def check_row(instance: Instance, number: int, row: PricedLookAhead) -> None:
-    """Refuse a row that is not of the form that is proved."""
+    """Refuse a row of another form than the proved one."""
     if len(set(row.core)) < len(row.core) or max(row.core, default=0) >= len(instance):
         raise CertificateError(f"lookahead {number}: expected different requests of the instance")
     rising = all(a < b for a, b in zip(row.times, row.times[1:], strict=False))
@@ -73,7 +69,7 @@ def check_row(instance: Instance, number: int, row: PricedLookAhead) -> None:
 
 
 def worth_of(instance: Instance, certificate: Certificate) -> int:
-    """Return denominator times what memory, groups and look-ahead rows are worth."""
+    """Return denominator times the worth of memory, groups and look-ahead rows."""
     total = instance.memory * sum(certificate.memory)
     total += sum(group.most * sum(group.prices) for group in certificate.groups)
     return total + instance.memory**2 * sum(sum(_by_time(row)) for row in certificate.lookahead)
@@ -93,7 +89,7 @@ def least_costs(
 def measured(
     instance: Instance, certificate: Certificate, latest: Sequence[int] | None, budget: Budget
 ) -> list[tuple[_Pricing, list[int], tuple[int, int]]]:
-    """Return what prices starts, the requests that are alike, and their starts to be priced."""
+    """Return the pricing, positions of equal requests, and their first and last start to price."""
     budget.take(len(instance) * CALLS_OF_A_REQUEST * CALL)
     rows = [_RowPayments(instance, row) for row in certificate.lookahead]
     length = max(
@@ -149,7 +145,7 @@ def _parts(first: int, last: int) -> Iterator[NDArray[np.int64]]:
 def _largest(
     instance: Instance, certificate: Certificate, rows: Sequence[_RowPayments], length: int
 ) -> int:
-    """Return what no number on the way to the cost of one start exceeds."""
+    """Return a bound on every number on the way to the cost of one start."""
     horizon = length + max(int(request.arrival) for request in instance.requests)
     peak = max(request.peak for request in instance.requests)
     paid = sum(sum(group.prices) for group in certificate.groups)
@@ -168,9 +164,9 @@ def _by_time(row: PricedLookAhead) -> list[int]:
 
 
 class _RowPayments:
-    """Payments of starts in one row, priced from time ``first`` to ``last``.
+    """Payments of starts in one row, with ``prices`` from time ``first`` to ``last``.
 
-    No number on the way exceeds ``most``; ``prices`` are by time from the first on, once prepared.
+    No number on the way exceeds ``most``.
     """
 
     def __init__(self, instance: Instance, row: PricedLookAhead) -> None:
@@ -188,13 +184,13 @@ class _RowPayments:
         self.most = lookahead_cost(instance.memory, peak, *of_row, self.last)
 
     def prepare(self, kind: type) -> None:
-        """Add up the prices, from every time on, and these sums again."""
+        """Add up the prices from every time on, and these sums again."""
         self.prices: NDArray[Any] = np.array(_by_time(self._row), dtype=kind)
         after = np.cumsum(self.prices[::-1])
         self._twice, self._once = np.cumsum(after)[::-1], after[-1]
 
     def of_request(self, position: int, request: Request, kind: type) -> list[tuple[int, Any]]:
-        """Return the rounds at which the second difference of its payments is not 0, and these."""
+        """Return the rounds with a second difference of its payments, and these differences."""
         held: NDArray[Any] = request.prompt + np.arange(1, request.output + 1).astype(kind)
         left: NDArray[Any] = np.arange(request.output - 1, -1, -1).astype(kind)
         y = np.minimum(self._memory, self._row.share * held)
@@ -207,13 +203,13 @@ class _RowPayments:
         return [(int(k) + 1, second[k]) for k in np.flatnonzero(second)]
 
     def paid(self, parts: Sequence[tuple[int, Any]], starts: NDArray[np.int64]) -> NDArray[Any]:
-        """Return what a request pays in M-ths of a token at price, for increasing starts."""
+        """Return a request's payments in M-ths of a token at price, for increasing starts."""
         total: NDArray[Any] = np.zeros(len(starts), dtype=self._twice.dtype)
         for after, change in parts:
             place = starts + after - self.first
             inside = place[: np.searchsorted(place, len(self._twice))]
-            # From before the first price on, each round earlier adds all prices once more.
-            # Of the kind of the sums: a number of Python's times 64 bits would be 64 bits.
+            # Before the first price each round earlier adds all prices once more.  ``ahead`` has
+            # the sums' kind: a Python integer times 64 bits would be 64 bits.
             ahead = np.maximum(-inside, 0).astype(self._twice.dtype)
             later = self._twice[np.maximum(inside, 0)] + self._once * ahead
             total[: len(inside)] += change * later
@@ -236,21 +232,20 @@ class _Pricing:
         self._denominator, self._length, self._kind = certificate.denominator, length, kind
         self._of_tokens = _token_sums(certificate.memory, length, kind)
         # As long as its own prices, so that many short ones take little memory.
-        self._opened = [
-            _running(each.prices, len(each.prices), kind) for each in certificate.groups
-        ]
+        groups = (each.prices for each in certificate.groups)
+        self._opened = [_running(prices, len(prices), kind) for prices in groups]
         # Rows pay at most (w + ℓ)·M for each M-th: as a price on tokens, and one on rounds.
         self._ahead = None
         if rows:
             tokens: NDArray[Any] = np.zeros(length, dtype=kind)
-            rounds: NDArray[Any] = np.zeros(length, dtype=kind)
+            rounds = tokens.copy()
             for row in rows:
                 tokens[row.first : row.last + 1] += instance.memory * row.prices
                 rounds[row.first : row.last + 1] += instance.memory * row.rounds * row.prices
             self._ahead = _token_sums(tokens.tolist(), length, kind), _running(rounds, length, kind)
 
     def __call__(self, position: int, starts: NDArray[np.int64]) -> NDArray[Any]:
-        """Return what starts cost that increase, one by one."""
+        """Return the costs of increasing starts."""
         cost, _ = self.between(position, starts)
         request = self._requests[position]
         for row in self._rows:
@@ -264,7 +259,7 @@ class _Pricing:
     def between(
         self, position: int, starts: NDArray[np.int64]
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return what starts cost without look-ahead rows, and no less than they cost with them."""
+        """Return the costs of starts without look-ahead rows, and upper bounds with them."""
         request = self._requests[position]
         low = np.minimum(starts + 1, self._length)
         high = np.minimum(starts + request.output + 1, self._length)
@@ -282,9 +277,9 @@ class _Pricing:
         return cost, cost + most + rounds[high] - rounds[low]
 
     def span(self, position: int, last: int, latest: int | None) -> tuple[int, int]:
-        """Return the first and last start of which one is the cheapest, if no later one can be.
+        """Return the first and last start that may be the cheapest.
 
-        A start costs its latency at least: none later than this beats the first one.
+        A start costs its latency at least, so none later than the last beats the first.
         """
         request = self._requests[position]
         arrival = int(request.arrival)
@@ -294,14 +289,14 @@ class _Pricing:
         return arrival, min(last, arrival + max(later, 0))
 
     def narrowed(self, position: int, first: int, last: int) -> tuple[int, int]:
-        """Return the first and last start within a span of which one may be the cheapest."""
+        """Return the first and last start within a span that may be the cheapest."""
         costs = [self.between(position, part) for part in _parts(first, last)]
         least = min(int(most.min()) for _, most in costs)
         some = np.flatnonzero(np.concatenate([cost for cost, _ in costs]) <= least)
         return first + int(some[0]), first + int(some[-1])
 
     def row_steps(self, spans: Iterable[tuple[int, int, int]]) -> int:
-        """Return the steps that the rows take for the starts of positions, first to last."""
+        """Return the rows' steps for the starts of positions, first to last."""
         steps = 0
         for position, first, last in spans:
             output = self._requests[position].output
@@ -320,7 +315,7 @@ def _token_sums(prices: Iterable[Any], length: int, kind: type) -> tuple[Any, An
 
 
 def _tokens_paid(prompt: int, start: Any, low: Any, high: Any, of_tokens: tuple[Any, Any]) -> Any:
-    """Return what prompt + t − start tokens pay at each time t of low..high − 1, of many starts."""
+    """Return the payments of prompt + t − start tokens at each time t of low..high − 1."""
     sums, moments = of_tokens
     return (prompt - start) * (sums[high] - sums[low]) + moments[high] - moments[low]
 

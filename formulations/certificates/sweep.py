@@ -7,11 +7,10 @@
         drop bases that lose more than the window, with what they lose at least before t
         with ``strict``: drop dominated bases too
     proved, if a level is empty
-    else, without ``strict``: go through what is left once more with how many of each kind completed
+    else, without ``strict``: go through the rest once more, and count completions of each kind
 
-It imports nothing of the search that made the certificate, nor does the search anything of it:
-tables, levels, the filter of dominated bases and the counting are written anew.  With ``strict``
-the multipliers are paid in the sweep itself, and nothing is counted.
+The search that made the certificate shares no tables, levels, filter or counting with it.  With
+``strict`` the sweep itself pays the multipliers, and counts nothing.
 
 Proof: docs/proofs/backward.md (P4); with ``strict``: docs/proofs/dominance.md (P5).
 """
@@ -42,11 +41,11 @@ from instances import Instance
 
 #: Steps of a level by itself, for each kind that may complete, and for each state.
 LEVEL, COMPLETION, STATE = 200_000, 10_000, 2
-#: Numbers of 64 bits that a base of a level takes by itself, and that each of its members takes.
+#: Numbers of 64 bits of a base by itself, and of each of its members.
 HELD_OF_A_BASE, HELD_OF_A_MEMBER = 16, 2
-#: Steps for a path that is counted, and for each kind of it; numbers held for a path.
+#: Steps of a counted path, and of each of its kinds; numbers held for a path.
 STEPS_OF_A_PATH, STEPS_OF_A_KIND, HELD_OF_A_PATH = 200, 20, 12
-#: Bits of a number that several places of a row are told by.
+#: Bits of a number that holds several places of a row.
 WORD = 59
 
 
@@ -62,7 +61,7 @@ def prove(
 ) -> None:
     """Prove that no TEL is below ``value`` (rounds), with the fields of a certificate.
 
-    Raises BackwardError if they do not, TooLongError if that would take or hold too much.
+    Raises BackwardError if they do not, TooLongError if the evaluation takes or holds too much.
     """
     kinds = kinds_of(instance, budget)
     if len(multipliers) not in (0, len(kinds.counts)):
@@ -111,12 +110,11 @@ class Step:
 def sweep(network: Network, budget: Budget, *, keep: bool) -> list[Step] | None:
     """Return the steps between levels from the last time on; None where a level is empty.
 
-    Without ``keep`` none is kept.  With dominance (``network.strict``) what survives may hold
-    a kind more often than there are requests, and is no way of a schedule.
+    Without ``keep`` the list is empty.  With dominance (``network.strict``) a base may hold a kind
+    more often than there are requests, and is no part of a schedule.
     """
     level = Level(np.zeros(0, np.int32), np.zeros(2, np.int64), np.zeros(1, np.int64))
-    steps: list[Step] = []
-    kept = 0
+    steps, kept = list[Step](), 0
     for t in range(network.last, 0, -1):
         level, step = _back(network, t, level, budget, keep=keep)
         if not len(level.labels):
@@ -132,21 +130,18 @@ def _back(
     network: Network, t: int, level: Level, budget: Budget, *, keep: bool
 ) -> tuple[Level, Step]:
     """Return the level at t − 1 and the ways there."""
-    from formulations.certificates.sweep_kernels import (  # loads the compiler
-        lost_before,
-        step_back,
-    )
+    from formulations.certificates import sweep_kernels as kernels  # loads the compiler
 
     kinds, limit = network.kinds, network.limits[t - 1]
     able, gain, power = _able(network, t, budget)
     budget.take(LEVEL + COMPLETION * len(able) + STATE * len(kinds.ages))
-    # With each way it is kept how many of each kind complete.
+    # Each way keeps how many of each kind complete.
     places = budget.numbers // (HELD_OF_A_MEMBER * (1 + len(kinds.counts) // 8 * keep))
     most = (budget.steps, budget.numbers // HELD_OF_A_BASE, places)
     limits = np.array([network.memory, limit, *most, int(kinds.counts.sum())], dtype=np.int64)
     pay = network.pay[min(t, len(network.pay) - 1)]
     worth = int(network.worth[t]) if t < len(network.worth) else 0
-    members, offsets, labels, taken, held, ways, entered = step_back(
+    members, offsets, labels, taken, held, ways, entered = kernels.step_back(
         level.parts, kinds.states, pay, worth, able, gain, power, limits, keep
     )
     budget.take(taken)
@@ -154,7 +149,7 @@ def _back(
     found = Level(members, offsets, labels)
     lost = np.zeros(len(labels), dtype=np.int64)
     looked = (network.pay, network.worth, network.ahead)
-    budget.take(lost_before(found.parts, kinds.states, *looked, t, limits, lost))
+    budget.take(kernels.lost_before(found.parts, kinds.states, *looked, t, limits, lost))
     stay = labels + lost <= limit
     step = _ways(network, ways, entered) if keep else Step(*(np.zeros((4, 0), dtype=np.int64)))
     if keep:
@@ -168,16 +163,16 @@ def _back(
 
 
 def _able(network: Network, t: int, budget: Budget) -> tuple[Ints, Ints, int]:
-    """Return who may complete at t, and by how much all of these may lower a label.
+    """Return the kinds that may complete at t, and by how much all of these may lower a label.
 
-    At a time no more of a kind complete than there are requests; and no more run, where it counts.
+    At a time no more of a kind complete than there are requests; of a strict kind no more run.
     """
     kinds = network.kinds
     starts = t - kinds.outputs
     able = np.flatnonzero((starts >= 0) & (starts < len(network.dear)))
     able = able[network.dear[starts[able], able] <= network.window]
     if network.strict is not None:
-        # What costs no less than it pays leaves a base that the one without it dominates.
+        # A completion that costs no less than it pays leaves a dominated base.
         cost = network.dear[starts[able], able] + network.extra[able]
         able = able[cost < network.paid[starts[able], able]]
     peaks = kinds.first[able] + kinds.outputs[able] - 1
@@ -191,7 +186,7 @@ def _able(network: Network, t: int, budget: Budget) -> tuple[Ints, Ints, int]:
 
 
 def _ways(network: Network, ways: Ints, entered: NDArray[np.int32]) -> Step:
-    """Return the ways of a kernel with how many of each kind complete on each."""
+    """Return the ways of a kernel with the completions of each kind on each."""
     kinds = network.kinds
     number = np.zeros((len(ways), len(kinds.counts)), dtype=kinds.counter)
     lengths = np.diff(np.append(ways[:, 3], len(entered)))
@@ -232,15 +227,15 @@ def _undominated(network: Network, t: int, level: Level, budget: Budget) -> Leve
 def count(
     network: Network, steps: list[Step], multipliers: Ints, value: int, budget: Budget
 ) -> None:
-    """Go through the paths left with how many of each kind have completed.
+    """Go through the paths left, and count completions; raise BackwardError for a schedule.
 
-    Whole levels are matrices, compared by sorting their rows.  Raises BackwardError for a schedule.
+    Levels are matrices, compared by sorting their rows.
     """
     counts = network.kinds.counts
     largest = max(abs(int(each)) for each in multipliers) * (len(steps) + 1) * int(counts.sum())
     refuse_large(2 * largest + network.window)
     limit = network.window + int(multipliers @ counts)
-    # The least that is paid from each node of each level to the end.
+    # Least payment from each node of each level to the end.
     rest = [np.zeros(1, dtype=np.int64)]
     costs = [step.slack + step.entered.astype(np.int64) @ multipliers for step in steps]
     sizes = [1, *(int(step.to.max()) + 1 for step in steps)]
@@ -281,10 +276,7 @@ def count(
 
 
 def _words(places: NDArray[Any], end: int) -> Ints:
-    """Return whole numbers of 64 bits, (numbers, rows), that are equal where the rows are.
-
-    Every place is below ``end``, so as many places as fit are the digits of one number.
-    """
+    """Return 64-bit numbers, (numbers, rows), whose digits are the places, each below ``end``."""
     digits = max(1, WORD // max(1, (end - 1).bit_length()))
     words = np.zeros((-(-len(places) // digits), len(places[0])), dtype=np.int64)
     for place, digit in enumerate(places):
@@ -294,7 +286,7 @@ def _words(places: NDArray[Any], end: int) -> Ints:
 
 
 def _different(words: Ints) -> tuple[Ints, Ints]:
-    """Return a place of each different column, and for every column which of them it equals."""
+    """Return a place of each different column, and the number of every column's."""
     order = np.lexsort(words)
     ordered = words[:, order]
     new = np.ones(len(order), dtype=bool)

@@ -1,9 +1,9 @@
 """Compiled filter of a level: bases that another one dominates, docs/proofs/dominance.md (P5).
 
-In the order of σ every base is compared with the kept ones, exactly: tokens at every earlier time,
-and strict kinds.  Most comparisons end at a signature, tokens at 16 times in units rounded down,
-a byte each.  The newest kept bases are gone through; of 2^j · FEW older ones each is a tree whose
-nodes hold what no base below them goes under.
+In the order of σ the filter compares every base with the kept ones, exactly: tokens at every
+earlier time, and strict kinds.  Most comparisons end at a signature: tokens at 16 times in units
+rounded down, a byte each.  It goes through the newest kept bases; 2^j · FEW older ones are a tree,
+whose nodes hold lower bounds of the bases below them.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import numpy as np
 
 from support.compiling import njit, part
 
-#: Kept bases that are gone through before a tree is made of them, and those at a leaf of a tree.
+#: Kept bases that become a tree, and bases at a leaf of a tree.
 FEW, LEAF = 1024, 16
 #: The upper bit of each byte, free in a signature.
 HIGH = np.uint64(0x8080808080808080)
-#: Times in a signature, in each of its numbers, and the base that dominated last among so many.
+#: Times in a signature and in each of its numbers; last dominators that are tried first.
 TIMES, BYTES, HOT = 16, 8, 8
 
 
@@ -62,9 +62,9 @@ def measured(level, states, pay, t, memory, strict, longest):
 
 @part(inline="always")
 def not_below(own, other):
-    """Tell whether no byte of one signature is below that of another, and no strict kind new.
+    """Return whether no byte of one signature is below the other's, and no strict kind new.
 
-    Rows of two signatures and the first of the strict kinds.
+    Rows are two signatures and the first of the strict kinds.
     """
     return (
         ((own[0] | HIGH) - other[0]) & HIGH == HIGH
@@ -75,7 +75,7 @@ def not_below(own, other):
 
 @part()
 def dominates(one, other, first, second):
-    """Tell whether one base holds no more tokens at any time than another, and no new kind."""
+    """Return whether one base holds no more tokens at any time than another, and no new kind."""
     for k in range(len(one)):
         if one[k] > other[k]:
             return False
@@ -103,12 +103,10 @@ def sort_by(points, order, first, end, byte, free):
 @part()
 def widest_byte(points, order, first, end):
     """Return the byte in which these points differ most."""
-    best = 0
-    widest = -1
+    best, widest = 0, -1
     for byte in range(TIMES):
         row, shift = byte // BYTES, np.uint64(8 * (byte % BYTES))
-        low = 255
-        high = 0
+        low, high = 255, 0
         for i in range(first, end):
             value = np.int64((points[order[i], row] >> shift) & np.uint64(255))
             if value < low:
@@ -122,7 +120,7 @@ def widest_byte(points, order, first, end):
 
 @part()
 def corner(rows, first, end, out):
-    """Fill the least of each byte, and the strict kinds that all of some rows have."""
+    """Fill the least of each byte, and the strict kinds of all rows."""
     out[:] = rows[first]
     for i in range(first + 1, end):
         for row in range(2):
@@ -144,9 +142,8 @@ def grow_tree(points, first, end, order, leaves, nodes):
     size = end - first
     while size > LEAF:
         for low in range(first, end, size):
-            sort_by(
-                points, order, low, low + size, widest_byte(points, order, low, low + size), free
-            )
+            byte = widest_byte(points, order, low, low + size)
+            sort_by(points, order, low, low + size, byte, free)
         size //= 2
     for i in range(first, end):
         leaves[i] = points[order[i]]
@@ -235,7 +232,7 @@ def larger(array, used):
 def undominated(level, states, order, signs, masks, longest, most, most_held):
     """Return the bases that no kept one dominates, in order of σ, the steps, and numbers held.
 
-    More of either than allowed where it was given up.
+    Where it gives up it returns more of either than allowed.
     """
     members, offsets, _ = level
     which, points = np.empty(FEW, np.int64), np.empty((FEW, 3), np.uint64)
@@ -258,12 +255,9 @@ def undominated(level, states, order, signs, masks, longest, most, most_held):
         taken = (count + 1) * (longest + 2 * masks.shape[1] + 24)
         if steps > most or taken > most_held:
             return which[:0], steps, taken
-        which, points, occupied = (
-            larger(which, count),
-            larger(points, count),
-            larger(occupied, count),
-        )
-        kinds, places, leaves = larger(kinds, count), larger(places, count), larger(leaves, count)
+        which, points, kinds = larger(which, count), larger(points, count), larger(kinds, count)
+        occupied, places = larger(occupied, count), larger(places, count)
+        leaves = larger(leaves, count)
         nodes = larger(nodes, (count + 1) * 2 // LEAF)
         which[count], points[count], occupied[count], kinds[count] = b, own, held, masks[b]
         places[count] = count

@@ -9,16 +9,16 @@ import numpy as np
 
 from support.compiling import njit, part
 
-#: Columns of what may complete: state at the peak, tokens of it, what it adds to a label, kind,
-#: how many may complete at a time, how many may run at a time.
+#: Columns of a kind that may complete: state at the peak, its tokens, its cost, kind, how many
+#: complete at a time, how many run at a time.
 STATE, PEAK, COST, KIND, AT_A_TIME, TOGETHER = range(6)
-#: Places of a table of bases after which one more base takes a place of its own, whatever it is.
+#: Probes of a table of bases after which a base takes a new place.
 PROBES = 64
 
 
 @part()
 def room_for(array, used, more):
-    """Return an array with places for ``more`` after those used, the same one if it has them."""
+    """Return an array with places for ``more`` after the used ones, the same if it has them."""
     if used + more <= len(array):
         return array
     larger = np.empty(max(2 * len(array), used + more), dtype=array.dtype)
@@ -28,15 +28,13 @@ def room_for(array, used, more):
 
 @part()
 def one_round_before(base, ages, chosen, out, at):
-    """Write who of a base and of the peaks chosen has run for a round already; return the end."""
+    """Write the members of a base and the chosen peaks one round younger; return the end."""
     i = k = 0
     while i < len(base) or k < len(chosen):
         if k == len(chosen) or (i < len(base) and base[i] <= chosen[k]):
-            state = base[i]
-            i += 1
+            state, i = base[i], i + 1
         else:
-            state = chosen[k]
-            k += 1
+            state, k = chosen[k], k + 1
         if ages[state] > 1:
             out[at] = state - 1
             at += 1
@@ -45,7 +43,7 @@ def one_round_before(base, ages, chosen, out, at):
 
 @part()
 def slot_of(slots, hashes, offsets, members, key, first, end):
-    """Return the slot of the base that equals members[first:end], or of its own."""
+    """Return the slot of the base that equals members[first:end], or a new one, or −1."""
     slot = np.int64(key & np.uint64(len(slots) - 1))
     for _ in range(PROBES):
         known = slots[slot]
@@ -61,13 +59,13 @@ def slot_of(slots, hashes, offsets, members, key, first, end):
             if same:
                 return slot
         slot = (slot + 1) & (len(slots) - 1)
-    # Two rows for one base prove no more than one does.
+    # Two rows for one base are as valid as one.
     return np.int64(-1)
 
 
 @part()
 def filled(hashes, count, size):
-    """Return a table of so many slots with the bases that there are."""
+    """Return a table of so many slots with all bases."""
     slots = np.full(size, -1, dtype=np.int64)
     for each in range(count):
         slot = np.int64(hashes[each] & np.uint64(size - 1))
@@ -91,14 +89,12 @@ def key_of(members, first, end):
 
 @part()
 def choices(able, gain, scale, limits, runs, used, path, held, label, found):
-    """Fill every choice of who completes beside a base, with the label that it leads to.
+    """Fill every choice of completions next to a base, with its label.
 
-    Returns their number, −1 where they do not fit into ``found``, and the steps; ``used`` is as it
-    was.
+    Returns their number, −1 where they do not fit into ``found``, and the steps; ``used`` stays.
     """
     places, ends, labels = found
-    number = depth = k = steps = 0
-    fresh = True
+    number, depth, k, steps, fresh = 0, 0, 0, 0, True
     while True:
         steps += 1
         if fresh and label <= limits[1]:
@@ -149,7 +145,7 @@ def room_of(size):
 
 @part()
 def all_choices(able, gain, scale, limits, runs, used, path, held, label, found):
-    """Return what :func:`choices` does, and what they are in, larger where they did not fit."""
+    """Return the results of :func:`choices`, and ``found``, larger where they did not fit."""
     number, steps = choices(able, gain, scale, limits, runs, used, path, held, label, found)
     while number < 0 and 4 * len(found[0]) <= limits[4]:
         found = room_of(4 * len(found[0]))
@@ -160,9 +156,9 @@ def all_choices(able, gain, scale, limits, runs, used, path, held, label, found)
 
 @part()
 def merge(base, number, found, able, ages, bases, slots, count, to):
-    """Add the bases that choices beside a base lead to, or lower their labels.
+    """Add the bases of the choices next to a base, or lower their labels; return the bases' number.
 
-    ``to`` gets the base of each choice; returns how many bases there are.
+    ``to`` gets the base of each choice.
     """
     places, ends, labels = found
     members, offsets, least, hashes = bases
@@ -189,7 +185,7 @@ def merge(base, number, found, able, ages, bases, slots, count, to):
 
 @part()
 def list_ways(b, label, number, found, able, to, ways, entered, first):
-    """List the choices beside base b of that label, and the kinds that complete from a place on."""
+    """List the choices next to base b of that label, and their kinds from a place on."""
     places, ends, labels = found
     for each in range(number):
         ways[each] = b, to[each], labels[each] - label, first + ends[each]
@@ -199,7 +195,7 @@ def list_ways(b, label, number, found, able, to, ways, entered, first):
 
 @part()
 def held_and_paid(base, states, pay, runs):
-    """Return tokens held and prices paid by a base; ``runs`` gets how many of each kind run."""
+    """Return tokens and payments of a base; ``runs`` counts its members of each kind."""
     _, tokens, kinds = states
     held = paid = 0
     for state in base:
@@ -211,16 +207,15 @@ def held_and_paid(base, states, pay, runs):
 
 @njit()
 def step_back(level, states, pay, worth, able, gain, scale, limits, keep):
-    """Return the bases at t − 1 of a level at t: every choice of who completes at t is tried.
+    """Return the bases at t − 1 of a level at t, by every choice of completions at t.
 
-    ``level`` has members, offsets, labels; ``states`` ages, tokens and kinds of all states; they
-    ``pay`` at t so much, at most ``worth`` together; ``able`` may complete, which lowers a label by
-    ``gain`` at most, by tokens in units of 2^``scale``; ``limits`` are memory, largest label, most
-    steps, bases and members, and how many may complete.
+    ``level`` has members, offsets, labels; ``states`` ages, tokens and kinds of all states.  States
+    ``pay`` at t so much, at most ``worth`` together.  Kinds ``able`` to complete lower a label by
+    ``gain`` at most, by tokens in units of 2^``scale``.  ``limits`` are memory, largest label, most
+    steps, bases, members and completions.
 
-    Returns members, offsets, labels, steps and numbers held (more than allowed where it was given
-    up), and, to ``keep``, the ways (from where, to where, what they add, and where in the last
-    array the kinds begin that complete).
+    Returns members, offsets, labels, steps and numbers held (more than allowed where it gives up),
+    and, to ``keep``, the ways (origin, end, addition, place of their kinds) and these kinds.
     """
     old, offsets, labels = level
     ages, _, kinds = states
@@ -244,7 +239,6 @@ def step_back(level, states, pay, worth, able, gain, scale, limits, keep):
         more = max(number, 0) * len(base) + found[1][max(number, 0)]
         listed = max(ends[count] + more, 4 * (arcs + max(number, 0)) + enters + more)
         if number < 0 or count + number > limits[3] or listed > limits[4] or steps > limits[2]:
-            # More than may be held, or taken.
             held = 0 if steps > limits[2] else np.int64(1) << 60
             return members[:0], ends[:1], least[:0], steps, held, ways[:0], entered[:0]
         members = room_for(members, ends[count], number * len(base) + found[1][number])
@@ -269,9 +263,9 @@ def step_back(level, states, pay, worth, able, gain, scale, limits, keep):
 
 @njit()
 def lost_before(level, states, pay, worth, ahead, t, limits, lost):
-    """Fill what is lost at least before t, given who runs at t − 1 and at t; return the steps.
+    """Fill the least loss before t, given the bases at t − 1 and t; return the steps.
 
-    Where that and the label exceed the limit, as much as it takes.
+    It stops where loss and label exceed the limit.
     """
     members, offsets, labels = level
     ages, tokens, _ = states
@@ -292,7 +286,7 @@ def lost_before(level, states, pay, worth, ahead, t, limits, lost):
                     held += tokens[state] - e + 1
                     paid += pay[u, state - e + 1]
             steps += offsets[b + 1] - offsets[b] + 4
-            # Who runs at none of these times runs at none before.
+            # No member runs before.
             if not held:
                 break
             total += max(worth[u] - paid - ahead[e, max(memory - held, 0), u], 0)

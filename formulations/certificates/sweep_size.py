@@ -1,6 +1,6 @@
 """Upper bounds on the steps and numbers of a sweep's evaluation, counted without evaluating it.
 
-The reader's own counts, in its order, with what a search knows in place of what it has to price.
+The reader's own counts, in its order, with a search's knowledge instead of prices.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ from formulations.certificates.sweep_tables import (
 )
 from instances import Instance
 
-#: Steps for each base, and numbers that are held for each where all of them are, but for those of
-#: the kinds.
+#: Steps for each base, and numbers held for each without its kinds.
 STEPS_OF_A_BASE, NUMBERS_OF_A_BASE = 1_000, 4
 
 
@@ -35,8 +34,8 @@ STEPS_OF_A_BASE, NUMBERS_OF_A_BASE = 1_000, 4
 class Swept:
     """A search's prices, in units of 1 / denominator, and the bases it has met.
 
-    ``total`` is the Lagrangian value, ``least`` the dearest of the kinds' cheapest starts, and
-    ``worth`` what patterns pay at most at times 0, 1, ...
+    ``total`` is the Lagrangian value, ``least`` the dearest of the kinds' cheapest starts.
+    ``worth`` is the most that patterns pay at times 0, 1, ...
     """
 
     total: int
@@ -48,9 +47,9 @@ class Swept:
 def take_sweep(
     instance: Instance, certificate: Certificate, swept: Swept | None, budget: Budget
 ) -> None:
-    """Take what evaluating a sweep takes; raise TooLongError where it would be refused.
+    """Take what evaluating a sweep takes; raise TooLongError where a reader refuses it.
 
-    Without ``swept`` the prices alone prove the value, and patterns are those of states.
+    Without ``swept`` the prices alone prove the value.
     """
     kinds = kinds_of(instance, budget)
     unit, states = certificate.denominator, certificate.states
@@ -60,7 +59,7 @@ def take_sweep(
         dearest *= int(kinds.tokens.max())
         search = take_memory(instance, kinds, certificate.memory, budget)
         priced = (price * instance.memory for price in certificate.memory)
-        # The search has found less than what the reader would go by; at time 0 nothing is held.
+        # The search has found less than the reader's worth; at time 0 nothing is held.
         if swept and not search and any(map(gt, islice(priced, 1, None), swept.worth[1:])):
             raise TooLongError("the best patterns take more steps than its length pays for")
     else:
@@ -89,12 +88,11 @@ def take_sweep(
     _take_levels(instance, kinds, last, late, budget)
     budget.take(swept.bases * STEPS_OF_A_BASE)
     if certificate.multipliers and certificate.strict is None:
-        # All of them are held, with how many of each kind complete.
         budget.hold(swept.bases * (NUMBERS_OF_A_BASE + len(certificate.multipliers) // 4))
 
 
 def _take_levels(instance: Instance, kinds: Kinds, last: int, late: int, budget: Budget) -> None:
-    """Take what every level takes, and every kind there that came at most so ``late`` before."""
+    """Take what every level takes, and every kind there that starts at most so ``late``."""
     budget.take(last * (LEVEL + STATE * len(kinds.tokens)))
     power = max(0, instance.memory.bit_length() - UNIT_BITS)
     of_kinds = (each.tolist() for each in (kinds.prompts, kinds.outputs))

@@ -1,6 +1,6 @@
-"""Tables of the evaluation of sweeps: what states pay, what starts cost, what is looked ahead of.
+"""Tables of the evaluation of sweeps: payments of states, costs of starts, what comes ahead.
 
-Every number in them is far below 64 bits, or the certificate is refused.
+Every number in them is far below 64 bits, or the evaluation refuses the certificate.
 """
 
 from __future__ import annotations
@@ -23,18 +23,16 @@ from instances import Instance
 
 Ints = NDArray[np.int64]
 
-#: Share of the steps and numbers left that looking ahead may take.
-AHEAD = 4
-#: Steps of an entry of a table, numbers that are held for it on the way, and bits of any sum.
+#: One part in so many of the steps and numbers left is for looking ahead, at most so many times.
+AHEAD, DEPTH = 4, 48
+#: Steps of an entry of a table, numbers held for it on the way, and bits of any sum.
 STEPS_OF_AN_ENTRY, HELD_OF_AN_ENTRY, BITS = 10, 2, 60
-#: Equal requests beyond which their counts would not fit into 16 bits, twice.
+#: Equal requests whose counts fit into 16 bits, twice.
 MOST_EQUAL = 32_767
-#: Times that are looked ahead, at most.
-DEPTH = 48
-#: Bits of the units of tokens that what completes is told by.
+#: Bits of the units of tokens of completions.
 UNIT_BITS = 12
 FAR = 1 << BITS
-#: Entries of the table of patterns that are filled at a time.
+#: Entries of the table of patterns filled at a time.
 ENTRIES = 1 << 23
 
 
@@ -57,7 +55,7 @@ class PricedStates:
 
 @dataclass(frozen=True)
 class Kinds:
-    """Different requests, shape (kinds,), and which of the states is their first."""
+    """Different requests, shape (kinds,), and their first states."""
 
     arrivals: Ints
     prompts: Ints
@@ -87,7 +85,7 @@ class Kinds:
             yield from ((s + j, o - j) for j in range(1, o + 1))
 
     def refuse_strict(self, strict: Sequence[int]) -> None:
-        """Refuse what are no places of kinds with one request, increasing."""
+        """Refuse all but increasing places of kinds with one request."""
         single = np.flatnonzero(self.counts == 1).tolist()
         if sorted(set(strict) & set(single)) != list(strict):
             raise BackwardError("strict: expected kinds of one request each, increasing")
@@ -102,8 +100,7 @@ class Kinds:
 class Network:
     """Prices of states and times, worths of times, slacks of starts, and the window.
 
-    ``extra`` is what each kind pays more; ``strict`` are the kinds that are strict, None without
-    dominance.
+    Each kind pays ``extra`` more; ``strict`` are the strict kinds, None without dominance.
     """
 
     memory: int
@@ -118,7 +115,7 @@ class Network:
 
     @cached_property
     def last(self) -> int:
-        """The last time at which there is something to pay, or to complete within the window."""
+        """The last time with a price, or with a completion within the window."""
         return max(len(self.worth) - 1, int(self._completions[1].max()))
 
     @cached_property
@@ -136,7 +133,7 @@ class Network:
         low = np.zeros(self.last + 1, dtype=np.int64)
         for g, number in enumerate(self.kinds.counts.tolist()):
             first, last = (int(each[g]) for each in self._completions)
-            # The least that one costs that completes at each time from the first on, or before.
+            # Least cost of a completion at each time from the first on, or before.
             start = first - int(self.kinds.outputs[g])
             cost = np.minimum.accumulate(self.dear[start : start + last + 1 - first, g])
             cost += int(self.extra[g])
@@ -158,13 +155,13 @@ class Network:
     def with_dominance(
         self, multipliers: Sequence[int], strict: tuple[int, ...], budget: Budget
     ) -> Network:
-        """Return the same with multipliers, or none, inside and strict kinds."""
-        # What starts pay is one more table.
+        """Return the same with multipliers, or none, and strict kinds."""
+        # Payments of starts are one more table.
         budget.take(self.dear.size * STEPS_OF_AN_ENTRY + CALL * int(self.kinds.outputs.sum()))
         counts = self.kinds.counts.tolist()
         extra = list(multipliers) or [0] * len(counts)
         each = sum(n * abs(v) for n, v in zip(counts, extra, strict=True))
-        # Labels lie within the window and what all that completes pays more; a bound of every sum.
+        # The window and all additions bound every label and sum.
         paid = sum(counts) * int(self.pay.max(initial=0)) + sum(self.worth.tolist())
         refuse_large(4 * (self.window + (self.last + 4) * each + paid))
         return replace(self, extra=np.array(extra, dtype=np.int64), strict=strict)
@@ -193,7 +190,7 @@ def network_of(
     states: PricedStates | None,
     budget: Budget,
 ) -> Network | None:
-    """Return what the sweep goes by; None where the prices alone prove the value."""
+    """Return the tables of the sweep; None where the prices alone prove the value."""
     if states is None:
         pay, worth = _of_memory(instance, kinds, memory, budget)
     else:
@@ -245,10 +242,9 @@ def refuse_large(largest: int) -> None:
 def take_tables(
     instance: Instance, kinds: Kinds, times: int, knots: int, budget: Budget, *, search: bool
 ) -> None:
-    """Take what pricing all states at so many times takes, before any is priced.
+    """Take what the prices of all states at so many times, and costs of starts, will take.
 
-    And the costs of starts; prices on states are interpolated at ``knots`` times.  With ``search``
-    the best pattern of each time is looked for.
+    Prices on states are interpolated at ``knots`` times.  ``search`` adds the best patterns.
     """
     states = int(kinds.outputs.sum())
     budget.take(states * knots * 10 * OPERATION)
@@ -262,15 +258,15 @@ def take_tables(
 
 
 def hold_table(budget: Budget, entries: int) -> None:
-    """Take what tables of so many entries, these together, take and hold."""
+    """Take what tables of so many entries together take and hold."""
     budget.take(entries * STEPS_OF_AN_ENTRY)
     budget.hold(entries * HELD_OF_AN_ENTRY)
 
 
 def take_memory(instance: Instance, kinds: Kinds, memory: Sequence[int], budget: Budget) -> bool:
-    """Take what pricing all states by tokens takes; tell whether the best patterns are looked for.
+    """Take what prices of all states by tokens take; return whether best patterns are searched.
 
-    Where they are not, the worth of a time is that of all memory.
+    Else the worth of a time is the worth of all memory.
     """
     refuse_large(max(memory, default=0) * instance.memory * len(instance))
     search = 4 * _work(instance, kinds) * (len(memory) + 1) <= 3 * budget.steps
@@ -281,7 +277,6 @@ def take_memory(instance: Instance, kinds: Kinds, memory: Sequence[int], budget:
 def _of_memory(
     instance: Instance, kinds: Kinds, memory: Sequence[int], budget: Budget
 ) -> tuple[Ints, Ints]:
-    """Return what states pay at times 0.., (times, states), and the worth of times."""
     search = take_memory(instance, kinds, memory, budget)
     prices = np.array([*memory, 0], dtype=np.int64)
     pay = prices[:, None] * kinds.tokens
@@ -289,10 +284,7 @@ def _of_memory(
 
 
 def _work(instance: Instance, kinds: Kinds) -> int:
-    """Return how many sums the search for the best pattern takes at one time, at most.
-
-    Or how many entries its table has.
-    """
+    """Return the most sums of the search for the best pattern at one time, or its table's size."""
     work = 0
     for held, left in kinds.listed:
         room = instance.memory - held - left
@@ -305,7 +297,7 @@ def _work(instance: Instance, kinds: Kinds) -> int:
 def _of_states(
     instance: Instance, kinds: Kinds, states: PricedStates, budget: Budget
 ) -> tuple[Ints, Ints]:
-    """Return what states pay at times 0.., (times, states), and the worth of times."""
+    """Return the payments of states at times 0.., (times, states), and the worth of times."""
     knots, shape = states.knots, (len(states.knots), len(states.tokens), len(states.left))
     for name, grid in (("knots", knots), ("tokens", states.tokens), ("left", states.left)):
         if len(grid) < 2 or any(low >= high for low, high in pairwise(grid)):
@@ -346,10 +338,7 @@ def interpolated(table: NDArray[Any], states: PricedStates, held: int, rounds: i
 
 
 def _worths(instance: Instance, kinds: Kinds, pay: Ints) -> Ints:
-    """Return the most that requests which can run together pay at each time.
-
-    The prices of equal states are equal.
-    """
+    """Return the most that a pattern pays at each time; equal states have equal prices."""
     columns = enumerate(kinds.listed)
     priced = {state: np.ascontiguousarray(pay[:, column]) for column, state in columns}
     order = sorted(priced, key=lambda state: -state[1])
@@ -363,10 +352,10 @@ def worths(
 ) -> list[int]:
     """Return the most that requests which can run together pay at each of some times.
 
-    Every request is added to longer ones, so at its completion all of them hold memory.
+    The order adds every request to longer ones, so at its completion all of them hold memory.
     """
     most = memory // min(held for held, _ in order)
-    # Far below 0 stands for what cannot be.
+    # Far below 0: impossible.
     never = -(most + 1) * (max(int(prices.max()) for prices in priced.values()) + 1)
     at_once = max(1, ENTRIES // ((most + 1) * (memory + 1)))
     found: list[int] = []
@@ -388,7 +377,7 @@ def worths(
 
 
 def take_ahead(memory: int, kinds: Kinds, times: int, budget: Budget) -> int:
-    """Take what looking ahead takes; return how many times are looked ahead, 0 or less for none."""
+    """Take what looking ahead takes; return its number of times, 0 or less for none."""
     cells = times * (memory + 1)
     calls = sum(memory // (held + 1) + 1 for held in kinds.prompts.tolist())
     work = CALL * calls + cells * len(kinds.counts)
@@ -400,7 +389,7 @@ def take_ahead(memory: int, kinds: Kinds, times: int, budget: Budget) -> int:
 
 
 def looking_ahead(plain: Network, budget: Budget) -> Network:
-    """Add what requests with less than e rounds left pay at t within m tokens, [e, m, t]."""
+    """Add the most that requests with less than e rounds left pay at t in m tokens, [e, m, t]."""
     kinds, times = plain.kinds, len(plain.worth)
     depth = take_ahead(plain.memory, kinds, times, budget)
     if depth < 1:
@@ -422,9 +411,9 @@ def looking_ahead(plain: Network, budget: Budget) -> Network:
 
 
 def _fill_up(best: Ints, held: int, gain: Ints | int) -> None:
-    """Let as many as fit that hold so many tokens each gain so much, in ``best`` by tokens.
+    """Fill ``best`` by tokens with any number of one more that holds and gains so much.
 
-    By blocks of ``held``: what a block reads lies below it and is done.
+    By blocks of ``held``: a block reads the finished one below it.
     """
     for m in range(held, len(best), held):
         block = best[m : m + held]
@@ -432,9 +421,9 @@ def _fill_up(best: Ints, held: int, gain: Ints | int) -> None:
 
 
 def gain_of(network: Network, costs: Ints, able: Ints, budget: Budget) -> tuple[Ints, int]:
-    """Return by how much all that complete may lower a label, by tokens in units of a power of 2.
+    """Return by how much completions may lower a label, by tokens in units of a power of 2.
 
-    Tokens held are rounded down, so in each unit more fits than does.
+    Tokens are rounded down, so the gain is an upper bound.
     """
     power = max(0, network.memory.bit_length() - UNIT_BITS)
     gain = np.zeros((network.memory >> power) + 1, dtype=np.int64)

@@ -1,17 +1,16 @@
-"""CP-SAT with clique inequalities, every forbidden start difference, ordered equal requests."""
+"""CP-SAT with clique inequalities and ordered equal requests."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
 from formulations.cp import cpsat
 from formulations.cp._windows import StartRounds
 from formulations.cp.constraint_program import ConstraintProgram
 from formulations.valid.groups import window_groups
-from formulations.valid.separation import forbidden_differences
 from formulations.valid.windows import start_windows
 from instances import Instance
 
@@ -27,14 +26,11 @@ class Options:
         bool, "least start distance, one way or the other, of pairs that may not start together"
     ] = True
     groups: Annotated[bool, "clique and cover inequalities as no-overlap or cumulative"] = True
-    differences: Annotated[
-        bool, "start differences that overflow although the pair may start together"
-    ] = True
     equal: Annotated[bool, "equal requests start in the instance's order"] = True
 
 
 def windows_of(instance: Instance, upper_bound: int | None = None) -> StartRounds:
-    """Return the windows of ``formulations.valid``, which are tighter than those of ``cpsat``."""
+    """Return the windows of ``formulations.valid``, which are tighter than ``cpsat``'s."""
     found = start_windows(instance, upper_bound)
     return StartRounds(found.earliest, found.latest, found.horizon)
 
@@ -52,11 +48,8 @@ def build_model(
     *Groups.*  At most ``most`` windows of a group hold one round, rounds below 0 included (proof
     in ``formulations.valid.groups``): ``no_overlap`` for one, ``cumulative`` for more.
 
-    *Differences.*  start_j − start_i lies in no interval of ``forbidden_differences``: one boolean
-    and two implications for each interval that ``cpsat`` does not have.
-
-    *Equal requests.*  Those of equal (arrival, prompt, output) start in the instance's order:
-    exchanging the starts of two of them changes neither feasibility nor TEL.
+    *Equal requests.*  Requests of equal (arrival, prompt, output) start in the instance's order:
+    exchanging two of their starts changes neither feasibility nor TEL.
     """
     options = options or Options()
     if warm_start is not None and options.equal:
@@ -65,8 +58,6 @@ def build_model(
     model, starts = cpsat.build_model(instance, windows, warm_start, plain)
     if options.groups:
         _add_groups(model, instance, starts)
-    if options.differences:
-        _add_differences(model, instance, starts)
     if options.equal:
         for each in _classes(instance):
             for i, j in pairwise(each):
@@ -86,18 +77,6 @@ def _add_groups(model: cp_model.CpModel, instance: Instance, starts: list[Any]) 
             model.add_no_overlap(intervals)
         else:
             model.add_cumulative(intervals, [1] * len(intervals), group.most)
-
-
-def _add_differences(model: cp_model.CpModel, instance: Instance, starts: list[Any]) -> None:
-    requests = instance.requests
-    for i, j in combinations(range(len(requests)), 2):
-        for low, high in forbidden_differences(requests[i], requests[j], instance.memory):
-            if low <= 0 <= high:
-                continue
-            difference = starts[j] - starts[i]
-            below = model.new_bool_var("")
-            model.add(difference <= low - 1).only_enforce_if(below)
-            model.add(difference >= high + 1).only_enforce_if(~below)
 
 
 def _classes(instance: Instance) -> list[list[int]]:

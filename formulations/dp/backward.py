@@ -2,13 +2,13 @@
 
     target ← the value of the prices
     until the optimum is found:
-        widen the target, so that three times as many bases are met; up to the best TEL known as
-            soon as that seems short enough
+        widen the target, so that it has three times as many bases; up to the best TEL known once
+            that seems short enough
         sweep: from the last time back, every base with every choice of requests that complete,
             unless the slack so far and the least to come exceed the window (``levels``)
         no base is left: no schedule has a TEL up to the target, which is a bound
-        paths are left: multipliers on "each request once", arcs fixed; then nodes split by how many
-            of some kinds have completed, until the best path is a schedule (``paths``)
+        paths are left: multipliers on "each request once", arcs fixed; then nodes split by the
+            completions of some kinds, until the best path is a schedule (``paths``)
 
 Source: ours; fixing and sublimation as tanaka2009 has them for one machine.  ``network`` refuses
 prices and windows for which a sum could exceed 2⁶⁰.  Proof: docs/proofs/backward.md (P4).
@@ -20,6 +20,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Annotated
 
 import numpy as np
@@ -35,33 +36,26 @@ from schedules.evidence import Argument
 
 #: Requests up to which windows are swept.
 REQUESTS_UP_TO = 10_000
-#: Numbers of each kind that have completed stand in one word, so no more kinds are counted at once
-#: than have fewer combinations than this.
+#: Kinds counted at once have fewer combinations than this, since one word counts all of them.
 COMBINATIONS = 1 << 60
-#: Share of the value that the first window is wide, and by what the nodes of the next one may grow.
+#: Width of the first window as a share of the value, and growth of the next one's nodes.
 FIRST_WINDOW, GROWTH = 0.0025, 3.0
-#: Where less time is left, the next window may be expected to take so much of it; it is not tried
-#: if its nodes could not grow by the second factor.
+#: Share of the time left for the next window, and the least growth of nodes for which it is tried.
 FILL, LEAST_GROWTH = 0.7, 1.2
-#: By what nodes grow with each percent of the value, as long as nothing is known of it.
+#: Growth of nodes with each percent of the value, before any measurement.
 PERCENT = 6.0
-#: How the nodes of the last window are estimated from a narrower one: the share r of the gap that
-#: is left makes them 2 ** (first · r ** second) times as many.  Measured on am1, n = 12 to 20.
-LAST_WINDOW = (13.0, 1.6)
-#: Share of the gap that has to be left at most: of a narrower window the estimate is too low.
-LAST_FROM = 0.62
-#: It is given up after so many times as long as it was allowed to be expected to take, and any
-#: other one after so many times what was left when it began, or as many seconds.
+#: A share r of the gap left makes the nodes of the last window 2 ** (first · r ** second) times as
+#: many.  Measured on am1, n = 12 to 20; for more of the gap than ``LAST_FROM`` it is too low.
+LAST_WINDOW, LAST_FROM = (13.0, 1.6), 0.62
+#: The last window ends after so many times its expected time, any other one after so many times the
+#: time left when it began, or as many seconds.
 GIVEN_UP_AFTER, OTHERS_AFTER = 1.5, 3.0
-#: Arcs, and times the arcs of a window, up to which all of it is split at once; else parts of it
-#: are settled one after the other.
+#: Arcs, and times the arcs of a window, up to which all of it is split at once; else its parts are
+#: settled one after the other.
 AT_ONCE, AT_ONCE_TIMES = 1_000_000, 4
 PARTS = (0.0, 0.06, 0.12, 0.25, 0.5, 1.0)
-#: Bytes that an arc takes while nodes are split by what has completed.
-SPLIT_BYTES = 100
-#: Bytes that an entry of the tables takes while the network is set up, measured on n = 100 to 200:
-#: 22 to 28.
-ENTRY_BYTES = 32
+#: Bytes of an arc while nodes are split; of a table's entry, measured on n = 100 to 200: 22 to 28.
+SPLIT_BYTES, ENTRY_BYTES = 100, 32
 
 
 @dataclass(frozen=True)
@@ -86,10 +80,9 @@ class Options(Tuning):
 class Step:
     """Result of one window.
 
-    It is settled up to the TEL ``target`` (rounds), less than asked for where a limit came first.
-    No TEL is below ``bound``; ``starts`` are those of an optimal schedule, where one lies in it.
-    ``nodes`` are the bases that the sweep has met, ``multipliers`` those of each kind, in units of
-    the prices, where the sweep alone did not do.
+    It is settled up to the TEL ``target`` (rounds), which a limit lowers.  No TEL is below
+    ``bound``; ``starts`` is an optimal schedule, where the window holds one.  ``nodes`` counts the
+    sweep's bases; ``multipliers`` of each kind, in units of the prices, close what the sweep left.
     """
 
     target: int
@@ -109,12 +102,12 @@ def search(
     seconds: Callable[[], float] = lambda: math.inf,
     last_seconds: float = math.inf,
 ) -> bool:
-    """Sweep window after window, from a proved bound on, and report each that is closed.
+    """Sweep window after window, from a proved bound on, and report each closed one.
 
-    Ends where an optimal schedule has been found, or no TEL is below ``below``: then it returns
-    True; or at its limits, or where no wider window is expected to take less than ``seconds()``.
-    The window up to ``below`` − 1 is next as soon as it is expected to take no more than
-    ``last_seconds``; where it takes far longer, windows grow in steps again.
+    Returns True with an optimal schedule, or if no TEL is below ``below``; False at its limits, or
+    where each wider window is expected to take more than ``seconds()``.  The window up to
+    ``below`` − 1 follows once it is expected to take no more than ``last_seconds``; if it takes far
+    longer, windows grow in steps again.
     """
     step = max(1, int(FIRST_WINDOW * network.bound))
     target = max(bound, network.bound) - 1 + step
@@ -132,7 +125,6 @@ def search(
         if found is None or found.target < target:
             if not last or before is None or limits.out_of_time():
                 return False
-            # It is wider than expected: go on in steps.
             last, last_seconds, target = False, 0.0, max(before[0], bound - 1) + step
             continue
         if found.starts is not None or bound >= below:
@@ -155,7 +147,7 @@ def search(
 
 
 def _last_factor(network: Network, target: int, below: int) -> float:
-    """Return how many times as many nodes as a window the last one may have."""
+    """Return the last window's nodes over a window's nodes, at most."""
     factor, power = LAST_WINDOW
     left = (below - 1 - target) / max(below - 1 - network.bound, 1)
     return math.inf if left > LAST_FROM else float(2.0 ** (factor * left**power))
@@ -164,7 +156,7 @@ def _last_factor(network: Network, target: int, below: int) -> float:
 def _next_step(
     step: int, before: tuple[int, int] | None, now: tuple[int, int], growth: float, value: int
 ) -> int:
-    """Return by how many rounds to widen the window, so that nodes grow so many times about."""
+    """Return by how many rounds to widen the window for about this growth of nodes."""
     if before is None or now[1] <= before[1] or now[0] <= before[0]:
         slope = 100 * math.log(PERCENT) / max(value, 1)
     else:
@@ -177,7 +169,9 @@ def _window(network: Network, target: int, limits: Limits) -> Step | None:
     window = network.window(target)
     if window < 0:
         return Step(target, target + 1, None, 0, None)
-    swept = sweep(rules(network, window), _width(network), limits, keep=True)
+    least = 1 + min(request.prompt for request in network.instance.requests)
+    at_once = min(len(network.instance), network.instance.memory // least)
+    swept = sweep(rules(network, window), at_once, limits, keep=True)
     if swept.closed:
         return Step(target, target + 1, None, swept.nodes, None)
     if swept.paths is None:
@@ -185,17 +179,11 @@ def _window(network: Network, target: int, limits: Limits) -> Step | None:
     return _finish(network, target, swept.paths, swept.nodes, limits)
 
 
-def _width(network: Network) -> int:
-    """Return how many requests can hold memory at once, at most."""
-    least = 1 + min(request.prompt for request in network.instance.requests)
-    return min(len(network.instance), network.instance.memory // least)
-
-
 def _finish(network: Network, target: int, paths: Paths, nodes: int, limits: Limits) -> Step:
-    """Return what the paths that a sweep has left come to.
+    """Return the result of a window with paths left.
 
-    Where splitting them makes many of them, narrower windows come first, since an optimum far
-    below the target costs little then: the paths of a narrower window are among them.
+    Where they split into many, narrower windows come first: an optimum far below the target costs
+    little then.
     """
     counts = network.kinds.counts
     first = np.zeros(len(counts), dtype=np.int64)
@@ -204,7 +192,7 @@ def _finish(network: Network, target: int, paths: Paths, nodes: int, limits: Lim
     )
     if value is None:
         return Step(target, target + 1, None, nodes, multipliers)
-    # Of the schedules up to the target none has a lower TEL.
+    # No schedule has a lower TEL.
     least = -(-(network.total + value) // network.unit)
     settled = least - 1
     most = int(limits.memory_bytes / SPLIT_BYTES)
@@ -230,8 +218,8 @@ def _inside(
 ) -> tuple[int, list[int] | None, Ints] | None:
     """Return the least TEL up to a target on these paths and its starts, or target + 1 and None.
 
-    With them the multipliers that the paths had before they were split.  None where a limit came
-    first, or splitting would have made more than ``most`` arcs.
+    The third is the multipliers before splitting.  None where a limit came first, or splitting
+    needs more than ``most`` arcs.
     """
     counts, window = network.kinds.counts, network.window(target)
     paths, multipliers, value = improved(paths, multipliers, counts, window, limits.out_of_time)
@@ -262,17 +250,13 @@ def _inside(
 
 
 def _countable(counts: Ints) -> int:
-    """Return how many of these kinds, the first ones, can be counted in one word."""
-    combinations = 1
-    for position, count in enumerate(counts.tolist()):
-        combinations *= count + 1
-        if combinations > COMBINATIONS:
-            return position
-    return len(counts)
+    """Return how many of these kinds, the first ones, one word counts."""
+    combinations = accumulate(counts.tolist(), lambda known, count: known * (count + 1), initial=1)
+    return sum(each <= COMBINATIONS for each in combinations) - 1
 
 
 def _by_surplus(kinds: Kinds, paths: Paths, multipliers: Ints) -> list[int]:
-    """Return the kinds, first those of which the best path has too many or too few."""
+    """Return the kinds by the best path's surplus or lack of them."""
     best = priced(paths, multipliers, kinds.counts)
     surplus = np.abs(entries(paths, best.path, len(kinds.counts)) - kinds.counts)
     volumes = kinds.outputs * (2 * kinds.prompts + kinds.outputs + 1)

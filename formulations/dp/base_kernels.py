@@ -8,15 +8,15 @@ from formulations.lagrangian.array_kernels import longer, more_rows, nowhere
 from support.compiling import filling_part, njit, part
 
 _NONE = np.int64(1) << np.int64(61)
-#: For what an array has no room.
+#: Arrays without room: none, of bases, of kinds.
 NOTHING, BASES, KINDS = 0, 1, 2
 
 
 @njit()
 def start_slack(outputs, arrivals, first, pay, unit, starts, slack):
-    """Fill what a start p costs beyond the least of its kind; return the sum-free least costs.
+    """Fill the cost of a start p beyond its kind's least; return the least costs.
 
-    ``slack[p, g]`` is filled for p < ``starts``, far more than any window before the arrival.
+    ``slack[p, g]`` is filled for p < ``starts``; before the arrival it exceeds any window.
     """
     end = len(pay) - 1
     least = np.empty(len(outputs), np.int64)
@@ -41,8 +41,8 @@ def start_slack(outputs, arrivals, first, pay, unit, starts, slack):
 def behind_table(rules, low, high, table):
     """Fill table[t, e, m]: the most that requests with less than e rounds left pay at time t.
 
-    They hold at most m tokens together, any kind any number of times, and start no later than
-    t − 1 and at a slack within the window.
+    They hold at most m tokens together, any kind any number of times.  They start by t − 1, at a
+    slack within the window.
     """
     memory = table.shape[2] - 1
     best = np.zeros(memory + 1, np.int64)
@@ -70,7 +70,7 @@ def behind_table(rules, low, high, table):
 def _enterable(t, rules):
     """Return the kinds that may complete at t; by kind cost of its start, price, peak, knapsack.
 
-    The knapsack is the most that any from each kind on still gain by tokens; of one entry where it
+    The knapsack is the most gain of completions from each kind on, by tokens; of one entry where it
     would be too large.
     """
     kinds = len(rules.first)
@@ -103,9 +103,9 @@ def _enterable(t, rules):
 
 @part()
 def _before(t, rules):
-    """Return what a request of each kind that completes at t holds and pays at t − e, e = 0, 1, ...
+    """Return tokens and payments at t − e, e = 0, 1, ..., of each kind that completes at t.
 
-    And by e and tokens held at t − e what is worth there more than all that still fits may pay.
+    The third, by e and tokens held at t − e, is the worth there beyond all that still fits.
     """
     rounds, memory, rows = rules.behind.shape[1], rules.behind.shape[2] - 1, len(rules.pay)
     held = np.zeros((len(rules.first), rounds), np.int64)
@@ -128,11 +128,10 @@ def _before(t, rules):
 
 @filling_part()
 def _behind(depth, longest, held, paid, lost, room):
-    """Return what is lost at least at the times before t, given who runs at t.
+    """Return the least loss at times before t, given the running requests at t.
 
-    ``held`` and ``paid`` of a depth are tokens and prices of these at t − e, for e up to
-    ``longest``, where the last of them have started.  It stops once that is more than ``room``,
-    and where that is below 0 it returns 0.
+    ``held`` and ``paid`` of a depth are their tokens and payments at t − e, for e up to
+    ``longest``.  It stops at a loss above ``room``; below a room of 0 it returns 0.
     """
     total = np.int64(0)
     for e in range(1, min(longest, len(lost) - 1) + 1):
@@ -144,16 +143,14 @@ def _behind(depth, longest, held, paid, lost, room):
 
 @filling_part()
 def _next_base(members, number, base, chosen, depth, first, last, kind, keys, written, made):
-    """Write who of a node runs one round earlier, in order; return how many and their key."""
+    """Write the members of a node one round earlier, in order; return their number and key."""
     x, y, count, key = 0, 0, 0, np.uint64(0)
     while x < number or y < depth:
-        # What completes is the last state of its kind, so both lists are in order.
+        # A completion is the last state of its kind, so both lists are in order.
         if y == depth or (x < number and members[base, x] <= last[chosen[y]]):
-            state = np.int64(members[base, x])
-            x += 1
+            state, x = np.int64(members[base, x]), x + 1
         else:
-            state = last[chosen[y]]
-            y += 1
+            state, y = last[chosen[y]], y + 1
         if state > first[kind[state]]:
             written[made, count] = state - 1
             key += keys[state - 1]
@@ -163,9 +160,9 @@ def _next_base(members, number, base, chosen, depth, first, last, kind, keys, wr
 
 @filling_part()
 def _begin(t, members, number, base, first, kind, tokens, pay, count, held, paid):
-    """Set what a base holds and pays at t − e, e = 0, 1, ..., and how many of each kind it has.
+    """Set a base's tokens and payments at t − e, e = 0, 1, ..., and its number of each kind.
 
-    Returns how many rounds before t the last of them has started.
+    Returns the most rounds since a start.
     """
     rows = len(pay)
     oldest = np.int64(0)
@@ -186,9 +183,9 @@ def _begin(t, members, number, base, first, kind, tokens, pay, count, held, paid
 
 @filling_part()
 def _next_kind(x, able, dear, own, peak, gain, counts, count, memory, room, spare):
-    """Return the first place from x on of a kind of which one more may complete, within the rest.
+    """Return the first place from x on of a kind of which one more may complete.
 
-    A start costs no more than ``spare``, and what else may complete brings no more than a knapsack.
+    Its start costs at most ``spare``, and all other completions gain at most a knapsack.
     """
     most = gain.shape[1] - 1
     while x < len(able):
@@ -206,7 +203,7 @@ def _next_kind(x, able, dear, own, peak, gain, counts, count, memory, room, spar
 
 @filling_part()
 def _complete(depth, g, own_held, own_paid, held, paid):
-    """Fill what all hold and pay with one more of a kind that completes at t, a depth further."""
+    """Fill tokens and payments with one more completion at t, a depth further."""
     for e in range(held.shape[1]):
         held[depth + 1, e] = held[depth, e] + own_held[g, e]
         paid[depth + 1, e] = paid[depth, e] + own_paid[g, e]
@@ -216,10 +213,9 @@ def _complete(depth, g, own_held, own_paid, held, paid):
 def expand(t, level, low, high, rules, sizes, most):
     """Return the bases at t − 1 that nodes at t of the bases ``low``..``high`` − 1 leave.
 
-    ``level`` are members, their number and the slack of each base at t.  Returned are the members
-    of each base left and its key; a row of their number, the slack, its origin, and where what it
-    let complete ends among the kinds that are listed next; and whether it stopped since they came
-    to ``most``, where ``sizes`` say what a base and what a kind listed come to.
+    ``level`` are members, their number and the slack of each base at t.  Returned are members and
+    key of each base left; a row of their number, slack, origin, and end among the kinds listed
+    next; these kinds; and whether it stopped at ``most``, by the ``sizes`` of a base and a kind.
     """
     width = level[0].shape[1]
     entering, before = _enterable(t, rules), _before(t, rules)
@@ -251,9 +247,9 @@ def _fill(
     t, level, low, high, rules, sizes, most, entering, before, work, left, code, rows, entered,
     made, listed,
 ):  # fmt: skip
-    """Fill what bases leave, from one of them on; return where it stopped, and what is filled.
+    """Fill the bases left, from one on; return where it stopped, and the numbers filled.
 
-    It stops before a base for which there is no room, and tells of what; or at the most allowed.
+    It stops before a base without room, and returns the array that lacks it; or at ``most``.
     """
     members, number, slack = level
     (able, dear, own, peak, gain), (own_held, own_paid, lost) = entering, before
@@ -263,7 +259,7 @@ def _fill(
     base_size, kind_size = sizes
     memory, present = rules.memory, worth[min(t, len(worth) - 1)]
     limit = rules.limits[min(t, len(rules.limits)) - 1]
-    # Where some completions cost less than nothing, one is not dropped for its cost alone.
+    # Where some completions cost less than 0, cost alone drops none.
     most_spent = limit
     for g in range(len(dear)):
         if dear[g] < 0:
@@ -311,7 +307,6 @@ def _fill(
 
 @part()
 def _equal(members, a, b, number):
-    """Tell whether two bases have the same members."""
     for k in range(number):  # noqa: SIM110, which numba compiles slowly
         if members[a, k] != members[b, k]:
             return False
@@ -322,8 +317,8 @@ def _equal(members, a, b, number):
 def merge(bases, part, parts, places):
     """Return the position of one of each different base of a part, by its key, and the least slack.
 
-    ``bases`` are members, number, slack and key of each; bases of equal keys are compared member by
-    member.  ``places`` is filled for those of this part: which of the different ones each is.
+    ``bases`` are members, number, slack and key of each; equal keys compare members.  ``places``
+    gets the number of each base of this part among the different ones.
     """
     members, number, slack, keys = bases
     mine = 0

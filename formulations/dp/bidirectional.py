@@ -2,10 +2,10 @@
 
     sweep backwards with the best multipliers (``relaxation``), and keep the bases of every time
     search forwards (``forward``); drop a state at u unless some base at u holds no more tokens
-        than the state's running requests, at a cost at which the best schedule known is beaten
+        than the state's running requests, at a cost that beats the best schedule known
 
-Bases of a time are a tree by the tokens held, so that few are looked at for each state.
-Source: ours, as completion bounds are used in bidirectional labelling for vehicle routes.
+Bases of a time are a tree by the tokens held, so that a state is compared with few.
+Source: ours, after completion bounds in bidirectional labelling for vehicle routes.
 Proof: docs/proofs/completion.md (P15).
 """
 
@@ -31,18 +31,17 @@ def completion_bounds(
 ) -> CompletionBounds | None:
     """Return the bounds of all schedules up to a TEL (rounds) whose starts are no later than last.
 
-    None where a limit came first, no base is left within the window, so that there is no such
-    schedule, or sums could exceed 64 bits.
+    None where a limit came first, the window has no base, and so no schedule, or sums could exceed
+    64 bits.
     """
     network = relaxed.network
     kinds, rule = network.kinds, relaxed.dominance
-    # Nothing is kept beside the empty base before the first step backwards.
     levels: dict[int, tuple[Ints, Words]] = {}
 
     def keep(t: int, level: Level) -> int:
         sigma, _, vectors = rule.measured(t, level)
         levels[t] = sigma, vectors
-        # Once more in the order of a tree, and once more where the trees are joined.
+        # Once more in the order of a tree, and once more in the joined trees.
         return 3 * (sigma.nbytes + vectors.nbytes)
 
     swept = relaxed.sweep(multipliers, target, limits, keep)
@@ -62,7 +61,7 @@ def completion_bounds(
 
 
 class _Tree(NamedTuple):
-    """The bases of a level in the order of a tree's leaves, and its nodes."""
+    """Bases of a level in the order of a tree's leaves, and its nodes."""
 
     sigma: Ints
     vectors: Words
@@ -95,7 +94,7 @@ def _joined(trees: list[_Tree], high: np.uint64) -> Bases:
 
 @dataclass(frozen=True)
 class Options(Tuning):
-    """With which multipliers the search begins, and how it shares its time."""
+    """Options: first multipliers, and shares of the time."""
 
     states: Annotated[
         bool, "multipliers on what a request holds and has left first, else on memory"

@@ -5,9 +5,9 @@
         following ← every state with every number of starts of each kind that fits
         drop states that have waited longer than the best schedule known, or that another dominates
 
-Source: ours, for instances of few kinds, as the papers' traps; docs/proofs/counts.md (P16) has the
-proof.  A state's *base* are the running requests with their ages, its *waiting* counts, over the
-rounds so far, the requests that have arrived and not started.
+Source: ours, for instances of few kinds, as the papers' traps.  Proof: docs/proofs/counts.md (P16).
+A state's *base* are the running requests with their ages.  Its *waiting* counts arrived requests
+without a start, over the rounds so far.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from schedules.evidence import Argument
 if TYPE_CHECKING:
     from formulations.valid.windows import Windows
 
-#: Requests that an instance may have.
+#: Most requests of an instance.
 REQUESTS_UP_TO = 20_000
-#: Its sums stay below the known TEL, so that 64 bits hold them.
+#: Sums stay below the known TEL, so that 64 bits hold them.
 TEL_BELOW = 2**62
 #: Bytes of a state: the counts of two kinds and the waiting.
 ENTRY_BYTES = 24
 
-#: Those that run: (kind, rounds since the start, how many), sorted.
+#: Running requests: (kind, rounds since the start, number), sorted.
 Base = tuple[tuple[int, int, int], ...]
-#: A row a state: started of each kind, and the waiting; shape (states, kinds + 1).
+#: A row a state: starts of each kind, and the waiting; shape (states, kinds + 1).
 States = NDArray[np.int64]
 Level = dict[Base, States]
 
 
 @dataclass(frozen=True)
 class Found:
-    """The optimum, its starts (rounds, in the instance's order), and states that were kept."""
+    """The optimum, its starts (rounds, in the instance's order), and the number of states kept."""
 
     tel: int
     starts: list[int]
@@ -67,7 +67,6 @@ def search(
             for after, reached in kinds.steps(time, base, states):
                 done = reached[(reached[:, :-1] == kinds.count).all(axis=1), -1]
                 if done.size and done.min() <= budget:
-                    # From here on only what is strictly better is looked for.
                     best, budget = (int(done.min()), time + 1, after), int(done.min()) - 1
                 reached = reached[reached[:, -1] <= budget]
                 if reached.size:
@@ -83,18 +82,18 @@ def search(
 
 
 class _Kinds:
-    """The kinds of an instance, and what can start at a round."""
+    """The kinds of an instance, and their possible starts at a round."""
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
         counts = Counter(_kind(request) for request in instance.requests)
         self.kinds = sorted(counts)
         self.count = np.array([counts[kind] for kind in self.kinds], dtype=np.int64)
-        # The one that is filled in, if there is one.
+        # The kind of one token, which fills the memory left.
         self._filler = next((k for k, kind in enumerate(self.kinds) if kind[2] == 1), None)
 
     def steps(self, time: int, base: Base, states: States) -> Iterator[tuple[Base, States]]:
-        """Yield what is reached from states of one base at a round, by the base that follows."""
+        """Yield the states after a round from states of one base, by the next base."""
         arrived = [k for k, kind in enumerate(self.kinds) if kind[0] <= time]
         tried = [k for k in arrived if k != self._filler]
         free = self._free(base)
@@ -118,7 +117,7 @@ class _Kinds:
         return np.where([kind[0] <= time for kind in self.kinds], self.count, 0)
 
     def assigned(self, started: list[tuple[int, ...]]) -> list[int]:
-        """Return the start of each request, given how many of each kind start at each round."""
+        """Return the start of each request, given the number of each kind at each round."""
         rounds = [
             iter([time for time, numbers in enumerate(started) for _ in range(numbers[k])])
             for k in range(len(self.kinds))
@@ -127,7 +126,7 @@ class _Kinds:
         return [next(rounds[place[_kind(request)]]) for request in self._instance.requests]
 
     def _tokens(self, k: int, age: int) -> int:
-        """Return what a request holds ``age`` rounds after its start, 0 once it has completed."""
+        """Return the tokens of a request ``age`` rounds after its start, 0 once it is complete."""
         _, prompt, output = self.kinds[k]
         return prompt + age if age <= output else 0
 
@@ -144,7 +143,7 @@ class _Kinds:
     def _choices(
         self, tried: list[int], most: NDArray[np.int64], free: NDArray[np.int64]
     ) -> Iterator[tuple[tuple[int, int], ...]]:
-        """Yield all numbers of starts of some kinds that fit now and until they complete."""
+        """Yield all numbers of starts of some kinds that fit until they complete."""
         if not tried:
             yield ()
             return
@@ -171,21 +170,21 @@ def _kind(request: Request) -> tuple[int, int, int]:
 
 
 def _undominated(parts: list[States], budget: int) -> States:
-    """Return states without those that another one dominates, for each kind by itself.
+    """Return the states that no other one dominates, for each kind by itself.
 
-    Where two are equal but for one kind, the one with more of it stays if it waited no longer.
+    Of two that differ in one kind the one with more of it stays if it waited no longer.
     """
     states = np.concatenate(parts)
     states = states[states[:, -1] <= budget]
     for k in range(states.shape[1] - 1):
         others = [j for j in range(states.shape[1] - 1) if j != k]
-        # Groups of equal others; in each the most of k first, and of these the least waiting.
+        # Groups of equal others, by falling count of k, then by waiting.
         order = np.lexsort((states[:, -1], -states[:, k], *(states[:, j] for j in others)))
         states = states[order]
         new = np.ones(len(states), dtype=bool)
         new[1:] = (states[1:, others] != states[:-1, others]).any(axis=1)
         group = np.cumsum(new)
-        # Ranks of the waiting, each group's below those of the group before.
+        # Ranks of the waiting, each group's below the last group's.
         ranks = np.unique(states[:, -1], return_inverse=True)[1]
         shifted = ranks - group * (len(states) + 1)
         least = np.minimum.accumulate(shifted)
@@ -198,7 +197,7 @@ def _undominated(parts: list[States], budget: int) -> States:
 def _traced(
     kinds: _Kinds, levels: list[Level], best: tuple[int, int, Base]
 ) -> list[tuple[int, ...]]:
-    """Return how many of each kind start at each round on a way to the best state."""
+    """Return the number of each kind at each round on a way to the best state."""
     waiting, time, base = best
     target = np.append(kinds.count, waiting)
     started: list[tuple[int, ...]] = []
@@ -218,7 +217,7 @@ def _traced(
 def _ways(
     kinds: _Kinds, time: int, base: Base, states: States, target: NDArray[np.int64]
 ) -> Iterator[tuple[Base, int]]:
-    """Yield the base in which a state reaches a target, and the state's position."""
+    """Yield each base that reaches a target, and the position of its state."""
     waited = target[-1] - (kinds.present(time) - target[:-1]).sum()
     near = (states[:, :-1] <= target[:-1]).all(axis=1) & (states[:, -1] == waited)
     for position in map(int, np.flatnonzero(near)):
@@ -228,7 +227,7 @@ def _ways(
 
 
 def model_size(instance: Instance, windows: Windows) -> int:
-    """Return how many states have one base; how many bases there are is not known before."""
+    """Return the most states of one base; the number of bases is unknown before."""
     del windows
     counts = Counter(_kind(request) for request in instance.requests)
     return prod(number + 1 for number in counts.values())

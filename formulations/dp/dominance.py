@@ -1,4 +1,4 @@
-"""Dominance between the bases of a level: what is dropped, and the vectors that tell it.
+"""Dominance between the bases of a level, by vectors of tokens.
 
 Proof: docs/proofs/dominance.md (P5), without strict kinds.
 """
@@ -15,15 +15,13 @@ from numpy.typing import NDArray
 
 from formulations.dp.network import Ints, Rules
 
-#: Bits of a lane, by what it may hold at most.
+#: Bits of a lane, and the most it holds.
 LANES = ((8, 127), (16, 32_767))
-#: Earlier times whose tokens are compared first: most pairs differ in them.
+#: Earlier times that come first in a comparison: most pairs differ in them.
 FIRST_TIMES = (0, 2, 4, 7, 11, 16, 22, 30)
-#: Bases that are compared with all older ones side by side, and those kept beyond which they
-#: become a tree.
+#: Bases that threads compare with all older ones at once, and kept bases that become a tree.
 BLOCK, TREE_FROM = 1_024, 1_024
-#: Bases from which two threads compare them, and from which lanes are put into a better order, by
-#: so many pairs.
+#: Bases from which two threads compare them; from which lanes get a better order, by so many pairs.
 PARTED_FROM, ORDERED_FROM, PAIRS = 512, 4_096, 1_000
 
 Words = NDArray[np.uint64]
@@ -31,10 +29,10 @@ Words = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Dominance:
-    """Arrays by which bases are compared.
+    """Arrays that compare bases, of a request in each state.
 
-    Of a request in each state: what it pays at a time and before, shape (times, states), its lanes
-    of so many ``bits``, shape (states, words), and the sum of the tokens that it has held so far.
+    ``owed`` is its payment at a time and before, shape (times, states), ``profiles`` its lanes of
+    so many ``bits``, shape (states, words), ``totals`` the sum of its tokens so far.
     """
 
     owed: Ints
@@ -50,7 +48,7 @@ class Dominance:
     def measured(
         self, t: int, level: tuple[Any, Any, Ints], pool: ThreadPoolExecutor | None = None
     ) -> tuple[Ints, Ints, Words]:
-        """Return label less what is owed, tokens held in all, and lanes of each base at t."""
+        """Return label less debt, tokens held in all, and lanes of each base at t."""
         from formulations.dp import dominance_kernels as kernels  # loads the compiler
 
         size, words = len(level[1]), self.profiles.shape[1]
@@ -66,7 +64,7 @@ class Dominance:
 
 
 def dominance(rules: Rules) -> Dominance | None:
-    """Return what bases are compared by; None where the memory is too large for lanes."""
+    """Return the arrays that compare bases; None where the memory is too large for lanes."""
     longest = int(rules.outputs.max())
     bits = next((bits for bits, most in LANES if rules.memory <= most), None)
     if bits is None:
@@ -83,7 +81,7 @@ def dominance(rules: Rules) -> Dominance | None:
 
 
 def _owed(rules: Rules, ages: Ints) -> Ints:
-    """Return what is owed at every time; the last row is that of all later ones, 0."""
+    """Return the debt at every time; the last row, 0, is for all later ones."""
     priced = len(rules.pay)
     owed = np.zeros((priced + int(rules.outputs.max()), len(ages)), dtype=np.int64)
     later = np.flatnonzero(ages > 1)
@@ -94,7 +92,7 @@ def _owed(rules: Rules, ages: Ints) -> Ints:
 
 
 def _packed(lanes: Words, bits: int) -> Words:
-    """Return as many columns as fit in one number, the first in its lowest bits."""
+    """Return lanes in numbers of 64 bits, the first in the lowest bits."""
     each = 64 // bits
     words = -(-lanes.shape[1] // each)
     wide = np.zeros((len(lanes), words * each), dtype=np.uint64)
@@ -121,7 +119,7 @@ def sorted_places(own: Ints, sums: Ints) -> Ints:
     shift = places + int(sums.max()).bit_length()
     if (int(own.max()) - low).bit_length() + shift > 63:
         return np.lexsort((sums, own))
-    # One number each, which takes a quarter of the time.
+    # Sorting one number each takes a quarter of the time.
     keys: Ints = ((own - low) << shift) | (sums << places) | np.arange(len(own))
     keys.sort()
     return keys & ((1 << places) - 1)
@@ -138,10 +136,7 @@ def dropped(
     pool: ThreadPoolExecutor | None,
     out_of_time: Callable[[], bool] = lambda: False,
 ) -> NDArray[np.bool_]:
-    """Tell which rows one that comes before them is below of, in lanes of so many bits.
-
-    Of those that are left when time is over, none.
-    """
+    """Return which rows have an earlier row below them in all lanes; the first ones, in time."""
     from formulations.dp import dominance_kernels as kernels  # loads the compiler
 
     size, high = len(vectors), highest(bits)
@@ -169,8 +164,7 @@ def dropped(
             in_parts(compared, low, end, pool)
         made = kernels.among(vectors, low, end, found, points, signs, made, high)
         if made - first >= TREE_FROM and end < size:
-            # Trees of about equal sizes become one, so there are few, and each point is moved
-            # few times.
+            # Trees of about equal sizes become one, so there are few, and points move few times.
             start = first
             while trees and trees[-1][1] <= made - start:
                 start = trees.pop()[0]
@@ -181,7 +175,7 @@ def dropped(
 
 
 def _in_order(vectors: Words, bits: int) -> Words:
-    """Return rows with those lanes first that tell most pairs of rows apart, each of the others."""
+    """Return rows with lanes in the order of the pairs of rows that they tell apart."""
     lanes = vectors.view(f"u{bits // 8}")
     one, other = np.sort(np.random.default_rng(0).integers(0, len(lanes), (2, PAIRS)), axis=0)
     above = lanes[one] > lanes[other]
@@ -197,7 +191,7 @@ def _in_order(vectors: Words, bits: int) -> Words:
 def in_parts(
     run: Callable[[int, int], None], low: int, end: int, pool: ThreadPoolExecutor | None
 ) -> None:
-    """Run one half beside the other, where there are threads and enough to do."""
+    """Run two halves at once, where there are threads and enough to do."""
     if pool is None or end - low < PARTED_FROM:
         run(low, end)
         return
@@ -208,7 +202,7 @@ def in_parts(
 
 
 def compile_kernels() -> None:
-    """Compile what tells which bases are dominated, by rows of which none is below another."""
+    """Compile the comparisons, by rows of which none is below another."""
     a, b = (each.ravel() for each in np.indices((127, 127), dtype=np.uint64))
     lanes = np.stack((a, 127 - a, b, 127 - b), axis=1)[: TREE_FROM + 2 * BLOCK]
     assert not dropped(_packed(lanes, 8), 8, None).any()

@@ -1,6 +1,6 @@
-"""Compiled inner loops of ``_dominance``: which bases of a level others dominate.
+"""Compiled inner loops of ``dominance``: bases of a level that others dominate.
 
-A base is a vector of lanes, several to a number of 64 bits: tokens at each earlier time, then ages.
+A base is a vector of lanes, several to a number of 64 bits: tokens at each earlier time.
 A lane's highest bit is never set, so one subtraction compares all lanes of a number: of
 (b | high) − a a lane keeps its highest bit if and only if a ≤ b there, and nothing is borrowed.
 """
@@ -12,9 +12,9 @@ import numpy as np
 from formulations.lagrangian.array_kernels import in_order
 from support.compiling import filling_part, njit, part
 
-#: Numbers that are compared before anything is asked of them.
+#: Numbers compared before the first branch.
 _GROUP = 64
-#: Points of a leaf, at most twice as many; points by which the widest lane is chosen.
+#: Points of a leaf, at most twice as many; points that choose the widest lane.
 _LEAF, _SAMPLE = 8, 32
 #: Dominators that are tried first.
 _HOT = 8
@@ -40,7 +40,7 @@ def measure(level, low, high, owed, profiles, totals, own, sums, vectors):
 
 @filling_part()
 def below(a, i, b, j, high):
-    """Tell whether all lanes of row i are at most those of row j."""
+    """Return whether all lanes of row i are at most row j's."""
     for w in range(a.shape[1]):  # noqa: SIM110, which numba compiles slowly
         if ((b[j, w] | high) - a[i, w]) & high != high:
             return False
@@ -77,9 +77,8 @@ def _in_tree(vectors, x, points, corners, tree, high):
                 node *= 2
                 continue
             leaf = node - leaves
-            for z in range(
-                start + ((length * leaf) >> depth), start + ((length * (leaf + 1)) >> depth)
-            ):
+            first, last = (length * leaf) >> depth, (length * (leaf + 1)) >> depth
+            for z in range(start + first, start + last):
                 if below(points, z, vectors, x, high):
                     return z
         while node & 1:
@@ -93,8 +92,8 @@ def _in_tree(vectors, x, points, corners, tree, high):
 def against_older(vectors, low, high_end, dropped, points, signs, corners, trees, recent, high):
     """Mark the bases low..high_end − 1 that a point kept before them dominates.
 
-    ``trees`` has a start, a length and a depth for each tree, ``recent`` the first and the last
-    of the points that are in none.
+    ``trees`` has a start, a length and a depth for each tree, ``recent`` the first and last point
+    outside of trees.
     """
     hot, known = np.zeros(_HOT, np.int64), 0
     for x in range(low, high_end):
@@ -138,7 +137,7 @@ def among(vectors, low, high_end, dropped, points, signs, made, high):
 
 @part()
 def _widest(points, order, low, high_end, bits):
-    """Return the lane in which some of the points differ most."""
+    """Return the lane in which a sample of points differs most."""
     lanes, mask = 64 // bits, (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
     number = min(_SAMPLE, high_end - low)
     best, widest = np.int64(-1), 0
@@ -186,7 +185,7 @@ def _halve(points, order, low, middle, high_end, lane, bits):
 def grow_tree(points, corners, start, length, bits, high):
     """Order some points as the leaves of a tree, and fill the least corner of each node.
 
-    Returned are its depth, and the rows that the points had.
+    Returns its depth, and the points' former rows.
     """
     depth = 0
     while length >> (depth + 1) >= _LEAF:

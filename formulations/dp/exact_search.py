@@ -16,12 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExactSearch:
-    """An exact search, which ``kvopt.engines.search`` drives.
+    """An exact search, which ``kvopt.engines.search`` drives; users type its ``name``.
 
-    Users ask for it by ``name``.  ``size`` is the number of table entries, ``entry_bytes`` what one
-    takes with all tables, ``argument`` by what it proves an optimum.  ``options`` is a dataclass of
-    what can be set, each field with its meaning as an annotation; ``source`` is paper and
-    equations, empty for one of our own.
+    ``size`` is the number of table entries, ``entry_bytes`` the bytes of one with all tables,
+    ``argument`` its proof of an optimum.  Fields of the dataclass ``options`` have their meaning as
+    an annotation; ``source`` is paper and equations, empty if ours.
     """
 
     kind: ClassVar[Literal["search"]] = "search"

@@ -12,9 +12,9 @@ that they hold from t on.  One pass of a width:
         layer ← following
     bound of the pass ← min(best TEL, lost), so with nothing lost the schedule is optimal
 
-Bounds are those of multipliers on memory, which the caller chooses, at a scale at which all is
-exact in 64 bits (``state_bounds.scaled_prices``), and of completion bounds (P15) where there are
-some.  Proof: docs/proofs/forward.md (P6).
+Bounds come from the caller's multipliers on memory, at a scale that is exact in 64 bits
+(``state_bounds.scaled_prices``), and from completion bounds (P15), if any.
+Proof: docs/proofs/forward.md (P6).
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ from formulations.valid.windows import Windows
 from instances import Instance
 from schedules.evidence import Argument
 
-#: States kept per round in successive passes; the first passes look for good schedules.
+#: States kept a round in successive passes; the first passes find good schedules.
 WIDTHS = (300, 5_000, 60_000, 600_000, 3_000_000, 12_000_000)
 #: Sets of started requests are the bits of one word.
 REQUESTS_UP_TO = 63
-#: States are compared, which takes ten times as long as making them, where a layer has grown by so
-#: much since, so many times its states were made, or it is full and so large a share was dropped.
+#: Comparing states takes ten times as long as making them.  It follows such a growth of a layer, so
+#: many times its states made, or a full layer if it last dropped such a share.
 GROWN, MADE, DROPPED = 4.0, 100.0, 1 / 3
-#: A layer is full from so many times the width on; states made between two looks at the clock.
+#: Factor of the width at which a layer is full; states made between two looks at the clock.
 FULL, AT_ONCE = 1.5, 500_000
-#: A table entry goes with the one of a matrix, of the LP that is solved for prices.
+#: Bytes of a table entry, with a matrix entry of the LP for prices.
 ENTRY_BYTES = 400
 
 #: Masks, costs, bounds, starts and tokens of states, one row a state.
@@ -99,9 +99,9 @@ def search(
 ) -> Pass | None:
     """Search in one pass of a width; None if time runs out, or memory has no room for a state.
 
-    ``known`` returns TEL and starts of a schedule found elsewhere.  A pass ends once it can prove
-    no more than ``proved`` (rounds).  ``completion`` bounds every schedule below the known TEL
-    (P15).  Starts are at most the last of ``windows``; layers take ``memory_bytes`` at most.
+    ``known`` returns TEL and starts of another process' schedule.  A pass ends once it can prove no
+    more than ``proved`` (rounds).  ``completion`` bounds every schedule below the known TEL (P15).
+    Starts are at most the last of ``windows``; layers take ``memory_bytes`` at most.
 
     Raises
     ------
@@ -111,7 +111,6 @@ def search(
     n = len(instance)
     if n > REQUESTS_UP_TO:
         raise ValueError(f"expected at most {REQUESTS_UP_TO} requests, found {n}")
-    # Layers without room for a state would lose all of them and note the bound of none.
     if width < 1:
         raise ValueError(f"expected a width of at least 1, found {width}")
     tel, starts = incumbent
@@ -119,13 +118,13 @@ def search(
     prices = scaled_prices(instance, costs, max(windows.latest), tel)
     priced = price_tables(instance, prices, windows.latest, tel)
     tables = data, priced, tuple(completion or no_bounds())
-    # Half the memory where the numbers are small enough.
+    # Small numbers take half the memory.
     largest = max(instance.memory, windows.horizon, *starts)
     word = next(kind for kind in (np.int16, np.int32, np.int64) if largest <= np.iinfo(kind).max)
     best = np.array([tel], dtype=np.int64), np.array(starts, dtype=word)
     reach = int(instance.outputs.max())
     compared = StateDominance(instance, reach)
-    # Beside the layers, the tokens of one state after each start.
+    # Next to the layers, the tokens of one state after each start.
     memory_bytes -= 8 * (n + 1) * reach
     row_bytes = np.dtype(word).itemsize * (n + reach)
     width = min(width, int(memory_bytes / (2 * (64 + 24 + 2 * row_bytes) + compared.row_bytes)))
@@ -152,7 +151,7 @@ class _Pass:
         self._tables, self._rules, self._compared, self._pool = tables, rules, compared, pool
         self._best, self._best_starts = incumbent
         self._lost = np.array([NONE], dtype=np.int64)
-        # Since states were compared: those made, those left then, and the share that was dropped.
+        # States made since the last comparison, states left then, and the share dropped.
         self._made = self._left = 0
         self._dropped = 1.0
         n, word = len(self._best_starts), self._best_starts.dtype
@@ -166,7 +165,7 @@ class _Pass:
         known: Callable[[], tuple[int, list[int]] | None],
         proved: int,
     ) -> Pass | None:
-        """Return what is found over the rounds 0..last; None if time runs out."""
+        """Return the result of the rounds 0..last; None if time runs out."""
         for array in self._layers[0]:
             array[:1] = 0
         count, total = 1, 0
@@ -183,18 +182,18 @@ class _Pass:
         return Pass(tel, starts, bound, self._rules.width, total, bound == tel)
 
     def _bound(self) -> int:
-        """Return what the pass proves if it loses no more states."""
+        """Return the bound of the pass if it loses no more states."""
         tel, lost = int(self._best[0]), int(self._lost[0])
         return min(tel, -(-lost // self._tables[1][-1])) if lost < NONE else tel
 
     def _take(self, known: tuple[int, list[int]] | None) -> None:
-        """Take a schedule that is better, unless its starts are too large to be kept."""
+        """Take a better schedule, unless its starts are too large."""
         largest = np.iinfo(self._best_starts.dtype).max
         if known is not None and known[0] < self._best[0] and max(known[1]) <= largest:
             self._best[0], self._best_starts[:] = known
 
     def _advance(self, t: int, count: int, out_of_time: Callable[[], bool]) -> int | None:
-        """Fill the layer after round t; return its states, at most the width of the pass."""
+        """Fill the layer after round t; return its number of states, at most the width."""
         from formulations.dp import state_kernels  # loads the compiler
 
         now, following = self._layers
@@ -215,7 +214,7 @@ class _Pass:
         return made
 
     def _thinned(self, t: int, made: int, out_of_time: Callable[[], bool]) -> int:
-        """Drop states of the following layer that others dominate, or that are too many."""
+        """Drop states of the following layer, dominated ones or beyond the width."""
         from formulations.dp import state_kernels  # loads the compiler
 
         following = self._layers[1]

@@ -12,7 +12,7 @@ from formulations.dp.dominance_kernels import among, measure
 from formulations.lagrangian.array_kernels import in_order, longer, nowhere, ordered
 from support.compiling import njit, part
 
-#: Bases made of a level, and of all levels that are swept at a time, where they are few.
+#: Most bases made of a narrow level, and of all levels in one sweep.
 NARROW, ENOUGH = 8_000, 60_000
 
 
@@ -20,13 +20,13 @@ NARROW, ENOUGH = 8_000, 60_000
 def descend(t, level, rules, by, beam, keep):
     """Sweep from the bases at t on, down to time 0 or to a level that is not narrow.
 
-    ``level`` are members, number and label of each base at t.  ``by`` is what bases are compared by
-    at times 0, 1, ...: what is owed, lanes, totals, the highest bit of each lane; nothing is
-    compared where there are no times.  So many as ``beam`` of each level are followed.
+    ``level`` are members, number and label of each base at t.  ``by`` compares bases at times
+    0, 1, ...: debts, lanes, totals, the highest bit of each lane; without times it compares
+    nothing.  A ``beam`` of each level goes on.
 
-    Returned are the time reached and its level; with ``keep`` the arcs (origin, to, cost, what they
-    let complete, from where and how many); where those of each level end, the bases of each, and
-    how many were made in all.
+    Returns the time reached and its level; with ``keep`` the arcs (origin, to, cost, first and
+    number of their completions, and these); the end of each level's arcs, its bases, and the number
+    of all bases made.
     """
     members, number, slack = level
     zero, one, narrow = np.int64(0), np.int64(1), np.int64(NARROW)  # else a kernel for each number
@@ -94,7 +94,7 @@ def _some(level, kept):
 
 @part()
 def _followed(t, level, by, beam):
-    """Return the bases at t that no other one dominates, at most so many, in increasing order."""
+    """Return the undominated bases at t, at most a beam, in increasing order."""
     owed, profiles, totals, high = by
     size, zero = len(level[1]), np.int64(0)
     if len(owed) == 0 or size == 0:

@@ -130,11 +130,7 @@ def starts_of(kinds: Kinds, paths: Paths, path: Ints) -> list[int]:
 
 
 def improved(
-    paths: Paths,
-    multipliers: Ints,
-    counts: Ints,
-    window: int,
-    out_of_time: Callable[[], bool],
+    paths: Paths, multipliers: Ints, counts: Ints, window: int, out_of_time: Callable[[], bool]
 ) -> tuple[Paths, Ints, int | None]:
     """Raise the value by steps along the surplus of the best path, and fix on the way.
 

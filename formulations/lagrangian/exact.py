@@ -46,14 +46,7 @@ def run_cost(denominator: int, rounds: int, tokens: int, memory: float, groups: 
 
 
 def lookahead_cost(
-    memory: int,
-    peak: int,
-    rounds: int,
-    share: int,
-    weight: int,
-    times: int,
-    price: int,
-    last: int,
+    memory: int, peak: int, rounds: int, share: int, weight: int, times: int, price: int, last: int
 ) -> int:
     """Return what is above all that one run pays in a look-ahead row, and a + b·j.
 

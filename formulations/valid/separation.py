@@ -1,4 +1,4 @@
-"""Least distances of two starts, and the differences that overflow, from the pair alone."""
+"""Least distances of two starts, from the pair alone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from instances import Request
 
 
 def overflows(first: Request, second: Request, distance: int, memory: int) -> bool:
-    """Tell whether two requests overflow memory if the second starts ``distance`` ≥ 0 rounds later.
+    """Return whether two requests overflow if the second starts ``distance`` ≥ 0 rounds later.
 
     Proof.  They hold memory together at the times distance + 1..e after the first start, with
     e = min(o_1, distance + o_2), and there are such times only if distance < o_1.  The tokens both
@@ -34,29 +34,3 @@ def separation(first: Request, second: Request, memory: int) -> int:
     # Past the turning point the condition is s_1 + s_2 + 2·o_1 − d ≤ M.
     falling = first.prompt + second.prompt + 2 * first.output - memory
     return min(first.output, falling)
-
-
-def forbidden_differences(first: Request, second: Request, memory: int) -> list[tuple[int, int]]:
-    """Return the intervals of start(second) − start(first) at which the pair overflows (rounds).
-
-    Closed intervals, disjoint and increasing, at most two.
-
-    Proof.  Every difference at which the two meet lies in −o_2 + 1..o_1 − 1, and each of them is
-    tried by :func:`overflows`, which is exact for a pair (proof there); the ones that overflow are
-    listed as maximal intervals.  A pair that overflows by itself overflows whatever the others
-    do, so no feasible schedule has such a difference.  On each side of 0 they form one interval
-    (:func:`separation`), hence at most two.
-    """
-    found: list[tuple[int, int]] = []
-    for difference in range(1 - second.output, first.output):
-        if difference >= 0:
-            bad = overflows(first, second, difference, memory)
-        else:
-            bad = overflows(second, first, -difference, memory)
-        if not bad:
-            continue
-        if found and found[-1][1] == difference - 1:
-            found[-1] = (found[-1][0], difference)
-        else:
-            found.append((difference, difference))
-    return found

@@ -28,9 +28,9 @@ AGES_UP_TO = 10_000_000
 class States:
     """States (w, r) of running requests: w tokens are held, r rounds are left; shape (states,).
 
-    They are in the order of falling ``left``, then of growing ``tokens``.  ``of`` are the positions
-    of the states through which the requests pass: (s_i + j, o_i − j) for j = 1..o_i of request 0,
-    then of request 1, ...; shape (Σ o_i,).
+    They are in the order of falling ``left``, then of growing ``tokens``.  ``of`` has the positions
+    of the requests' states: (s_i + j, o_i − j) for j = 1..o_i of request 0, then of request 1, ...;
+    shape (Σ o_i,).
     """
 
     tokens: Ints
@@ -43,7 +43,7 @@ class States:
 
     @property
     def work(self) -> int:
-        """Steps that one search for the best pattern takes at most, or entries of its table."""
+        """Most steps of one search for the best pattern, or entries of its table."""
         steps = 0
         most = self.most
         for w, r in zip(self.tokens.tolist(), self.left.tolist(), strict=True):
@@ -59,16 +59,11 @@ class States:
         return self.memory // int(self.tokens.min())
 
 
-def running_states(instance: Instance, *, lookahead: bool = True) -> States:
-    """Return the states of an instance's requests while they hold memory.
-
-    Without ``lookahead`` all have r = 0: then a pattern is any set that fits in memory at once,
-    and what is proved of schedules holds all the more.
-    """
+def running_states(instance: Instance) -> States:
+    """Return the states of an instance's requests while they hold memory."""
     ages = [np.arange(1, request.output + 1) for request in instance.requests]
     tokens = np.concatenate([r.prompt + j for r, j in zip(instance.requests, ages, strict=True)])
     left = np.concatenate([r.output - j for r, j in zip(instance.requests, ages, strict=True)])
-    left *= lookahead
     distinct, of = np.unique(np.stack([-left, tokens], axis=1), axis=0, return_inverse=True)
     return States(
         np.ascontiguousarray(distinct[:, 1]),
@@ -78,9 +73,9 @@ def running_states(instance: Instance, *, lookahead: bool = True) -> States:
     )
 
 
-def searchable_states(instance: Instance, work: int, *, lookahead: bool = True) -> States | None:
+def searchable_states(instance: Instance, work: int) -> States | None:
     """Return the states; None if a search for the best pattern takes more than ``work`` steps."""
     if int(instance.outputs.sum()) > AGES_UP_TO:
         return None
-    states = running_states(instance, lookahead=lookahead)
+    states = running_states(instance)
     return states if states.work <= work else None

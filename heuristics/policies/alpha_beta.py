@@ -23,15 +23,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from heuristics.policies.alpha_greedy import ALPHA, ProtectionRules
-from heuristics.policy import Choice, Known, Parameter, RoundPolicy, Rules, State
+from heuristics.policy import Choice, Known, Parameter, RoundPolicy, State
 
 
 class ClearingRules(ProtectionRules):
-    """Clears each active request with probability ``beta``."""
+    """Clears each active request with probability ``beta``, in one pass where time may pass."""
 
     def __init__(self, known: Known) -> None:
         super().__init__(known)
         self._beta: float = known.values["beta"]
+        self.stalls = known.values["stall"] == "yes"
         self._rng = known.rng
 
     def choose(self, active: Sequence[int]) -> list[int]:
@@ -41,21 +42,12 @@ class ClearingRules(ProtectionRules):
     def fingerprint(self) -> object:
         return super().fingerprint() if self._beta >= 1 else None
 
-
-class StallingRules(ClearingRules):
-    """Draws once for each active request; time passes while what is left does not fit."""
-
-    stalls = True
-
     def evict(self, state: State) -> list[int]:
+        if not self.stalls:
+            return super().evict(state)
         cleared = self.choose(list(state.starts))
         self._queue.put_back(cleared)
         return cleared
-
-
-def rules(known: Known) -> Rules:
-    """Return the rules of one run."""
-    return (StallingRules if known.values["stall"] == "yes" else ClearingRules)(known)
 
 
 POLICY = RoundPolicy(
@@ -68,5 +60,5 @@ POLICY = RoundPolicy(
         Parameter("beta", 0.2, 0.001, 1.0, "chance of each active request to be cleared"),
         Choice("stall", ("no", "yes"), "one pass of draws, then time passes (real time only)"),
     ),
-    rules=rules,
+    rules=ClearingRules,
 )

@@ -27,10 +27,6 @@ class AttainedWork(Work):
     def running(self, request: int, made: int) -> int:
         return self._time(self._prompts[request], made, prefilled=False)
 
-    def left(self, request: int, made: int) -> int:
-        del request, made
-        return 1
-
 
 POLICY = RoundPolicy(
     "las",
@@ -38,5 +34,5 @@ POLICY = RoundPolicy(
     blind=True,
     keeps_tokens=True,
     parameters=(replace(FACTOR, default=50.0),),
-    rules=lambda known: PreemptiveRules(known, AttainedWork(known)),
+    rules=lambda known: PreemptiveRules(known, AttainedWork(known, 0 * known.prompts)),
 )

@@ -17,13 +17,12 @@ from collections import deque
 import numpy as np
 
 from heuristics import compiled
-from heuristics.admission import Requests, starts_in_order
+from heuristics.admission import Requests, starts_in_order, starts_in_time
 from heuristics.annealing import Columns
 from heuristics.local_search import Budget, compile_kernels, improve_starts
 from heuristics.machine_time import machine_time
 from heuristics.policies import fcfs, mc_sf, mc_sf_total, output_peak, svf, swf
 from heuristics.policy import UNIT_ROUND, Ints, Known, Parameter, PlanPolicy
-from heuristics.real_time import starts_in_time
 
 SIMPLE = (fcfs.POLICY, mc_sf.POLICY, mc_sf_total.POLICY, svf.POLICY, swf.POLICY, output_peak.POLICY)
 #: Lists of the search, the best ones, that are tried in the admission.

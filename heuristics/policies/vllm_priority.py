@@ -19,9 +19,8 @@ Reference: ``heuristics/reference/vllm_v1.py``.
 from __future__ import annotations
 
 from collections import deque
-from functools import partial
 
-from heuristics.policies.vllm_v1 import PARAMETERS, ChunkRules, EngineRules, rules
+from heuristics.policies.vllm_v1 import PARAMETERS, EngineRules
 from heuristics.policy import Known, RoundPolicy, State
 
 
@@ -138,14 +137,10 @@ class _PriorityRules(EngineRules):
         return held, min(held, whole - 1), whole
 
 
-class _PriorityChunkRules(_PriorityRules, ChunkRules):
-    pass
-
-
 POLICY = RoundPolicy(
     "vllm-priority",
     clairvoyant=False,
     keeps_tokens=True,
     parameters=PARAMETERS,
-    rules=partial(rules, kinds=(_PriorityRules, _PriorityChunkRules)),
+    rules=_PriorityRules,
 )

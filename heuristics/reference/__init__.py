@@ -53,10 +53,7 @@ def references() -> dict[str, Callable[..., Schedule]]:
         module = importlib.import_module(f"{__name__}.{info.name}")
         for name, each in vars(module).items():
             own = getattr(each, "__module__", None) == module.__name__
-            if own and not name.startswith("_") and _makes_a_schedule(each):
+            returned = getattr(each, "__annotations__", {}).get("return")
+            if own and not name.startswith("_") and returned == "Schedule":
                 found[name.replace("_", "-")] = each
     return dict(sorted(found.items()))
-
-
-def _makes_a_schedule(each: object) -> bool:
-    return getattr(each, "__annotations__", {}).get("return") == "Schedule"

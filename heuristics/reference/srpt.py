@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 from heuristics.reference.mc_sf import in_order
 from heuristics.reference.worker import Job, Worker
@@ -47,7 +48,7 @@ def swf(instance: Instance, coefficients: Coefficients = UNIT) -> Schedule:
 def srpt(instance: Instance, factor: float, coefficients: Coefficients = UNIT) -> Schedule:
     """By the work that is left."""
     outputs = [request.output for request in instance.requests]
-    return _Remaining(instance, factor, coefficients, outputs).serve("srpt")
+    return _Remaining(instance, outputs, factor, coefficients).serve("srpt")
 
 
 def srpt_predicted(
@@ -59,7 +60,7 @@ def srpt_predicted(
 ) -> Schedule:
     """By the work that is left if each output is in the middle of its prediction."""
     middle = [low + -((low - high) // 2) for low, high in zip(lower, upper, strict=True)]
-    return _Remaining(instance, factor, coefficients, middle).serve("srpt-predicted")
+    return _Remaining(instance, middle, factor, coefficients).serve("srpt-predicted")
 
 
 def las(instance: Instance, factor: float, coefficients: Coefficients = UNIT) -> Schedule:
@@ -130,14 +131,8 @@ class _Preemptive(Worker):
 
 
 class _Remaining(_Preemptive):
-    def __init__(
-        self,
-        instance: Instance,
-        factor: float,
-        coefficients: Coefficients,
-        believed: Sequence[int],
-    ) -> None:
-        super().__init__(instance, factor, coefficients)
+    def __init__(self, instance: Instance, believed: Sequence[int], *given: Any) -> None:
+        super().__init__(instance, *given)
         self.believed = believed
 
     def left(self, job: Job) -> int:

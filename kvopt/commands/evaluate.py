@@ -158,7 +158,7 @@ def _planned(options: Options) -> list[Task]:
     """Return the runs that are asked for; tell what traces and batch times are."""
 
     def listen(section: Section, instance: Instance, report: TraceReport) -> None:
-        tell(report.told(quiet=options.quiet))
+        tell(report.shown_lines(quiet=options.quiet))
         timed = report if instance.time_unit == "second" else None
         # A suite runs as it is written, which is told; who names a trace is asked for a batch time.
         wished = section.batch_time or (read_wish(DEFAULT) if section.name else None)

@@ -1,4 +1,4 @@
-"""The lines of the table of every policy: what is shown of a schedule in rounds and in seconds."""
+"""Columns of the table of every policy, for a schedule in rounds and in seconds."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ from serving.slo import Slo
 class Against:
     """Reference of TELs: the optimum or a bound (rounds or nanoseconds), 0 without one.
 
-    ``covers_kept`` says that it holds for schedules that keep tokens, too; goodput counts by the
-    ``slo``.
+    ``covers_kept``: it holds for schedules that keep tokens, too.  ``slo``: objective of goodput.
     """
 
     value: int = 0
@@ -45,7 +44,7 @@ class Line:
 
     @property
     def record(self) -> Record:
-        """The row of its run."""
+        """Return the row of its run."""
         return self.finished.record
 
     @property
@@ -65,10 +64,7 @@ class Line:
 
 
 def table_text(instance: Instance, lines: Sequence[Line], against: Against) -> str:
-    """Return the header and a line a schedule, by TEL; all fit into a hundred characters.
-
-    All have the same predictions, which are named elsewhere.
-    """
+    """Return the header and a line a schedule, by TEL; all fit into a hundred characters."""
     header, rows = ["policy", "class"], []
     for line in sorted(lines, key=lambda line: (line.tel or 0, line.record.method)):
         if (schedule := line.schedule) is None:

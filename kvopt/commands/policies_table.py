@@ -30,11 +30,11 @@ from support.text import counted, wrapped
 
 @dataclass(frozen=True)
 class PoliciesTable:
-    """The aligned text, what the checker accepted, and one line if something is wrong.
+    """The aligned text, the checker's verdict, and one line if something is wrong.
 
-    ``accepted`` tells whether it accepted all schedules, ``found`` whether there is one.
-    ``misstated`` tells of a result that contradicts the optimum that the instance's file states,
-    ``contradiction`` of a bound that a schedule is below.
+    ``accepted``: the checker accepted all schedules.  ``found``: there is one.  ``misstated``: a
+    result contradicts the optimum in the instance's file.  ``contradiction``: a schedule is below a
+    bound.
     """
 
     text: str
@@ -56,11 +56,10 @@ def policies_table(
 ) -> PoliciesTable:
     """Run every policy until the deadline, the quick ones first, and return a table.
 
-    The ratio of a TEL is to the optimum where that is known, else to the best bound known, so at
-    least the ratio to OPT.  A policy without a schedule has its reason instead, and one that may
-    keep tokens is marked.  Policies run one after the other; each may take
-    its share of the time that is left when it begins.  Standard error shows how far they
-    are, unless it is to be ``quiet``.
+    The ratio of a TEL is to the known optimum, else to the best known bound, so at least the ratio
+    to OPT.  A policy without a schedule has its reason below the table; one that may keep tokens is
+    marked.  Policies run one after the other, each for its share of the time that is left.
+    Standard error shows how far they are, unless ``quiet``.
     """
     runnable, refused = _tasks(instance, batch_time, prediction, seed, limits)
     progress = Display(sys.stderr, len(runnable), quiet)
@@ -83,8 +82,8 @@ def policies_table(
         *_unrun((name, f"not run: {reason}") for name, reason in refused),
         _unbegun(series, why or "the time was over"),
     ]
-    told = map(wrapped, filter(None, "\n".join(below).splitlines()))
-    text = "\n".join([table_text(instance, lines, against), *told])
+    notes = map(wrapped, filter(None, "\n".join(below).splitlines()))
+    text = "\n".join([table_text(instance, lines, against), *notes])
     return PoliciesTable(
         text,
         accepted=all(line.record.status != "refused" for line in lines),
@@ -97,7 +96,7 @@ def policies_table(
 def _tasks(
     instance: Instance, batch_time: str, prediction: str | None, seed: int, limits: Limits
 ) -> tuple[list[Task], list[tuple[str, str]]]:
-    """Return the runs, the quick ones first, and who would be refused alone, with the reason."""
+    """Return the runs, the quick ones first, and the refused policies with their reasons."""
     runs, refused = [], []
     methods = dict(zip(policies(), every_policy(prediction), strict=True))
     for name in sorted(policies(), key=_slowness):
@@ -109,7 +108,7 @@ def _tasks(
 
 
 def _slowness(name: str) -> tuple[int, int, str]:
-    """Return a key by which the answer's policies come first, then what is quick."""
+    """Return a key for the order: the answer's policies first, then the quick ones."""
     policy = policies()[name]
     of_answer = [policy_name(text) for text in ANSWER]
     if isinstance(policy, AdvisedPolicy | PlanPolicy):
@@ -122,7 +121,7 @@ def _slowness(name: str) -> tuple[int, int, str]:
 def _carried_out(
     instance: Instance, series: Series, progress: Display, bound: Beside
 ) -> tuple[list[Line], str]:
-    """Run a series and return its lines, and why policies are left if the user wanted it so.
+    """Run a series; return its lines, and the reason if the user ended it.
 
     The bound begins when the first policy has ended.
     """
@@ -160,7 +159,7 @@ def _compared(
     here: list[KnownBound],
     slo: Slo | None,
 ) -> tuple[str, Against, str, str]:
-    """Return what TELs are compared with, the line on it, and what contradicts bound or file."""
+    """Return a line on the reference of TELs, the reference, and contradictions."""
     covers = bounds_kept_tokens(instance, batch_time)
     bounded = [line for line in lines if covers or not line.keeps_tokens]
     upper = min((line.tel for line in bounded if line.tel is not None), default=None)
@@ -192,14 +191,15 @@ def _answered(
     found = answer_on(instance, runs, against.value or None, covers_kept=against.covers_kept)
     unrun = [task.method.text for task in waiting]
     unrun += [line.record.method for line in lines if line.tel is None]
-    told = str(found or (missing(unrun) if unrun else ""))
-    return f"answer: {told}" if told and found is None else told
+    if found is not None:
+        return str(found)
+    return f"answer: {missing(unrun)}" if unrun else ""
 
 
 def _optimum(instance: Instance, *, believed: bool) -> tuple[str, int] | None:
-    """Return what is said of the optimum (rounds) and the optimum, None where it is not known.
+    """Return a line on the optimum (rounds) and the optimum; None where it is unknown.
 
-    What the instance's file states counts if it is ``believed``.
+    The statement of the instance's file counts if it is ``believed``.
     """
     known = registered(instance)
     if known is not None and known.upper == known.lower:
@@ -211,7 +211,7 @@ def _optimum(instance: Instance, *, believed: bool) -> tuple[str, int] | None:
 
 
 def _unrun(found: Iterable[tuple[str, str]]) -> list[str]:
-    """Return one line for every reason that policies have no schedule for."""
+    """Return one line for each reason, with the policies that lack a schedule for it."""
     of_reason: dict[str, list[str]] = {}
     for name, reason in found:
         of_reason.setdefault(reason, []).append(name)

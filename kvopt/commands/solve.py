@@ -38,7 +38,7 @@ from serving.commands.deployment import chosen_batch_time, deploy
 from serving.metrics import measured_lines
 from serving.requests import write_requests
 from serving.traces.arguments import trace_options
-from serving.traces.measured import Measured
+from serving.traces.report import Measured
 from support.command import EXIT_INTERRUPTED, Command, Options
 from support.outputs import OutputError, write_outputs
 from support.text import counted, printable, summary
@@ -112,7 +112,7 @@ def _run(options: Options, started: float) -> int:
         told = f"{spent:.1f} s of the {options.time_limit:g} s went by reading {less}"
         print(f"{options.program}: {told}", file=sys.stderr)
     if report is not None:
-        for line in report.told(quiet=options.quiet):
+        for line in report.shown_lines(quiet=options.quiet):
             print(line, file=sys.stderr)
     batch_time = chosen_batch_time(instance, options, report)
     name = "" if batch_time is None else batch_time.name

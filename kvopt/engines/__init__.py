@@ -1,1 +1,1 @@
-"""Engines, one solver a file, each with ``solve(job, report)`` for the run's own process."""
+"""Engines, one a file: ``solve``, and a literal ``ENGINE`` for ``kvopt.methods.engines``."""

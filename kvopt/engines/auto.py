@@ -24,11 +24,11 @@ from kvopt.methods.grammar import read_method
 from kvopt.methods.method import Method
 from kvopt.runs.events import (
     BoundProved,
+    Chosen,
     Done,
     Ending,
     Event,
     Failure,
-    Itself,
     ModelBuilt,
     Note,
     Relaxation,
@@ -39,30 +39,22 @@ from kvopt.runs.events import (
 from kvopt.runs.task import Task
 from kvopt.runs.team import Order, Stop, Tell, run_team
 
-#: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": None, "named": True}
 #: Requests up to which the bidirectional search works alone, since it often ends before other
-#: processes would be of use; and up to which it does where patterns are many, for so many seconds.
-BIDIRECTIONAL_UP_TO = 24
-ALONE_UP_TO, ALONE_SECONDS = 12, 20.0
-#: Tokens of memory up to which sweeps go on with multipliers on requests: where bases are compared,
-#: the tokens held at a time take 8 bits up to here, and 16 beyond.
+#: processes start.  Where patterns are many it does up to fewer requests, for so many seconds.
+BIDIRECTIONAL_UP_TO, ALONE_UP_TO, ALONE_SECONDS = 24, 12, 20.0
+#: Tokens of memory up to which sweeps have multipliers on requests: lanes of 8 bits hold them.
 MULTIPLIERS_UP_TO = 127
 #: Start columns up to which a relaxation with one row a round is solved.
 RELAXATION_UP_TO = 400_000
-#: Steps of one search for the best pattern, and of pricing all starts once, up to which there are
-#: prices of patterns.
+#: Steps up to which patterns are priced: of one search for the best pattern, of pricing all starts.
 PATTERN_WORK_UP_TO, START_WORK_UP_TO = 40_000_000, 250_000_000
-#: Share of the time after which an engine that is asked for begins, from the best schedule so far.
-ENGINE_FROM = 0.1
-#: Share of the time after which a better order found by a relaxation no longer restarts the
-#: local search.
-RESTART_UNTIL = 0.6
+#: Shares of the time after which an engine that the user names starts, and after which a better
+#: order of a relaxation no longer restarts the local search.
+ENGINE_FROM, RESTART_UNTIL = 0.1, 0.6
 
-#: Whether ``kvopt.engines.start`` splits what it gets at idle gaps.  The methods set to work here
-#: do that themselves, each in one process; a team for every part would take seconds to start.
+#: The methods that a team runs split the instance themselves, each in one process.
 SPLIT = False
-#: The search forwards in time.
 _BIDIRECTIONAL, _FORWARD = "search:bidirectional", "search:layers"
 _BY_STATES = "search:bidirectional(states=yes)"
 _RELAXATION = "highs:ilp-sparse(groups=yes,relaxed=yes)"
@@ -72,14 +64,13 @@ _SWEEPS = ("search:sweep", "search:sweep(multipliers=yes)")
 def solve(job: Job, report: Report) -> None:
     """Solve an instance with what suits its size until bound and schedule meet.
 
-    The search over counts solves a tiny one here and now, and the bidirectional search one of up to
-    24 requests.  Otherwise a bound and local search are a process each.  The order of a relaxation
-    restarts the local search where it is better; where the bound has ended, a second local search
-    with another seed takes its core.
+    The search over counts solves a tiny one in this process, the bidirectional search one of up to
+    24 requests.  Otherwise a bound and local search are a process each.  A better order of the
+    relaxation restarts the local search.  A second local search follows a bound that has ended.
 
-    Where another engine is asked for without a formulation (``Method.joined``), it begins a little
-    later, on the one that the size decides, with the best schedule so far and so with narrower
-    start windows.  Those rest on another's schedule, so what it then proves is no witness.
+    An engine that the user names without a formulation (``Method.joined``) starts a little later,
+    from the best schedule so far.  Its start windows rest on another method's schedule, so its
+    proof is no witness.
     """
     if counting.ends_at_once(job.instance):
         counting.solve(job, report)
@@ -90,29 +81,25 @@ def solve(job: Job, report: Report) -> None:
 class _Team:
     """The methods at work, with the best schedule and bound that they have sent.
 
-    Both are believed here.  The process above checks every schedule that is passed on, and a wrong
-    one refuses the run.
+    Both are believed here.  The process above checks every schedule and refuses a wrong one.
     """
 
     def __init__(self, job: Job, report: Report) -> None:
         self._job, self._report = job, report
         self._started = time.monotonic()
-        instance = job.instance
-        self._starts, self._tel = job.warm_start, tel_of(instance, job.warm_start)
-        self._bound = volume_bound(instance)
+        self._starts, self._tel = job.warm_start, tel_of(job.instance, job.warm_start)
+        self._bound = volume_bound(job.instance)
         # Its methods split it, too, so the largest part decides.
-        largest = max(parts_of(instance), key=lambda part: len(part.positions)).instance
+        largest = max(parts_of(job.instance), key=lambda part: len(part.positions)).instance
         windows = start_windows(largest, job.upper_bound)
         self._first = _read(chosen_method(largest, windows, job.memory_limit))
-        #: Whether nothing is left of it, since it has been tried alone.
-        self._given_up = False
         self._improve = _read("improve")
+        #: Whether the first method has given up when it was tried alone; whether a model was sent.
+        self._given_up = self._built = False
         self._done = Done()
-        #: The engine that is asked for, until it begins.
+        #: The engine that the user names, until it starts; then its task.
         self._asked = job.asked
-        #: Its task, once it has begun.
         self._engine: Task | None = None
-        self._built = False
 
     @property
     def _closed(self) -> bool:
@@ -125,9 +112,9 @@ class _Team:
         if self._closed or self._share() >= 1:
             self._end("finished" if self._closed else "time_limit")
             return
-        again = self._task(self._improve, more_seed=1)
+        first = self._task(self._improve, 1) if self._given_up else self._task(self._first)
         outcomes = run_team(
-            [again if self._given_up else self._task(self._first), self._task(self._improve)],
+            [first, self._task(self._improve)],
             self._listen,
             deadline=self._job.deadline,
             finished=lambda: self._closed,
@@ -137,17 +124,16 @@ class _Team:
         for outcome in outcomes:
             if outcome.ending in ("memory_limit", "crashed"):
                 self._report.note(ending_note(outcome.ending, outcome.detail))
-        heaviest = max(outcomes, key=lambda outcome: outcome.peak_memory)
-        # One that was stopped because nothing was left to be proved has finished.
-        ending = heaviest.ending if heaviest.ending != "stopped" else "finished"
+        ending = max(outcomes, key=lambda outcome: outcome.peak_memory).ending
         assert ending != "interrupted"
-        self._end(ending)
+        # A process that was stopped after the proof has finished.
+        self._end("finished" if ending == "stopped" else ending)
 
     def _end(self, ending: Ending) -> None:
-        told = self._done
-        # The engine's own seconds are those of one of several, so they are left out.
-        solver = told.solver or (self._job.solver if self._job.asked else "")
-        self._report.done(solver, told.nodes, told.outcome, ending=ending)
+        solver = self._done.solver or (self._job.solver if self._job.asked else "")
+        # The seconds of one engine of several say nothing.
+        own = {"solver": solver, "solver_seconds": None, "ending": ending}
+        self._report.send(self._done.model_copy(update=own))
 
     def _search_alone(self) -> None:
         """Search in this process, where requests are few."""
@@ -160,24 +146,16 @@ class _Team:
             until = now + ENGINE_FROM * (until - now)
         task = replace(self._task(_read(_BIDIRECTIONAL)), deadline=until)
         engine = importlib.import_module(engine_of("search").module)
-        told = self._report.through(lambda event: self._take(event, task))
+        report = self._report.through(lambda event: self._take(event, task))
         with contextlib.suppress(MemoryError):  # what follows takes less
-            run_engine(engine, task.method, task, told)
+            run_engine(engine, task.method, task, report)
         self._given_up = task.method == self._first and time.monotonic() < until
 
     def _task(self, method: Method, more_seed: int = 0) -> Task:
-        job = self._job
-        return Task(
-            instance=job.instance,
-            name=job.instance.name,
-            method=method,
-            seed=(job.seed + more_seed) % 2**31,
-            time_limit=max(job.left(), 0.1),
-            memory_limit=job.memory_limit,
-            threads=job.threads,
-            deadline=job.deadline,
-            warm_start=self._starts,
-        )
+        job, seed = self._job, (self._job.seed + more_seed) % 2**31
+        limits = max(job.left(), 0.1), job.memory_limit, job.threads
+        task = Task(job.instance, job.instance.name, method, seed, *limits)
+        return replace(task, deadline=job.deadline, warm_start=self._starts)
 
     def _share(self) -> float:
         """Return the share of the time that is over."""
@@ -187,7 +165,7 @@ class _Team:
         if self._asked is None or self._share() < ENGINE_FROM:
             return []
         self._engine = self._task(self._asked)
-        self._report.send(Itself(formulation=self._asked.formulation))
+        self._report.send(Chosen(text=self._asked.formulation, itself=True))
         self._asked = None
         return [self._engine]
 
@@ -203,27 +181,27 @@ class _Team:
         return orders
 
     def _follow(self, ended: Task) -> list[Order]:
-        """Return what takes the place of a bound that has ended, however it has."""
-        searches = ended.method == self._improve
-        if searches or self._closed or self._share() >= 1:
-            return []
-        return [self._task(self._improve, more_seed=1)]
+        """Return a second local search after a bound, whatever ended it."""
+        done = ended.method == self._improve or self._closed or self._share() >= 1
+        return [] if done else [self._task(self._improve, more_seed=1)]
 
     def _take(self, event: Event, sender: Task) -> None:
         """Take note of an event, and pass it on if it is news."""
         of_engine = sender is self._engine
         match event:
             case ScheduleFound():
-                event = event.model_copy(update={"itself": of_engine and _is_own(event, sender)})
+                # An engine's warm start and the order of its relaxation are not its own.
+                own = event.starts != sender.warm_start and event.found_by != RELAXATION_ORDER
+                event = event.model_copy(update={"itself": of_engine and own})
                 news = self._improves(event) or event.itself
             case BoundProved():
                 # One more proof of the optimum may be by another witness.
-                news = event.value > self._bound or (self._closed and event.value == self._bound)
-                news = news or of_engine or event.certificate is not None
+                again = self._closed and event.value == self._bound
+                news = event.value > self._bound or again or of_engine or bool(event.certificate)
                 event = event.model_copy(update={"itself": of_engine})
                 self._bound = max(event.value, self._bound)
             case ModelBuilt():
-                # Of the engine that is asked for, where one is, the model is the row's.
+                # The row has the model of the engine that the user names.
                 news = of_engine if self._job.asked else not self._built
                 self._built = True
             case Done():
@@ -239,7 +217,7 @@ class _Team:
             self._report.send(event)
 
     def _improves(self, event: ScheduleFound) -> bool:
-        """Take a better schedule; tell whether it is one, or none that could be counted."""
+        """Take a better schedule; return whether it is one, or has no TEL."""
         if event.kept or event.engine_accounting or len(event.starts) != len(self._job.instance):
             return True
         tel = tel_of(self._job.instance, event.starts)
@@ -249,24 +227,18 @@ class _Team:
         return True
 
 
-def _is_own(event: ScheduleFound, sender: Task) -> bool:
-    """Tell whether an engine found a schedule by itself, and did not begin with it."""
-    return event.starts != sender.warm_start and event.found_by != RELAXATION_ORDER
-
-
 def kernels_of(instance: Instance, formulation: str) -> set[str]:
-    """Return the units that what is set to work at this size runs (``kvopt.runs.compiled``)."""
+    """Return the units of kernels that methods of this size run (``kvopt.runs.compiled``)."""
     del formulation
     if counting.ends_at_once(instance):
         return set()
-    parts = [part.instance for part in parts_of(instance) if len(part.positions) > 1]
-    return {"annealing"}.union(*(_kernels_of(each) for each in parts))
-
-
-def _kernels_of(instance: Instance) -> set[str]:
-    if _few_states(instance) is not None:
-        return {"sweep", "layers"} if len(instance) <= forward.REQUESTS_UP_TO else {"sweep"}
-    return {"layers"} if len(instance) <= BIDIRECTIONAL_UP_TO else {"look-ahead"}
+    units = {"annealing"}
+    for part in (each.instance for each in parts_of(instance) if len(each.positions) > 1):
+        if _few_states(part) is not None:
+            units |= {"sweep", "layers"} if len(part) <= forward.REQUESTS_UP_TO else {"sweep"}
+        else:
+            units.add("layers" if len(part) <= BIDIRECTIONAL_UP_TO else "look-ahead")
+    return units
 
 
 def _read(text: str) -> Method:
@@ -277,21 +249,20 @@ def chosen_method(instance: Instance, windows: Windows, memory_limit: float | No
     """Return the method that bounds an instance of this size."""
     small = len(instance) <= BIDIRECTIONAL_UP_TO
     states = _few_states(instance)
-    if states is not None and small:
-        return _BIDIRECTIONAL
-    if states is not None:
-        # Prices of patterns are better than the relaxation's, and there are some of them sooner.
-        compared = instance.memory <= MULTIPLIERS_UP_TO
-        if compared and len(instance) <= forward.REQUESTS_UP_TO:
-            return _BY_STATES
-        size = backward.model_size(instance, windows)
-        refused = too_large(size, memory_limit, backward.ENTRY_BYTES)
-        if refused or too_many_patterns(states, likely_horizon(instance)):
-            return "bound:bound-patterns"
-        return _SWEEPS[compared]
+    if states is None:
+        if small:
+            return _FORWARD
+        return "bound:bound-dual" if windows.starts > RELAXATION_UP_TO else _RELAXATION
     if small:
-        return _FORWARD
-    return "bound:bound-dual" if windows.starts > RELAXATION_UP_TO else _RELAXATION
+        return _BIDIRECTIONAL
+    # Prices of patterns are better than the relaxation's, and there are some of them sooner.
+    compared = instance.memory <= MULTIPLIERS_UP_TO
+    if compared and len(instance) <= forward.REQUESTS_UP_TO:
+        return _BY_STATES
+    refused = too_large(backward.model_size(instance, windows), memory_limit, backward.ENTRY_BYTES)
+    if refused or too_many_patterns(states, likely_horizon(instance)):
+        return "bound:bound-patterns"
+    return _SWEEPS[compared]
 
 
 def _few_states(instance: Instance) -> States | None:

@@ -14,13 +14,12 @@ from formulations.registry import formulations
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from kvopt.engines.job import Job
-from kvopt.engines.parts.size import too_large
+from kvopt.engines.parts.size import fits
 from kvopt.runs.events import Report
 
-#: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": "bound", "named": True, "default": True}
 
-#: Share of the time kept back for the last exact evaluation of the prices.
+#: Share of the time that the last exact evaluation of the prices gets.
 RESERVE_SHARE = 0.05
 
 
@@ -45,8 +44,7 @@ def solve(job: Job, report: Report) -> None:
     formulation = job.formulation
     windows = start_windows(job.instance, job.upper_bound)
     size = formulation.size(job.instance, windows) if formulation.size else 0
-    if reason := too_large(size, job.memory_limit):
-        report.note(reason)
+    if not fits(job, report, size):
         return
     bound = formulation.compute(
         job.instance,
@@ -57,22 +55,16 @@ def solve(job: Job, report: Report) -> None:
         threads=job.threads,
         **job.options,
     )
-    if bound.prices is not None:
-        # Once more, with its proof: on the way it would be sent too often.
-        prices = bound.prices
+    if (prices := bound.prices) is not None:
+        # The last bound once more, now with its certificate.
+        own = prices.value, prices.denominator, prices.numerators
         certificate = price_certificate(
-            *(prices.value, prices.denominator, prices.numerators),
-            upper_bound=job.upper_bound,
-            lookahead=prices.lookahead,
+            *own, upper_bound=job.upper_bound, lookahead=prices.lookahead
         )
-        report.bound(
-            value=prices.value, source="prices", certificate=_kept(certificate, job, report)
-        )
+        report.bound(prices.value, "prices", _kept(certificate, job, report))
     if bound.table is not None:
-        # A sweep looks ahead, so it proves no bound without.
-        ahead = job.options["options"].lookahead
-        kept = _kept(sweep_certificate(bound.value, bound.table), job, report) if ahead else None
-        report.bound(value=bound.value, source="prices of patterns", certificate=kept)
+        kept = _kept(sweep_certificate(bound.value, bound.table), job, report)
+        report.bound(bound.value, "prices of patterns", kept)
     if bound.expected_starts is not None:
         report.relaxation(bound.objective, bound.expected_starts.tolist())
     # HiGHS solved the master LPs.
@@ -82,7 +74,7 @@ def solve(job: Job, report: Report) -> None:
 
 
 def _kept(certificate: dict[str, Any], job: Job, report: Report) -> dict[str, Any] | None:
-    """Return a certificate unless reading it takes too long; then say so."""
+    """Return a certificate; None and a note if reading it takes too long."""
     refused = too_long(job.instance, certificate)
     if refused:
         report.note(f"no certificate of this bound is kept: {refused}")

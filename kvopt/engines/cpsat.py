@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import ortools
 from ortools.sat.python import cp_model
 
 from kvopt.engines.job import Job
-from kvopt.engines.parts.size import exact_as_floats, too_large
+from kvopt.engines.parts.size import build_in_time
 from kvopt.runs.events import Report
-from support.clock import NotBuiltError, built_until
 
-#: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": "cp", "named": True, "default": True, "proof": "CP-SAT"}
-#: Switch off presolve of inclusions among constraints, which cuts off optima of models with
-#: at-most-one and linear constraints in 9.15.6755 (OR-tools issue 5293).
+#: Presolve of inclusions among constraints is off: it cuts off optima of models with at-most-one
+#: and linear constraints in 9.15.6755 (OR-tools issue 5293).
 PARAMETERS = {"presolve_inclusion_work_limit": 0}
+#: Integers up to this have a floating-point number of their own.
+EXACT_UP_TO = 2**53
 
 
 def solve(job: Job, report: Report) -> None:
@@ -25,15 +26,10 @@ def solve(job: Job, report: Report) -> None:
     program, options = job.formulation, job.options
     windows = program.windows(job.instance, job.upper_bound)
     size = program.size(job.instance, windows)
-    if reason := too_large(size, job.memory_limit):
-        report.note(reason)
+    build = partial(program.build, job.instance, windows, job.warm_start, **options)
+    if (built := build_in_time(job, report, size, build)) is None:
         return
-    try:
-        with built_until(job.end_of_building()):
-            model, starts = program.build(job.instance, windows, job.warm_start, **options)
-    except NotBuiltError as error:
-        report.note(str(error))
-        return
+    model, starts = built
     proto = model.proto
     report.built(columns=len(proto.variables), rows=len(proto.constraints), entries=size)
     solver = cp_model.CpSolver()
@@ -42,7 +38,7 @@ def solve(job: Job, report: Report) -> None:
     solver.parameters.random_seed = job.seed
     for name, value in PARAMETERS.items():
         setattr(solver.parameters, name, value)
-    exact = exact_as_floats(windows.latest)
+    exact = sum(windows.latest) <= EXACT_UP_TO
     if exact:
         solver.best_bound_callback = lambda bound: _send_bound(report, bound)
     else:
@@ -65,7 +61,6 @@ def solve(job: Job, report: Report) -> None:
 
 
 def _send_bound(report: Report, bound: float) -> None:
-    """Send CP-SAT's bound, an integer that it hands over as a float."""
     if math.isfinite(bound):
         report.bound(value=math.ceil(bound - 1e-6), source="CP-SAT")
 

@@ -11,7 +11,6 @@ from kvopt.engines.parts.tolerances import COVERED
 from kvopt.runs.events import Report
 from kvopt.solution_file import name_of_model
 
-#: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": "mip", "named": False}
 #: A file holds one model, of the whole.
 SPLIT = False
@@ -24,14 +23,11 @@ def solve(job: Job, report: Report) -> None:
         return
     model = prepared.model
     report.built(columns=model.nvariables(), rows=model.nconstraints(), entries=0)
-    # What reads a solution back finds the instance by it.
+    # The reader of a solution finds the instance by this name.
     model.name = name_of_model(model.name, job.instance)
-    # Symbolic labels: x(3_17) tells request and round to whoever reads a solution back.
-    settings = {"symbolic_solver_labels": True}
-    if Path(job.model_file).suffix == ".mps":
-        # Minimising is what every reader takes for granted; GLPK and others do not know the section
-        # that says so.
-        settings["skip_objective_sense"] = True
+    # Symbolic labels: x(3_17) names request and round.  GLPK refuses MPS' section on the sense.
+    mps = Path(job.model_file).suffix == ".mps"
+    settings = {"symbolic_solver_labels": True} | ({"skip_objective_sense": True} if mps else {})
     model.write(job.model_file, io_options=settings)
     most, of_glpk = (COVERED / each.tolerance for each in (Known(), KNOWN["glpk"]))
     if prepared.activity > most:

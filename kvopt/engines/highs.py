@@ -16,11 +16,9 @@ from kvopt.engines.parts.prepared import Prepared, covered, prepare
 from kvopt.engines.parts.tolerances import CoveredReport, send_prices
 from kvopt.runs.events import Report
 
-#: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": "mip", "named": True, "default": True, "proof": "HiGHS"}
 
-#: From this many columns on, the relaxation is solved on its own first, by interior point: the
-#: root node's simplex would take minutes before there was any bound.
+#: Columns from which interior point solves the relaxation first: the root's simplex takes minutes.
 RELAXATION_FIRST_FROM = 20_000
 #: The objective is an integer, so a smaller absolute gap closes it.
 ABSOLUTE_GAP = 0.9
@@ -30,10 +28,10 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Compiled:
-    """A Pyomo model as HiGHS takes it, with the columns' variables and the rows that are priced.
+    """A Pyomo model as HiGHS takes it, with the columns' variables and the rows that have prices.
 
-    ``priced`` lists position and time of each memory row, ``opened`` position, group and round of
-    each row of a window group, ``starts`` of each request position and round of its starts.
+    ``priced`` has (position, time) of each memory row, ``opened`` (position, group, round) of each
+    row of a window group, ``starts`` positions and rounds of each request's starts.
     """
 
     lp: Any
@@ -44,7 +42,7 @@ class Compiled:
     starts: list[tuple[Ints, Ints]]
 
     def starts_of(self, values: Floats) -> list[int]:
-        """Return the start rounds of column values: of each request that with the largest x."""
+        """Return the start round of each request with the largest x."""
         return [int(rounds[np.argmax(values[places])]) for places, rounds in self.starts]
 
     def expected_starts(self, values: Floats) -> list[float]:
@@ -119,22 +117,20 @@ def compile_model(prepared: Prepared, requests: int) -> Compiled:
         if variable.parent_component() is model.x:
             request, start = variable.index()
             starts[request].append((position, start))
-    pairs = [np.array(each, dtype=np.int64).T for each in starts]
-    found = [(places, rounds) for places, rounds in pairs]
-    return Compiled(lp, list(form.columns), priced, groups, opened, found)
+    pairs = [tuple(np.array(each, dtype=np.int64).T) for each in starts]
+    return Compiled(lp, list(form.columns), priced, groups, opened, pairs)
 
 
 def _engine(job: Job) -> Any:
     engine = quiet_highs()
     engine.setOptionValue("threads", job.threads)
     engine.setOptionValue("random_seed", job.seed)
-    # HiGHS counts its time over all runs of one object, so each run has an object of its own.
+    # HiGHS counts its time over all runs of one object, so each run has a new one.
     engine.setOptionValue("time_limit", max(job.left(), 0.01))
     return engine
 
 
 def _relax(job: Job, compiled: Compiled) -> Any:
-    """Return HiGHS after its run on the LP relaxation."""
     engine = _engine(job)
     if compiled.lp.num_col_ >= RELAXATION_FIRST_FROM:
         engine.setOptionValue("solver", "ipm")
@@ -172,31 +168,7 @@ def _solve_relaxation(
 def _search(
     job: Job, report: Report, compiled: Compiled, words: CoveredReport
 ) -> tuple[str, int, float]:
-    """Branch and bound from the warm start, and send what is found; return outcome, nodes, time."""
-    engine = _search_engine(job, compiled)
-
-    def on_improvement(event: Any) -> None:
-        words.schedule(compiled.starts_of(np.asarray(event.data_out.mip_solution)))
-
-    engine.cbMipImprovingSolution.subscribe(on_improvement)
-    # HiGHS logs only where it prints; this callback comes between nodes and cut rounds as well.
-    engine.cbMipInterrupt.subscribe(lambda event: words.bound(event.data_out.mip_dual_bound))
-    failed = engine.run() == highspy.HighsStatus.kError
-    info, status = engine.getInfo(), engine.getModelStatus()
-    if failed:
-        # The bound that it states then is of no search.
-        report.failure("HiGHS refuses to solve the model")
-    else:
-        words.bound(info.mip_dual_bound)
-        if status == highspy.HighsModelStatus.kInfeasible:
-            words.infeasible()
-        elif info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible):
-            words.schedule(compiled.starts_of(np.asarray(engine.getSolution().col_value)))
-    outcome = str(engine.modelStatusToString(status).lower())
-    return outcome, int(info.mip_node_count), engine.getRunTime()
-
-
-def _search_engine(job: Job, compiled: Compiled) -> Any:
+    """Run branch and bound from the warm start; return outcome, nodes and seconds."""
     engine = _engine(job)
     engine.setOptionValue("mip_rel_gap", 0.0)
     engine.setOptionValue("mip_abs_gap", ABSOLUTE_GAP)
@@ -212,4 +184,23 @@ def _search_engine(job: Job, compiled: Compiled) -> Any:
     start = highspy.HighsSolution()
     start.col_value = [float(variable.value) for variable in compiled.columns]
     engine.setSolution(start)
-    return engine
+
+    def on_improvement(event: Any) -> None:
+        words.schedule(compiled.starts_of(np.asarray(event.data_out.mip_solution)))
+
+    engine.cbMipImprovingSolution.subscribe(on_improvement)
+    # HiGHS logs only where it prints; this callback comes between nodes and cut rounds as well.
+    engine.cbMipInterrupt.subscribe(lambda event: words.bound(event.data_out.mip_dual_bound))
+    failed = engine.run() == highspy.HighsStatus.kError
+    info, status = engine.getInfo(), engine.getModelStatus()
+    if failed:
+        # HiGHS then states a bound of no search.
+        report.failure("HiGHS refuses to solve the model")
+    else:
+        words.bound(info.mip_dual_bound)
+        if status == highspy.HighsModelStatus.kInfeasible:
+            words.infeasible()
+        elif info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible):
+            words.schedule(compiled.starts_of(np.asarray(engine.getSolution().col_value)))
+    outcome = str(engine.modelStatusToString(status).lower())
+    return outcome, int(info.mip_node_count), engine.getRunTime()

@@ -9,7 +9,6 @@ from instances import Instance
 from kvopt.engines.job import Job
 from kvopt.runs.events import Report
 
-#: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": None, "named": True}
 
 

@@ -20,7 +20,7 @@ def tel_of(instance: Instance, starts: Sequence[int]) -> int:
     return int((np.asarray(starts) + instance.outputs - instance.arrivals).sum())
 
 
-#: Share of the time left that building a model may take: handing it to a solver takes as long.
+#: Share of the time left for building a model; passing it to a solver takes as long.
 BUILD_SHARE = 0.5
 
 
@@ -28,15 +28,13 @@ BUILD_SHARE = 0.5
 class Job:
     """One engine run on one instance.
 
-    ``solver`` is the engine's name, which one file may serve for several; ``formulation`` what its
-    file declares, None for an engine that takes none, and ``options`` its keyword argument;
-    ``relaxation`` asks for a bound only.  The ``deadline``, building included, is on
-    ``time.monotonic``, and the memory limit in gigabytes.
+    ``solver`` names the engine, ``formulation`` is the declaration of its file or None, ``options``
+    its keyword argument.  A ``relaxation`` needs a bound only.  The ``deadline``, building
+    included, is on ``time.monotonic``; the memory limit is in gigabytes.
 
-    ``warm_start`` has the start rounds of a feasible schedule, whose TEL is ``upper_bound``;
-    ``beside`` returns those of the last better one that others have found.  The model is written to
-    ``model_file`` instead of being solved. ``asked`` is the engine, with its formulation, that
-    ``auto`` is to set to work beside the others.
+    ``warm_start`` has the start rounds of a feasible schedule of TEL ``upper_bound``; ``beside``
+    returns the starts of a better one that other processes found.  The engine ``export`` writes
+    ``model_file``.  ``auto`` runs ``asked``, an engine with its formulation, with its own methods.
     """
 
     instance: Instance
@@ -59,7 +57,7 @@ class Job:
         return self.deadline - time.monotonic()
 
     def known(self, tel: int) -> tuple[int, list[int]] | None:
-        """Return TEL and starts of what was found beside, where that is below a TEL (rounds)."""
+        """Return TEL and starts of other processes' schedule if it is below a TEL (rounds)."""
         starts = self.beside()
         if starts is None or (own := tel_of(self.instance, starts)) >= tel:
             return None

@@ -15,10 +15,9 @@ from kvopt.engines.parts.pyomo_options import KNOWN, UNKNOWN, Known
 from kvopt.engines.parts.tolerances import CoveredReport
 from kvopt.runs.events import Report
 
-#: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": "mip", "named": False}
 
-#: Share of the time left that the solver gets: what it found is handed over only at its end.
+#: Share of the time left that the solver gets: its schedule comes only at its end.
 TIME_SHARE = 0.9
 
 
@@ -30,7 +29,7 @@ def unavailable(solver: str) -> str:
     engine = pyo.SolverFactory(solver)
     if not _available(engine):
         return f"solver {solver!r} is not installed (highs and cpsat come with kvopt)"
-    # As mindtpy and multistart are, which call other solvers.
+    # Pyomo's own heuristics, as mindtpy and multistart, call other solvers.
     if "load_solutions" not in getattr(engine, "CONFIG", ["load_solutions"]):
         return f"solver {solver!r} is not one of integer programs"
     return ""
@@ -52,7 +51,6 @@ def solve(job: Job, report: Report) -> None:
 
 
 def _solve(job: Job, report: Report, prepared: Prepared, known: Known, words: CoveredReport) -> str:
-    """Solve a model, send what is found, and return the ending."""
     model, engine = prepared.model, pyo.SolverFactory(job.solver)
     if isinstance(engine, PersistentSolver):
         engine.set_instance(model)
@@ -64,11 +62,13 @@ def _solve(job: Job, report: Report, prepared: Prepared, known: Known, words: Co
             shown = prepared.activity * known.tolerance < 1
             report.relaxation(float(pyo.value(model.tel)) if shown else None)
         else:
-            _take_solution(job, model, words)
-    # A bound is what the solver says of all solutions, never the value of one ...
+            chosen = [index for index, variable in model.x.items() if (variable.value or 0) > 0.5]
+            if len(starts := dict(chosen)) == len(job.instance):
+                words.schedule([starts[i] for i in range(len(job.instance))])
+    # The solver's bound is on all solutions, never the value of one ...
     if condition == "optimal" or known.states_bound:
         bound = _number(results.problem.lower_bound)
-        # ... but of an optimum, which is all that Pyomo's interface appsi_cbc hands over.
+        # ... but for an optimum, which is all that Pyomo's interface appsi_cbc returns.
         if condition == "optimal" and bound == -math.inf:
             bound = _number(results.problem.upper_bound)
         words.bound(bound)
@@ -100,13 +100,3 @@ def _number(stated: Any) -> float:
         return float(stated)
     except (TypeError, ValueError):
         return -math.inf
-
-
-def _take_solution(job: Job, model: Any, words: CoveredReport) -> None:
-    """Pass on the values that the model carries now."""
-    starts = [-1] * len(job.instance)
-    for (request, start), variable in model.x.items():
-        if variable.value is not None and variable.value > 0.5:
-            starts[request] = start
-    if min(starts) >= 0:
-        words.schedule(starts)

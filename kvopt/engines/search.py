@@ -3,13 +3,13 @@
 *Counts* end at once or not at all (``parts.counting``); *sweep* has prices and windows in turns
 (``parts.backward``).  *Layers* and *bidirectional* run passes of the forward search:
 
-    price memory by an LP, and run passes of growing width; ``layers`` does nothing else
+    price memory by an LP, and run passes of growing width; ``layers`` ends here
     once the next pass would take half a second, in turns that double:
-        look for a better schedule, unless another process does
+        run local search, unless another process does
         raise the bound by multipliers on requests (``parts.ascent``)
         run passes of growing width within the completion bounds of the best multipliers (P15)
 
-With ``states`` prices on states come first, and no pass without completion bounds.
+With ``states`` prices on states come first, and every pass has completion bounds.
 Proofs: docs/proofs/forward.md (P6), docs/proofs/completion.md (P15).
 """
 
@@ -27,38 +27,34 @@ from formulations.dp import counts, forward
 from formulations.dp.network import TooLargeError, network
 from formulations.dp.state_bounds import CompletionBounds
 from formulations.lagrangian.starts import certified_costs
+from formulations.valid.states import searchable_states
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from kvopt.engines.job import Job
 from kvopt.engines.parts import backward, counting
 from kvopt.engines.parts.ascent import Ascent
-from kvopt.engines.parts.driver import SearchRun, Table, memory_prices, state_prices
-from kvopt.engines.parts.size import too_large
+from kvopt.engines.parts.driver import PATTERN_WORK_UP_TO, SearchRun, Table, memory_prices
+from kvopt.engines.parts.size import fits
 from kvopt.runs.events import Report
 
-#: Read by ``kvopt.methods.engines``.
 ENGINE = {"solves": "search", "named": True, "default": True, "proof": "search"}
 
-#: Share of the time that the prices may take.
-PRICES_SHARE = 0.3
-#: By what turns of multipliers and passes grow.
-LONGER = 2.0
-#: By what a pass with completion bounds is wider at most, and below what it is so wide, then as
-#: wide as memory allows: one that loses no state often takes no longer, and the tables of the last
-#: one take a second to touch.
+#: Share of the time for prices, and by what turns of multipliers and passes grow.
+PRICES_SHARE, LONGER = 0.3, 2.0
+#: A pass with completion bounds grows by so much at most.  Below the least growth it is so wide,
+#: then as wide as memory allows: one that loses no state often takes no longer, and the tables of
+#: the last one take a second to touch.
 MOST_GROWTH, LEAST_GROWTH = 60.0, 4.0
 WIDE, WIDEST = 3_000_000, 1 << 30
-#: Share of the time that there is until the value at some multipliers on requests is known exactly,
-#: and evaluations that the first turn has time for then.
+#: Share of the time until the value at some multipliers on requests is known exactly, and
+#: evaluations in the first turn then.
 KNOWN_SHARE, EVALUATIONS = 0.95, 4
-#: How much longer than a turn passes may take after it, and share of it for a better schedule where
-#: nobody else looks for one; the same with prices on states.
+#: Shares of a turn that passes take after it, and local search where no other process runs one; the
+#: same with prices on states.
 TURN_SHARES, STATES_SHARES = (1.5, 0.1), (0.4, 0.2)
-#: Seconds for a first schedule, times n³, and the share of all time left at most, which a schedule
-#: before the last passes has, too.
-LOOK_SECONDS, LAST_LOOK = 1e-4, 0.1
-#: Seconds of prices on states, times n².
-STATES_SECONDS = 0.004
+#: Seconds for a first schedule, times n³, and the share of all time left at most, also before the
+#: last passes; seconds of prices on states, times n².
+LOOK_SECONDS, LAST_LOOK, STATES_SECONDS = 1e-4, 0.1, 0.004
 
 
 def kernels_of(instance: Instance, formulation: str) -> set[str]:
@@ -74,7 +70,7 @@ def kernels_of(instance: Instance, formulation: str) -> set[str]:
 
 
 def compile_kernels() -> None:
-    """Compile what ``layers`` runs, or load what is compiled, which takes a while, too."""
+    """Compile or load the kernels of ``layers``."""
     instance = Instance("three", 9, tuple(Request(i, 0, 1, 2 + i) for i in range(3)))
     starts = [0, 2, 5]
     tel = sum(start + 2 + i for i, start in enumerate(starts))
@@ -86,20 +82,17 @@ def compile_kernels() -> None:
 def solve(job: Job, report: Report) -> None:
     """Search within the job's limits.
 
-    Every bound is sent as it is, so one above the known schedule is seen as a contradiction.  None
-    can be: ``start_windows`` keep every optimal schedule if the known TEL is one of a feasible
-    schedule, so what prices certify within them is at most the optimum, not only a bound on
-    schedules better than the known one.  Where a rule does remove schedules that are no better,
-    as the search's own pruning, what is proved is that none is better, and the bound that
-    ``forward.search`` states is the known TEL itself.
+    Bounds are sent as they are, so one above the known schedule is a contradiction.  None can be:
+    ``start_windows`` keep every optimal schedule if the known TEL is feasible, so prices certify at
+    most the optimum within them.  The search's own pruning removes schedules that are no better;
+    then the bound of ``forward.search`` is the known TEL itself.
     """
     formulation, instance = job.formulation, job.instance
     if len(instance) > formulation.requests_up_to:
         report.note(f"search takes up to {formulation.requests_up_to} requests")
         return
     size = formulation.size(instance, start_windows(instance, job.upper_bound))
-    if reason := too_large(size, job.memory_limit, formulation.entry_bytes):
-        report.note(reason)
+    if not fits(job, report, size, formulation.entry_bytes):
         return
     if formulation is counts.FORMULATION:
         counting.solve(job, report)
@@ -109,7 +102,7 @@ def solve(job: Job, report: Report) -> None:
         backward.search(run)
         run.end("kvopt sweep")
         return
-    # The first pass tells what the next one takes, so its clock must not count loading.
+    # The first pass predicts the time of the next one, so its clock must not count loading.
     compile_kernels()
     if formulation is forward.FORMULATION:
         _Passes(run).widen()
@@ -119,14 +112,18 @@ def solve(job: Job, report: Report) -> None:
 
 
 def _search_both_ways(run: SearchRun) -> None:
-    """Begin with prices on states where these are asked for and possible, else on memory."""
+    """Start with prices on states if the option says so and they are few, else on memory."""
     job, options = run.job, run.job.options["options"]
     if options.states:
         passes = _Passes(run, priced=False)
         run.improve_briefly()
         seconds = min(STATES_SECONDS * len(job.instance) ** 2, PRICES_SHARE * job.left())
-        if _meet(run, passes, state_prices(run, seconds)):
-            return
+        states = searchable_states(job.instance, PATTERN_WORK_UP_TO)
+        if states is not None:
+            end = min(time.monotonic() + seconds, job.deadline)
+            priced = run.improve_prices(run.pattern_pricing(states, end), end)
+            if _meet(run, passes, priced.table):
+                return
     run.improve(min(LOOK_SECONDS * len(job.instance) ** 3, LAST_LOOK * job.left()))
     # The better schedule narrows the windows.
     passes = _Passes(run)
@@ -162,12 +159,9 @@ class _Passes:
 
     def widen(self, seconds: float = math.inf) -> None:
         """Run passes of growing width, before one that is expected to take longer."""
-        while self._widths and self._run.is_open:
-            width = self._widths[0]
-            if self._took * width > seconds:
-                return
-            began = time.monotonic()
-            self.search(self._widths.pop(0))
+        while self._widths and self._run.is_open and self._took * self._widths[0] <= seconds:
+            began, width = time.monotonic(), self._widths.pop(0)
+            self.search(width)
             self._took = (time.monotonic() - began) / width
 
     def search(
@@ -177,15 +171,11 @@ class _Passes:
         end: float = math.inf,
         proved: int = 0,
     ) -> int:
-        """Run one pass; return how wide it was, 0 where time ran out."""
+        """Run one pass; return its width, 0 where time ran out."""
         run, job = self._run, self._run.job
         end = min(end, job.deadline)
         found = forward.search(
-            job.instance,
-            self._windows,
-            self._costs,
-            (run.tel, run.starts),
-            width,
+            *(job.instance, self._windows, self._costs, (run.tel, run.starts), width),
             lambda: time.monotonic() > end,
             completion=completion,
             memory_bytes=run.limits.memory_bytes,
@@ -202,15 +192,13 @@ class _Passes:
         return found.width
 
 
-def _meet(run: SearchRun, passes: _Passes, table: Table | None) -> bool:
+def _meet(run: SearchRun, passes: _Passes, table: Table) -> bool:
     """Run multipliers and passes in turns; False where patterns or memory are too large for it."""
-    if table is None:
-        return False
     try:
         under = network(run.job.instance, table)
     except TooLargeError:
         return False
-    # Of what the multipliers begin with, too, since a better schedule may meet it.
+    # A better schedule may meet the first prices.
     run.take_bound(min(under.bound, run.tel), "prices")
     if under.bound >= run.tel:
         run.proved = True
@@ -226,7 +214,7 @@ def _meet(run: SearchRun, passes: _Passes, table: Table | None) -> bool:
 def _take_turns(run: SearchRun, passes: _Passes, ascent: Ascent) -> None:
     """Raise the bound, and run passes within the last multipliers' bounds, in turns."""
     job, options = run.job, run.job.options["options"]
-    # An evaluation that the end of a turn cuts short is lost, so one is made to the end first.
+    # A turn that ends loses its evaluation, so one comes to its end first.
     ascent.run(KNOWN_SHARE * job.left(), until_known=True)
     seconds = max(options.turn_seconds * len(job.instance), EVALUATIONS * ascent.took)
     passes_share, looks_share = STATES_SHARES if options.states else TURN_SHARES
@@ -242,7 +230,7 @@ def _take_turns(run: SearchRun, passes: _Passes, ascent: Ascent) -> None:
             continue
         most = passes_share * seconds
         if ascent.ended:
-            # The passes that follow are the last ones, and each round more makes them longer.
+            # The last passes follow, and a better schedule makes them shorter.
             most = math.inf
             if options.states:
                 _look(run, ascent, LAST_LOOK * job.left())
@@ -260,7 +248,7 @@ def _take_turns(run: SearchRun, passes: _Passes, ascent: Ascent) -> None:
 def _pass_by_pass(
     run: SearchRun, passes: _Passes, ascent: Ascent, completion: CompletionBounds, end: float
 ) -> None:
-    """Run ever wider passes until one proves the optimum, or memory or time are at an end."""
+    """Run ever wider passes until one proves the optimum, or memory or time end."""
     options = run.job.options["options"]
     width = max(options.first_width, 1)
     while (began := time.monotonic()) < end:
@@ -279,7 +267,7 @@ def _pass_by_pass(
 
 
 def _look(run: SearchRun, ascent: Ascent, seconds: float) -> None:
-    """Look for a better schedule, where nobody else does."""
+    """Run local search, where no other process does."""
     if run.job.beside() is None:
         run.improve(min(seconds, run.job.left()))
     run.hand_over(ascent)

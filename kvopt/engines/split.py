@@ -27,13 +27,11 @@ from schedules.evidence import VOLUMES
 
 #: What solves a task, as ``kvopt.engines.start.run_engine`` does for one engine and method.
 Run = Callable[[Task, Report], None]
-#: Source of a bound that volumes prove of every part, which is more than they prove of the whole.
+#: Source of a bound that volumes prove of every part, which exceeds their bound of the whole.
 VOLUMES_OF_PARTS = "volumes of parts"
-#: Seconds between two reports of the whole, which grow with all of its requests.
-SECONDS_BETWEEN = 0.3
-#: Share of its time from which on a part counts as one that it was too little for.
-CUT_SHARE = 0.9
-#: How a run has ended, the gravest last.
+#: Seconds between two reports of the whole, and share of its time from which on a part gets more.
+SECONDS_BETWEEN, CUT_SHARE = 0.3, 0.9
+#: Endings of a run, the gravest last.
 _GRAVITY: tuple[Ending, ...] = ("finished", "time_limit", "memory_limit", "crashed")
 
 
@@ -42,21 +40,18 @@ def run_parts(
 ) -> None:
     """Solve the parts of a task's instance, and report schedules and bounds of the whole.
 
-    Why schedules are put together and bounds added up: ``formulations.valid.parts``.  Each part
-    gets a share of the time left that is that of its requests among those still to come, small
-    parts first.  ``begin`` reports schedules of the whole instance, ``run`` solves a part from the
-    best one known of it.  With ``prove`` parts that volumes have closed are solved last, too.
+    Bounds of parts add up (``formulations.valid.parts``).  Small parts come first; each gets the
+    share of the time left that its requests have among those to come.  ``begin`` reports schedules
+    of the whole, ``run`` solves a part from its best one.  ``prove`` solves closed parts last, too.
     """
     assert task.instance is not None
-    merged = _Merged(task.instance, parts, report)
-    if task.warm_start is not None:
-        merged.begin_with(task.warm_start)
-    else:
+    merged = _Merged(task.instance, parts, report, task.warm_start)
+    if task.warm_start is None:
         begin(task, report.through(merged.of_whole))
     end = task.end_from(time.monotonic())
 
     def solve(states: list[_State]) -> list[_State]:
-        """Solve each part for its share of the time; return those that it was too little for."""
+        """Solve each part for its share of the time; return the parts that need more."""
         still, short = sum(state.size for state in states), []
         for state in sorted(states, key=lambda each: each.size):
             if (now := time.monotonic()) >= end:
@@ -75,7 +70,7 @@ def run_parts(
     closed = [state for state in merged.states if state.closed]
     left = [state for state in merged.states if not state.closed]
     while left and time.monotonic() < end:
-        # What one pass leaves of the time is for those that had too little of it.
+        # The time that one pass leaves is for parts that had too little.
         left = solve(left)
     if prove:
         solve(closed)
@@ -83,7 +78,7 @@ def run_parts(
 
 
 def report_volumes(instance: Instance, report: Report) -> int:
-    """Report what volumes prove of an instance, or of its parts together; return the better."""
+    """Report the bound from volumes of an instance, and of its parts if better; return the best."""
     bound = volume_bound(instance)
     report.bound(bound, VOLUMES)
     states = [_State(part) for part in parts_of(instance)]
@@ -120,10 +115,7 @@ class _State:
         return self.tel == self.bound
 
     def offer(self, starts: list[int], found_by: str) -> bool:
-        """Take a schedule if it is better; tell whether it was.
-
-        A wrong one makes the whole wrong, which the checker then refuses.
-        """
+        """Take a schedule if it is better; return whether it is.  The checker sees the whole."""
         moved = closed_up(self.part.instance, starts)
         tel = tel_of(self.part.instance, moved)
         if self.starts is not None and tel >= self.tel:
@@ -132,54 +124,50 @@ class _State:
         return True
 
     def prove(self, event: BoundProved) -> None:
-        """Take a bound, and a certificate that says more than the one before.
-
-        An engine's own proof takes the place of what volumes or prices have proved, as it does in
-        ``kvopt.runs.state``: one more witness.
-        """
+        """Take a better bound, a better certificate, or an engine's own proof: one more witness."""
         own = proofs().values()
         witness = event.value == self.bound and event.source in own and self.source not in own
         if event.value > self.bound or witness:
             self.bound, self.source = event.value, event.source
         offered = event.certificate
         if offered is not None and offered.get("value", -1) > self.certificate["value"]:
-            # What it assumes of a schedule is shown by this one.
+            # The certificate may assume a schedule, which this one is.
             self.certificate, self.certified_starts = offered, list(self.starts or [])
 
 
 class _Merged:
-    """Sum of the parts, reported when it has changed and now and then."""
+    """Sum of the parts, reported when it has changed and now and then.
 
-    def __init__(self, instance: Instance, parts: list[Part], report: Report) -> None:
+    The caller has the schedule ``known``, so only better ones are reported.
+    """
+
+    def __init__(
+        self, instance: Instance, parts: list[Part], report: Report, known: list[int] | None
+    ) -> None:
         self._instance, self._report = instance, report
         self.states = [_State(part) for part in parts]
         self._done = Done(nodes=None)
         self._built = (0, 0, 0)
-        self._told = (-1, -1, "", -1)
-        self._next = 0.0
+        self._sent = (tel_of(instance, known) if known else -1, -1, "", -1)
+        if known:
+            self._take_whole(known, "")
         self.flush()
 
-    def begin_with(self, starts: list[int]) -> None:
-        """Take a schedule that the caller has already: only better ones are reported."""
-        self._told = (tel_of(self._instance, starts), *self._told[1:])
-        self.take_whole(starts, "")
-
-    def take_whole(self, starts: list[int], found_by: str) -> None:
-        """Take a schedule of the whole instance, each part for itself."""
+    def _take_whole(self, starts: list[int], found_by: str) -> None:
         for state in self.states:
             part = state.part
             state.offer([starts[i] - part.offset for i in part.positions], found_by)
-        self.flush()
 
     def of_whole(self, event: Event) -> None:
-        """Take an event of what works on the whole instance."""
+        """Take an event of the whole instance."""
         if isinstance(event, ScheduleFound) and not event.kept:
-            self.take_whole(event.starts, event.found_by)
+            self._take_whole(event.starts, event.found_by)
+            self.flush()
         elif not isinstance(event, BoundProved):
             self._report.sink(event)
 
     def sink_of(self, state: _State) -> Callable[[Event], None]:
-        """Return what takes the events of a part."""
+        """Return the receiver of a part's events."""
         built = self._built
 
         def sink(event: Event) -> None:
@@ -225,15 +213,15 @@ class _Merged:
         certified = sum(state.certificate["value"] for state in self.states)
         complete = all(state.starts is not None for state in self.states)
         source = self._source()
-        if complete and tel != self._told[0]:
+        if complete and tel != self._sent[0]:
             found_by = {state.found_by: None for state in self.states}
             named = " and ".join(filter(None, found_by)) or "warm start"
             self._report.schedule(self._whole(), named)
-        if (bound, source, certified) != self._told[1:]:
-            # Whoever reads it computes volumes anew.
+        if (bound, source, certified) != self._sent[1:]:
+            # A reader computes volumes anew.
             proof = None if source == VOLUMES else _certificate(self.states)
             self._report.bound(bound, source, proof)
-        self._told = (tel if complete else -1, bound, source, certified)
+        self._sent = (tel if complete else -1, bound, source, certified)
         self._next = time.monotonic() + SECONDS_BETWEEN
 
     def _source(self) -> str:
@@ -250,15 +238,12 @@ class _Merged:
         return starts
 
     def end(self) -> None:
-        """Report what is left to be told, and the end."""
+        """Report the rest, and the end."""
         self.flush()
-        values = [state.relaxation for state in self.states]
-        if None not in values:
-            self._report.relaxation(sum(value for value in values if value is not None))
-        told = self._done
-        self._report.done(
-            told.solver, told.nodes, told.outcome, told.solver_seconds, ending=told.ending
-        )
+        values = [state.relaxation for state in self.states if state.relaxation is not None]
+        if len(values) == len(self.states):
+            self._report.relaxation(sum(values))
+        self._report.send(self._done)
 
 
 def _sum(one: Any, other: Any) -> Any:

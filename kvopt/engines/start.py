@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from formulations.choice import default_formulation
-from formulations.registry import Formulation
 from formulations.valid.parts import parts_of
 from heuristics.policy import ListPolicy
 from heuristics.registry import policies
@@ -19,14 +18,9 @@ from heuristics.simulator import run_in_order, run_policy
 from instances import Instance
 from kvopt.engines.job import Job, tel_of
 from kvopt.engines.split import report_volumes, run_parts
-from kvopt.methods.options import (
-    OptionValues,
-    bound_only,
-    format_formulation,
-    read_formulation,
-)
-from kvopt.runs.beside import BESIDE
+from kvopt.methods.options import bound_only, format_formulation, read_formulation
 from kvopt.runs.events import Chosen, Event, Relaxation, Report, ScheduleFound
+from kvopt.runs.team import RECEIVED
 from schedules import Schedule
 
 if TYPE_CHECKING:
@@ -35,17 +29,17 @@ if TYPE_CHECKING:
 
 #: Share of the time limit after which no further policy is tried as a warm start.
 WARM_START_SHARE = 0.2
-#: Who found the schedule of a relaxation's expected starts.
+#: Finder of the schedule of a relaxation's expected starts.
 RELAXATION_ORDER = "order of the LP relaxation"
 
 
 def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -> None:
     """Solve a task with an engine; the bound from volumes and the quick policies come first.
 
-    Where these meet, nothing is left to do, except for an engine that is asked for its own proof.
+    Where these meet the run ends, unless the user asks for the engine's own proof.
     """
     if task.batch_time:
-        # Methods without one were refused when the run was planned.
+        # The plan refuses methods without this function.
         engine.solve_in_seconds(task, report)
         return
     instance = task.instance
@@ -55,12 +49,11 @@ def run_engine(engine: ModuleType, method: Method, task: Task, report: Report) -
         return
     parts = parts_of(instance)
     if not getattr(engine, "SPLIT", True) or (len(parts) == 1 and not parts[0].offset):
-        _run_whole(engine, method, task, report, lambda: BESIDE.starts)
+        _run_whole(engine, method, task, report, lambda: RECEIVED.starts)
         return
 
     def begin(whole: Task, report: Report) -> None:
-        assert whole.instance is not None
-        quick_schedule(whole.instance, whole.end_from(time.monotonic()), report)
+        quick_schedule(instance, whole.end_from(time.monotonic()), report)
 
     run = partial(_run_whole, engine, method)
     run_parts(parts, task, report, begin, run, prove=method.alone)
@@ -73,7 +66,6 @@ def _run_whole(
     report: Report,
     beside: Callable[[], list[int] | None] = lambda: None,
 ) -> None:
-    """Solve a task as one, whatever its instance is made of."""
     instance, deadline = task.instance, task.end_from(time.monotonic())
     assert instance is not None
     starts = task.warm_start
@@ -84,7 +76,11 @@ def _run_whole(
             report.done(method.solver if method.joined else "")
             return
         starts = list(schedule.starts)
-    formulation, options = _formulation(method, instance)
+    formulation, options = method.model, method.options
+    if formulation is None and method.solves is not None:
+        # An engine without the split needs one that suits every part.
+        parts = [part.instance for part in parts_of(instance)]
+        formulation, options = read_formulation(default_formulation(method.solves, parts))
     relaxation, own = bound_only(formulation, options) if formulation else (False, {})
     shown = format_formulation(formulation, options) if formulation else ""
     if shown and not method.formulation:
@@ -110,15 +106,6 @@ def _run_whole(
     engine.solve(job, _naming(found_by, instance, report))
 
 
-def _formulation(method: Method, instance: Instance) -> tuple[Formulation | None, OptionValues]:
-    """Return what the method names, or else the size decides; None where the engine takes none."""
-    if method.model is None and method.solves is not None:
-        # What leaves the split to others asks for one that suits every part.
-        parts = [part.instance for part in parts_of(instance)]
-        return read_formulation(default_formulation(method.solves, parts))
-    return method.model, method.options
-
-
 def quick_schedule(instance: Instance, deadline: float, report: Report) -> Schedule:
     """Return the best schedule of the quick policies, and report each that improves."""
     started = time.monotonic()
@@ -137,8 +124,8 @@ def quick_schedule(instance: Instance, deadline: float, report: Report) -> Sched
 def warm_start_policies() -> list[ListPolicy]:
     """Return the policies that know the outputs and need no draws, the most promising first.
 
-    Policies that plan batches are left out, since some take minutes; those that try all that fit
-    come last, since they are slow on long queues, and the time may be over before the list is.
+    Policies that plan batches take minutes and are left out.  Policies that try every waiting
+    request are slow on long queues and come last.
     """
     quick = [
         policy
@@ -149,7 +136,7 @@ def warm_start_policies() -> list[ListPolicy]:
 
 
 def _naming(found_by: str, instance: Instance, report: Report) -> Report:
-    """Return a report that names who found a schedule, and makes one of a relaxation's order."""
+    """Return a report that names the finder, and makes a schedule of a relaxation's order."""
 
     def sink(event: Event) -> None:
         if isinstance(event, ScheduleFound) and not event.found_by:

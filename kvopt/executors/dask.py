@@ -21,8 +21,8 @@ from support.text import one_line
 
 
 def run_on_dask(tasks: Iterable[Task], scheduler: str) -> Iterator[Finished]:
-    """Carry out tasks on the workers of a scheduler; those of a lost worker are run again."""
-    logging.disable()  # what matters of Dask's lines comes as an ExecutorError
+    """Carry out tasks on the workers of a scheduler; tasks of a lost worker are run again."""
+    logging.disable()  # an ExecutorError says what matters
     try:
         # Closing the client cancels what is under way.
         with Client(scheduler) as client:
@@ -38,8 +38,8 @@ def run_on_dask(tasks: Iterable[Task], scheduler: str) -> Iterator[Finished]:
                 _row,
             )
     except (OSError, ValueError, TypeError, RuntimeError, CancelledError) as error:
-        told = one_line(error, 300) or "the connection is lost"
-        raise ExecutorError(f"{scheduler}: no Dask scheduler answers: {told}") from None
+        reason = one_line(error, 300) or "the connection is lost"
+        raise ExecutorError(f"{scheduler}: no Dask scheduler answers: {reason}") from None
     finally:
         logging.disable(logging.NOTSET)
 
@@ -52,8 +52,8 @@ def _row(task: Task, future: Future[Finished]) -> Finished:
     except (CancelledError, MachineError):
         raise
     except Exception as error:
-        told = f"a worker cannot carry out {task.method.text}: {type(error).__name__}: {error}"
-        raise ExecutorError(one_line(told)) from None
+        reason = f"a worker cannot carry out {task.method.text}: {type(error).__name__}: {error}"
+        raise ExecutorError(one_line(reason)) from None
 
 
 def carry_out(line: str) -> Finished:
@@ -68,7 +68,7 @@ def carry_out(line: str) -> Finished:
 
 
 class _Unwanted(threading.Event):
-    """Is set once the worker closes or the scheduler, or its client, waits for a task no more."""
+    """Is set once the worker closes, or nobody waits for a task any more."""
 
     def __init__(self, worker: Worker, key: str) -> None:
         super().__init__()

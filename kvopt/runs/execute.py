@@ -1,11 +1,11 @@
-"""Carries out one task in a process of its own; whatever happens there ends as a row."""
+"""Carries out one task in a separate process; every failure there becomes a row."""
 
 from __future__ import annotations
 
 import threading
 import time
 from pathlib import Path
-from traceback import walk_tb
+from traceback import extract_tb
 
 from kvopt.runs.certify import certify
 from kvopt.runs.limits import kill_at, limit_of
@@ -22,18 +22,12 @@ class InterruptedRunError(Exception):
 def execute(
     task: Task, stop: threading.Event | None = None, listen: Listener = lambda _: None
 ) -> Finished:
-    """Carry out a task and return its row; whatever goes wrong in the run is a row too.
+    """Carry out a task and return its row; a failure of the run is a row too.
 
     Its processes are killed after :func:`kvopt.runs.limits.limit_of`, or beyond the memory limit.
-    On Ctrl-C the run is stopped, and its row is what it has shown so far.  ``listen`` receives each
-    ``Snapshot``.
-
-    Raises
-    ------
-    InterruptedRunError
-        If ``stop`` was set before the run had ended.
-    MachineError
-        If the machine has no process, thread, open file, memory or disk left for it.
+    On Ctrl-C the run is stopped, and its row has all that it has shown so far.  ``listen`` receives
+    each ``Snapshot``.  Raises an InterruptedRunError if ``stop`` was set before the run had ended,
+    and a MachineError if the machine lacks a process, thread, open file, memory or disk.
     """
     started = time.monotonic()
     try:
@@ -44,16 +38,14 @@ def execute(
         if why := lacking(error):
             raise MachineError(why) from None
         # A fault of ours is no reason to lose the other runs either.
-        *_, (frame, line) = walk_tb(error.__traceback__)
-        what = f"{Path(frame.f_code.co_filename).name}:{line}: {type(error).__name__}: {error}"
+        last = extract_tb(error.__traceback__)[-1]
+        what = f"{Path(last.filename).name}:{last.lineno}: {type(error).__name__}: {error}"
         return faulty(task, f"kvopt itself failed: {what}", "error", started)
 
 
 def _execute(task: Task, stop: threading.Event, listen: Listener, started: float) -> Finished:
-    if task.fault:
-        return faulty(task, task.fault, task.fault_status, started)
-    if task.code and (reason := _other_versions(task)):
-        return faulty(task, reason, "error", started)
+    if fault := task.fault or (task.code and _other_versions(task)):
+        return faulty(task, fault, task.fault_status, started)
     if task.deadline is not None and started > task.deadline:
         late = f"the time limit was over {started - task.deadline:.1f} s before it began"
         return faulty(task, late, "time_limit", started)
@@ -61,7 +53,7 @@ def _execute(task: Task, stop: threading.Event, listen: Listener, started: float
         run = supervise(task, limit_of(task), kill_at=kill_at(task), stop=stop, listen=listen)
     except OSError as error:
         raise MachineError(f"no process could be started: {error.strerror}") from None
-    # Who only looks at the result is shown what there is of it.
+    # Who only looks at the result gets all that there is of it.
     if run.state.failure.startswith(LACKS) and (task.code or run.state.schedule is None):
         raise MachineError(run.state.failure)
     certify(task, run, stop, listen)

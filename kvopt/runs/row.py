@@ -1,4 +1,4 @@
-"""Makes the row of a run: what it showed, what it cost, where it was."""
+"""Makes the row of a run: its results, its cost and its machine."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from kvopt.runs.task import Finished, Task
 from schedules import Schedule, Status
 from support.text import one_line
 
-#: Columns of the instance, and those that task, machine, state and provenance have by their name.
-_OF_INSTANCE = ("instance", "instance_sha256", "family", "n", "memory", "known_optimum")
+#: Columns that task, machine, state and provenance have by their name.
 _OF_TASK = (
     *("key", "section", "seed", "time_limit", "memory_limit", "threads"),
     *("code", "versions", "batch_time"),
@@ -40,7 +39,7 @@ _OF_SCHEDULE = (
 def faulty(
     task: Task, fault: str, status: Status, started: float, ending: str = "finished"
 ) -> Finished:
-    """Return the row of a task that no process was started for, or whose process is lost."""
+    """Return the row of a task without a process, or whose process is lost."""
     detail = one_line(fault)
     record = _record(task, started, provenance(), status=status, ending=ending, detail=detail)
     return Finished(record, instance=task.instance, status=status, notes=(detail,))
@@ -51,10 +50,11 @@ def finished(task: Task, run: Supervised, started: float, code: str = "") -> Fin
 
     ``code`` is the digest of the sources that it ran with.
     """
-    state = run.state
-    metrics = _serving(task, state)
+    state, method, origin = run.state, task.method, provenance()
     status = state.status()
-    method, origin = task.method, provenance()
+    metrics, note = metrics_of(state.instance, state.schedule)
+    if note:
+        state.add_note(note)
     record = _record(
         task,
         started,
@@ -76,7 +76,7 @@ def finished(task: Task, run: Supervised, started: float, code: str = "") -> Fin
         _schedule(state, record, origin),
         state.certificate,
         task.instance,
-        notes=tuple(state.told()),
+        notes=tuple(state.reader_notes()),
         status=state.standing(),
         refused=tuple(state.refused),
         contradictions=tuple(state.contradictions),
@@ -90,12 +90,13 @@ def finished(task: Task, run: Supervised, started: float, code: str = "") -> Fin
 
 
 def _record(task: Task, started: float, origin: dict[str, Any], **shown: Any) -> Record:
-    """Return a row with the columns of task and machine, and those that the run has shown."""
+    """Return a row with the columns of task and machine, and the columns of the run."""
+    names = ("instance", "instance_sha256", "family", "n", "memory", "known_optimum")
     of, found = task.instance, [one_line(task.name), "", "", 0, 0, None]
     if of is not None:
         found = [of.name, of.sha256, of.family or "", len(of), of.memory, of.stated_optimum]
     columns: dict[str, Any] = (
-        dict(zip(_OF_INSTANCE, found, strict=True))
+        dict(zip(names, found, strict=True))
         | {name: getattr(task, name) for name in _OF_TASK}
         | {name: origin[name] for name in _OF_MACHINE}
         | {"git_commit": origin["git_commit"] or "", "method": task.method.text}
@@ -106,24 +107,13 @@ def _record(task: Task, started: float, origin: dict[str, Any], **shown: Any) ->
 
 
 def _declared(method: Method) -> dict[str, str]:
-    """Return what a file of one's own says of itself."""
+    """Return the columns that a custom file declares."""
     if method.own is None:
         return {}
     known = knowledge_of(method)
     words = "" if known.lengths == "unknown" else str(known)
     called = format_numbers(method.own.values)
     return {"own_name": method.own_name, "told": words, "called": called}
-
-
-def _serving(task: Task, state: RunState) -> dict[str, Any]:
-    """Return the serving metrics of a run in seconds; a note tells what they rest on."""
-    found = state.schedule
-    if found is None or found.clock is None or task.instance is None:
-        return {}
-    metrics, note = metrics_of(task.instance, found)
-    if note:
-        state.tell(note)
-    return metrics
 
 
 def _schedule(state: RunState, record: Record, origin: dict[str, Any]) -> Schedule | None:

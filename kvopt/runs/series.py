@@ -1,7 +1,7 @@
 """Runs many policies on one instance within one time limit.
 
-Each is a run of its own and has a share of the time.  The relaxation that several are advised by is
-solved once.
+Each is a separate run and has a share of the time.  The relaxation that advises several is solved
+once.
 """
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ from support.machine import MachineError
 class Series:
     """Methods on one instance, one after the other.
 
-    The tasks are of one instance, seed and deadline (``time.monotonic``); what compiling kernels
-    takes before a method begins is added.  With ``first_whole`` the first may take all the time.
-    ``waiting`` has the tasks that have not begun, or were not through when the time was over.
-    ``interrupted``: Ctrl-C has ended it, after all results were yielded.
+    The tasks are of one instance, seed and deadline (``time.monotonic``); the time of compiling is
+    added.  With ``first_whole`` the first may take all the time.  ``waiting`` has the tasks that
+    did not start, or did not end in time.  ``interrupted``: Ctrl-C has ended it.
     """
 
     def __init__(

@@ -23,7 +23,7 @@ _INTEGER = re.compile(r"[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class Option:
-    """Option in the parentheses of a model: a name, the text of its default, its meaning."""
+    """Option of a model: a name, the text of its default, its meaning."""
 
     name: str
     default: str
@@ -32,10 +32,9 @@ class Option:
 
 @dataclass(frozen=True)
 class BatchTimeKind:
-    """A kind of batch-time model: its name, and what builds it of the text of each option.
+    """A kind of batch-time model: its name, and the function from option texts to a model.
 
-    One that takes a file gets all that stands in the parentheses instead.  The summary is that of
-    the module's docstring.
+    A kind that takes a file gets the text in the parentheses instead.
     """
 
     name: str
@@ -46,7 +45,7 @@ class BatchTimeKind:
 
 
 def exact(where: str, text: str) -> Fraction:
-    """Return a number as it is written, or raise a BatchTimeError if it is none of at least 0."""
+    """Return a number of at least 0 as written, or raise a BatchTimeError."""
     if not _NUMBER.fullmatch(text):
         raise BatchTimeError(
             f"{where}: expected a decimal number of at least 0, found {printable(text, 60)!r}"

@@ -14,9 +14,9 @@ from instances.batch_time import BatchTimeError
 from instances.named import find_instance
 from kvopt.commands.plain_table import plain_table
 from kvopt.methods.grammar import MethodError, read_method
-from serving.calibration import calibrated, latencies, simulate
+from serving.calibration import calibrated, simulate
 from serving.deployments import EngineSettings
-from serving.metrics import PERCENTILES, spreads
+from serving.metrics import PERCENTILES, latencies, spreads
 from serving.traces.arguments import TRACE_OPTIONS, trace_options
 from serving.traces.reading import read_input
 from support.command import Command, Options, argument, option
@@ -46,7 +46,7 @@ def main(options: Options) -> int:
     """
     path = find_instance(options.file)
     instance, report = read_input(path, trace_options(options), str(options.file))
-    for line in report.told(quiet=False) if report else ():
+    for line in report.lines if report else ():
         print(line, file=sys.stderr)
     if report is None or report.measured is None or instance.time_unit != "second":
         raise UsageError("expected a result with times of first and last tokens, found none")

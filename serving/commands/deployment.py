@@ -1,4 +1,4 @@
-"""The options of commands for instances in seconds, and what of them goes together."""
+"""The options of commands for instances in seconds."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SERVING_OPTIONS = together(
 
 
 def named_deployment(options: Options) -> Deployment | None:
-    """Return the model and the GPUs that the options name; None without them."""
+    """Return the named model and GPUs; None without them."""
     given = {"--gpu": options.gpu, "--model": options.model}
     missing = [name for name, value in given.items() if value is None]
     if len(missing) == len(given) and options.tp is None:
@@ -60,10 +60,10 @@ def named_deployment(options: Options) -> Deployment | None:
 
 
 def deploy(options: Options, inputs: Iterable[str | Path]) -> None:
-    """Take memory and batch time from the model and its GPUs, where they are not given themselves.
+    """Take memory and batch time from the model and its GPUs, unless they are given.
 
-    An instance file has a memory of its own, which stays.  A batch time that names no GPU is that
-    of these, so that vLLM's scheduler has its limits there.
+    The memory of an instance file stays.  A batch time that names no GPU gets these, for the limits
+    of vLLM's scheduler.
     """
     found = named_deployment(options)
     if found is None:
@@ -81,10 +81,9 @@ def deploy(options: Options, inputs: Iterable[str | Path]) -> None:
 def chosen_batch_time(
     instance: Instance, options: Options, report: TraceReport | None
 ) -> BatchTime | None:
-    """Return the batch time that a run takes; None for an instance in rounds.
+    """Return the batch time of a run; None for an instance in rounds.
 
-    An :class:`InSecondsError` is raised if options are given that an instance in rounds has no use
-    for, or a request arrives later than nanoseconds hold.
+    Useless options, and a request later than nanoseconds hold, raise an :class:`InSecondsError`.
     """
     wished = read_wish(options.batch_time)
     if not batch_time_of(instance, wished):

@@ -1,7 +1,7 @@
-"""Shared prefixes: the prompt tokens of a trace that an earlier prompt has begun with.
+"""Shared prefixes: prompt tokens of a trace that repeat the beginning of an earlier prompt.
 
-The problem has no sharing: every request holds and prefills its whole prompt.  A trace that states
-the blocks of its prompts tells how far that is from a server with a prefix cache.
+Every request of the problem holds and prefills its whole prompt.  The blocks of the prompts show
+how far a server with a prefix cache differs.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from serving.traces.reader import Rows
 
 
 def shared_tokens(prefixes: Sequence[Any], prompts: Sequence[int], block: int) -> int:
-    """Return the tokens of prompts that repeat the beginning of an earlier one, by blocks' ids.
+    """Return the prompt tokens that repeat the beginning of an earlier prompt, by blocks' ids.
 
-    A block (so many tokens, the last one of a prompt may have fewer) is the same if its id is, and
-    so are all blocks before it.  What is no list of integers shares nothing.
+    Blocks, of ``block`` tokens or fewer at the end of a prompt, are the same if their ids and all
+    ids before are.  What is no list of integers shares nothing.
     """
-    # A beginning is remembered as a 64-bit hash of the one that is a block shorter and the id.
+    # A beginning is kept as a 64-bit hash of the one that is a block shorter and the id.
     seen: set[int] = set()
     shared = 0
     for ids, prompt in zip(prefixes, prompts, strict=True):
@@ -34,11 +34,11 @@ def shared_tokens(prefixes: Sequence[Any], prompts: Sequence[int], block: int) -
 
 
 def shared_prefixes(rows: Rows) -> list[str]:
-    """Return the line of the report, none where no prompt states its blocks."""
-    if all(each is None for each in rows.prefixes or ()):
+    """Return the line of the report, none if no prompt states its blocks."""
+    if rows.prefixes is None or all(each is None for each in rows.prefixes):
         return []
     prompts = rows.prompts.tolist()
-    shared, total = shared_tokens(rows.prefixes or (), prompts, rows.block), sum(prompts)
+    shared, total = shared_tokens([*rows.prefixes], prompts, rows.block), sum(prompts)
     share = 100 * shared / total if total else 0.0
     return [
         f"{shared:,} of {total:,} prompt tokens ({share:.1f} %) repeat the beginning of an earlier "

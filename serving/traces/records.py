@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 import ijson
+import numpy as np
 from ijson.common import ObjectBuilder
 
 from serving.traces.options import TraceOptions
@@ -21,10 +22,10 @@ from support.text import one_line, printable
 
 #: Objects that are read at once.
 _CHUNK = 5_000
-#: Objects and lists within each other at most, as deep as Python's own reader goes.
+#: Deepest nesting of objects and lists, as of Python's own reader.
 _DEEPEST = 900
 
-#: A prompt and its answer: texts to be counted, or numbers of tokens.
+#: A prompt and its answer: texts, or numbers of tokens.
 Exchange = tuple[Any, Any]
 
 
@@ -32,8 +33,7 @@ Exchange = tuple[Any, Any]
 class RecordReader(LengthsReader):
     """Reads objects with numbers.
 
-    ``prefix`` is the key of the ids of a prompt's blocks of so many tokens, which an object may
-    lack.
+    ``prefix``: the key of the ids of a prompt's blocks of ``block`` tokens, which may be missing.
     """
 
     prefix: str = ""
@@ -52,7 +52,7 @@ class RecordReader(LengthsReader):
                     row = numbers[column.index(None)]
                     stream.refuse(f"expected a key {key}, found none", row)
             rows = self.rows_of(stream, numbers, columns)
-            ids = [each.get(self.prefix) for each in objects]
+            ids = np.fromiter((each.get(self.prefix) for each in objects), object, len(objects))
             yield replace(rows, prefixes=ids, block=self.block)
 
 
@@ -77,34 +77,33 @@ class ConversationReader(Reader):
         """Yield the rows; see :class:`serving.traces.reader.Reader`."""
         count = token_count(options.tokenizer)
         for numbers, objects in _chunks(stream):
-            yield _counted(numbers, [self.exchange(each) for each in objects], count)
+            found = [_counted(self.exchange(each), count) for each in objects]
+            prompts, outputs, reasons = zip(*found, strict=True)
+            rows = make_rows(numbers, None, prompts, outputs, reasons)
+            # A prompt without a token cannot be read.
+            empty = (rows.prompts == 0) & (rows.reasons == Reason.NONE)
+            rows.reasons[empty] = Reason.EMPTY_PROMPT
+            yield rows
 
 
-def _counted(numbers: Sequence[int], exchanges: list[Exchange | None], count: TokenCount) -> Rows:
-    """Return rows from prompts and answers: texts are counted, numbers taken as they are."""
-    reasons, lengths = [], []
-    for exchange in exchanges:
-        texts = exchange or (0, 0)
-        tokens = [count(each) if isinstance(each, str) else each for each in texts]
-        lost = any(
-            isinstance(text, str) and n is None for text, n in zip(texts, tokens, strict=True)
-        )
-        known = Reason.NOT_COUNTED if lost else Reason.NONE
-        reasons.append(Reason.NO_ANSWER if exchange is None else known)
-        lengths.append(tokens)
-    prompts, outputs = zip(*lengths, strict=True)
-    rows = make_rows(numbers, None, prompts, outputs, reasons)
-    # Some token must be read before another can be made of it.
-    rows.reasons[(rows.prompts == 0) & (rows.reasons == Reason.NONE)] = Reason.EMPTY_PROMPT
-    return rows
+def _counted(exchange: Exchange | None, count: TokenCount) -> tuple[Any, Any, Reason]:
+    """Return tokens of prompt and answer, numbers as they are, and the reason for skipping."""
+    if exchange is None:
+        return 0, 0, Reason.NO_ANSWER
+    reason, tokens = Reason.NONE, []
+    for text in exchange:
+        tokens.append(count(text) if isinstance(text, str) else text)
+        if isinstance(text, str) and tokens[-1] is None:
+            reason = Reason.NOT_COUNTED
+    return tokens[0], tokens[1], reason
 
 
 def first_exchange(
     turns: Any, text: str, speaker: str = "", speakers: tuple[str, ...] = ()
 ) -> Exchange | None:
-    """Return the texts of a conversation's first two turns; None where there are no such two.
+    """Return the texts of a conversation's first two turns; None without them.
 
-    A turn has a text and, where ``speaker`` is a key of it, one of the two speakers in their order.
+    With ``speaker``, the key of a turn's speaker, the two turns have the ``speakers``.
     """
     first = turns[:2] if isinstance(turns, list) else []
     if len(first) < 2 or not all(isinstance(turn, dict) for turn in first):
@@ -135,7 +134,7 @@ def _lines(stream: TraceStream) -> Iterator[Any]:
 
 
 def _entries(stream: TraceStream) -> Iterator[Any]:
-    """Yield the entries of an array one after the other; only the one at hand is kept."""
+    """Yield the entries of an array one after the other; only one is kept."""
     builder, depth = ObjectBuilder(_Once), 0
     stream.allow(LONGEST_TEXT)
     try:
@@ -143,7 +142,7 @@ def _entries(stream: TraceStream) -> Iterator[Any]:
             depth += event.startswith("start_") - event.startswith("end_")
             if depth > _DEEPEST:
                 stream.refuse("expected a JSON object, found too deep a nesting")
-            # The array itself begins and ends at the others' depth.
+            # The array itself starts and ends at other depths.
             if depth == 0 or (depth == 1 and event == "start_array"):
                 continue
             builder.event(event, value)
@@ -168,7 +167,7 @@ class _Once(dict[str, Any]):
 
 
 def objects_of(stream: TraceStream) -> list[dict[str, Any]]:
-    """Return the JSON objects that a file holds, one after the other, one at least."""
+    """Return the JSON objects of a file, one after the other, one at least."""
     decoder = json.JSONDecoder(object_pairs_hook=without_duplicates)
     text, found = stream.readall().decode().strip(), []
     while text:
@@ -179,12 +178,12 @@ def objects_of(stream: TraceStream) -> list[dict[str, Any]]:
 
 
 def parse(stream: TraceStream, read: Callable[[], Any]) -> Any:
-    """Return the JSON that is read, or refuse the row."""
+    """Return the JSON value, or refuse the row."""
     try:
         return read()
     except json.JSONDecodeError as error:
-        told = printable(no_json(error), 160)
-        stream.refuse(f"no valid JSON at column {error.colno}: {told}")
+        fault = printable(no_json(error), 160)
+        stream.refuse(f"no valid JSON at column {error.colno}: {fault}")
     except DuplicateKeyError as error:
         stream.refuse(str(error))
     except (ValueError, RecursionError) as error:

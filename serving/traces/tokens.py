@@ -1,4 +1,4 @@
-"""Token counts of a text: whitespace words, or a tokenizer that the user names."""
+"""Token counts of a text: whitespace words, or a tokenizer by name."""
 
 from __future__ import annotations
 
@@ -9,32 +9,31 @@ from serving.traces.options import TraceOptionError
 from support.inputs import read_whole
 from support.text import one_line
 
-#: Counts the tokens of a text; None where the tokenizer fails.
+#: Counts the tokens of a text; None if the tokenizer fails.
 TokenCount = Callable[[str], int | None]
-#: What a report says where no tokenizer is named.
+#: Note of a report on words.
 WORDS_NOTE = "lengths are whitespace words, not tokens: --tokenizer counts tokens"
 
 
 def token_count(name: str | None) -> TokenCount:
-    """Return what counts the tokens of a text, special tokens left out.
+    """Return the function that counts a text's tokens, without special ones.
 
-    The name is the path of a ``tokenizer.json``, or one of the Hugging Face hub, which is then
-    asked; None is for whitespace words.
+    The name is the path of a ``tokenizer.json`` or a name of the Hugging Face hub, which is then
+    asked; None counts whitespace words.
     """
     if name is None:
         return lambda text: len(text.split())
     try:
-        from tokenizers import Tokenizer  # an extra, needed for nothing else
+        from tokenizers import Tokenizer  # an extra
     except ImportError:
         raise TraceOptionError(
             f"tokenizer {name}: expected the package tokenizers (the extra kvopt[tokenizers]), "
             "found none"
         ) from None
     try:
-        there = os.path.exists(name)
-        tokenizer = (
-            Tokenizer.from_buffer(read_whole(name)) if there else Tokenizer.from_pretrained(name)
-        )
+        file = os.path.exists(name)
+        read = Tokenizer.from_buffer if file else Tokenizer.from_pretrained
+        tokenizer = read(read_whole(name) if file else name)
     except Exception as error:  # the package raises Exception itself
         raise TraceOptionError(f"tokenizer {name}: cannot be read: {one_line(error)}") from None
 
@@ -45,7 +44,7 @@ def token_count(name: str | None) -> TokenCount:
             return len(tokenizer.encode(text, add_special_tokens=False).ids)
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException:  # the package raises Exception itself, and a panic is none
+        except BaseException:  # a panic of the package is no Exception
             return None
 
     return count

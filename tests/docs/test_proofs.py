@@ -23,7 +23,7 @@ _SECTION = re.compile(r"^ *(Parameters|Attributes|Returns|Raises|Warns|Examples)
 _REFERENCE = re.compile(r"docs/proofs/([\w-]+\.md)(?: \(P(\d+)\))?")
 _TITLE = re.compile(r"# P(\d+)\. \S")
 _SHORT = re.compile(r"^\*?Proof(?:\.| that| of)", re.MULTILINE)
-_HEADINGS = ("statement", "assumptions", "proof", "where-it-is-used", "checked-by")
+_HEADINGS = ("statement", "assumptions", "proof", "code-and-tests")
 
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -64,7 +64,7 @@ def test_a_page_has_all_that_a_referee_asks_for(page: Path) -> None:
     """Statement, assumptions, proof, the modules that use it and that refer to it, and a test."""
     assert set(_HEADINGS) <= anchors(page)
     text = page.read_text(encoding="utf-8")
-    assert re.search(r"tests/[\w/]+\.py::test_\w+", text.partition("## Checked by")[2])
+    assert re.search(r"tests/[\w/]+\.py::test_\w+", text.partition("## Code and tests")[2])
     used = {(page.parent / link).resolve() for link in links(page) if link.endswith(".py")}
     referring = {
         path

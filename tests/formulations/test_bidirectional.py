@@ -21,12 +21,7 @@ from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances import Instance
 from tests.formulations.forward import pass_of
-from tests.formulations.relaxed import (
-    UNLIMITED,
-    random_instance,
-    random_multipliers,
-    random_prices,
-)
+from tests.formulations.relaxed import UNLIMITED, random_instance, random_multipliers, random_prices
 from tests.kernels import from_python
 from tests.kvopt.sweep_tools import in_fork
 from tests.oracles.brute_force import brute_force_optimum, schedules_up_to

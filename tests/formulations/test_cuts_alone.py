@@ -261,10 +261,7 @@ def test_a_cp_model_refuses_what_is_no_schedule() -> None:
     case = [(instance, 6, [[0, 0], [0, 2], [2, 0]])]
     names = ["cpsat(separation=no)", "cpsat-strong"]
     answers = accepted(names, case)
-    assert [answers[name] for name in names] == [
-        [[False, True, True]],
-        [[False, True, False]],
-    ]
+    assert [answers[name] for name in names] == [[[False, True, True]], [[False, True, False]]]
 
 
 @pytest.mark.parametrize("price", [0.0, 0.1])

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from formulations.certificates import budget as limits
-from formulations.certificates import sweep as backward_levels
 from formulations.certificates import sweep_filter as backward_filter
 from formulations.certificates import sweep_kernels as backward_kernels
-from formulations.certificates.budget import Budget, CertificateError, TooLongError
+from formulations.certificates.budget import CertificateError
 from formulations.certificates.certificate import evaluate
 from formulations.certificates.certificate_file import (
     Certificate,
@@ -23,7 +22,6 @@ from formulations.certificates.certificate_file import (
     sweep_certificate,
 )
 from formulations.certificates.sweep_tables import PricedStates
-from formulations.dp import dominance_kernels
 from instances import Instance, Request
 from tests.formulations.relaxed import random_instance
 from tests.kernels import from_python
@@ -213,57 +211,6 @@ def test_bases_of_one_key_stay_apart() -> None:
     assert slot_of(slots, hashes, offsets, members, key, 4, 6) == 7
     slots[:] = 1
     assert slot_of(slots, hashes, offsets, members, key, 4, 6) == -1
-
-
-def test_choices_that_are_given_up_leave_nobody_chosen() -> None:
-    """With no step allowed the first choice is made and taken back."""
-    able = np.array([[0, 1, 0, 0, 1, 1]])
-    runs, used, path = (np.zeros(1, dtype=np.int64) for _ in range(3))
-    limits = np.array([1, 9, 0, 99, 99, 1])
-    number, steps = from_python(backward_kernels.choices)(
-        able, np.zeros(2, dtype=np.int64), 0, limits, runs, used, path, 0, 0,
-        (np.zeros(4, dtype=np.int64), np.zeros(5, dtype=np.int64), np.zeros(4, dtype=np.int64)),
-    )  # fmt: skip
-    assert (number, steps) == (1, 1)
-    assert used.tolist() == [0]
-
-
-def test_a_level_that_is_given_up_has_no_bases(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither bases nor ways are handed on of what took too many steps."""
-    found: list[Any] = []
-
-    def step_back(*arguments: Any) -> Any:
-        found.append(original(*arguments))
-        return found[-1]
-
-    original = backward_kernels.step_back
-    monkeypatch.setattr(backward_kernels, "step_back", step_back)
-    document = sweep_certificate(13, (np.zeros(2, dtype=np.int64), 2), [3, -1])
-    budget = Budget(2, document)
-    monkeypatch.setattr(backward_levels, "HELD_OF_A_BASE", budget.numbers)
-    with pytest.raises(TooLongError, match="holds more"):
-        evaluate(PAIR, read_certificate(document), budget)
-    members, offsets, labels, _, _, ways, entered = found[-1]
-    assert [len(each) for each in (members, offsets, labels, ways, entered)] == [0, 1, 0, 0, 0]
-
-
-@pytest.mark.parametrize("lane", range(16))
-def test_a_tree_is_halved_by_one_lane(lane: int) -> None:
-    """Two numbers of eight lanes a point: nobody before the middle has more in it than any after.
-
-    Lane l of point x holds 37·(x + 1)·(2l + 1) modulo 101, so that no two lanes agree on an order.
-    """
-    values = [[37 * (x + 1) * (2 * k + 1) % 101 for k in range(16)] for x in range(40)]
-    words = [
-        [sum(v << 8 * k for k, v in enumerate(row[at:][:8])) for at in (0, 8)] for row in values
-    ]
-    order = np.arange(40)
-    from_python(dominance_kernels._halve)(
-        np.array(words, dtype=np.uint64), order, 0, 20, 40, lane, 8
-    )
-    assert sorted(order) == list(range(40))
-    mine = [values[x][lane] for x in order]
-    assert max(mine[:20]) <= min(mine[20:])
 
 
 #: (0, 3, 4) and (0, 3, 5) with M = 8 never run together: OPT = 4 + 9 = 13.

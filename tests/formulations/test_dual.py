@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from types import SimpleNamespace
-from typing import Any, cast
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from formulations.bounds.outcome import SilentReporter
-from formulations.bounds.price_search import PriceSearch
 from formulations.registry import formulations
 from instances import Instance, Request
 from instances.families.chat_lognormal import generate
@@ -109,15 +104,3 @@ def test_identical_requests_are_one_group() -> None:
     volumes = sum(max(4, -(-j // 2)) for j in range(1, 51))
     assert volumes <= dual.bound + 1
     assert dual.bound <= lp.bound <= lp.tel
-
-
-def test_the_search_goes_on_from_any_new_column(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that smoothed prices find, or those of the master; each finds one here, then none."""
-    search = PriceSearch(generate(seed=0, n=9), SilentReporter(), deadline=math.inf)
-    prices = np.zeros(search.horizon + 1)
-    solution: Any = SimpleNamespace(prices=prices, payments=np.zeros(0))
-    monkeypatch.setattr(search, "_closed", lambda _: False)
-    for added in (1, 0):
-        grid = SimpleNamespace(prices=lambda same: same)
-        search.master = cast(Any, SimpleNamespace(grid=grid, add=lambda _, added=added: added))
-        assert search._improve(solution, 0.0, 1) == bool(added)

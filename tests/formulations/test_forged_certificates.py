@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from contextlib import nullcontext
 from copy import deepcopy
 from typing import Any
 
@@ -12,7 +11,6 @@ import pytest
 
 from formulations.certificates import budget as limits
 from formulations.certificates import prices as certificate_prices
-from formulations.certificates import sweep_tables as backward_tables
 from formulations.certificates.budget import Budget, CertificateError, TooLongError
 from formulations.certificates.certificate import evaluate
 from formulations.certificates.certificate_file import read_certificate
@@ -128,11 +126,7 @@ def _climbed(rng: random.Random, document: Document) -> Document:
 
 @pytest.mark.parametrize(
     ("forge", "draws"),
-    [
-        (_priced, 600),
-        (_ahead, 60),
-        pytest.param(_ahead, 600, marks=pytest.mark.slow("repeats")),
-    ],
+    [(_priced, 600), (_ahead, 60), pytest.param(_ahead, 600, marks=pytest.mark.slow("repeats"))],
 )
 def test_no_forged_certificate_exceeds_the_optimum(
     forge: Callable[[random.Random, Instance], Document], draws: int
@@ -203,10 +197,7 @@ def _row(last: int) -> Document:
         # Four windows that begin 10⁹ rounds early: a price at time 0 concerns 10⁹ starts.
         (
             WIDE,
-            {
-                "kind": "prices",
-                "groups": [{"most": 1, "members": EARLY, "prices": [10**10]}] * 4,
-            },
+            {"kind": "prices", "groups": [{"most": 1, "members": EARLY, "prices": [10**10]}] * 4},
         ),
         # Rows with two knots are short, and hold as many times as they like.
         (ROW, {"kind": "prices", "lookahead": [_row(10**12)]}),
@@ -264,23 +255,9 @@ def test_a_table_of_patterns_counts_with_its_entries() -> None:
         evaluate(long, read_certificate(document))
 
 
-def test_a_table_of_patterns_has_a_row_for_none_and_a_column_for_nothing() -> None:
-    """Up to nine requests of a token in M = 9 tokens: 10 · 10 entries are counted, not one less.
-
-    Twice, with those that they are made from.
-    """
-    instance = Instance("short", 9, (Request(0, 0, 0, 1), Request(1, 0, 0, 1)))
-    budget = Budget(2, {})
-    kinds = backward_tables.kinds_of(instance, budget)
-    for budget.numbers in (200, 199):
-        with nullcontext() if budget.numbers == 200 else pytest.raises(TooLongError):
-            backward_tables.take_tables(instance, kinds, 2, 0, budget, search=True)
-
-
 @pytest.mark.parametrize("forge", [_priced, _ahead])
 def test_parts_and_large_numbers_change_no_value(
-    forge: Callable[[random.Random, Instance], Document],
-    monkeypatch: pytest.MonkeyPatch,
+    forge: Callable[[random.Random, Instance], Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Starts taken few at a time, and Python's own integers, prove the same."""
     rng = random.Random(5)

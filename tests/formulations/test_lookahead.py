@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import kvopt
 from formulations.certificates import budget as limits
 from formulations.certificates import prices as certificate_prices
 from formulations.certificates.budget import Budget, CertificateError, TooLongError
@@ -170,35 +169,6 @@ def test_what_is_no_row_is_refused(change: dict[str, object], complaint: str) ->
     evaluate(PAIR, read_certificate(document))
     with pytest.raises(CertificateError, match=complaint):
         evaluate(PAIR, read_certificate(document | {"lookahead": [ROW | change]}))
-
-
-def test_rows_go_with_prices_only() -> None:
-    """Sweeps have no look-ahead rows."""
-    document = {"kind": "sweep", "value": 9, "memory": [0, 1, 1], "denominator": 9}
-    with pytest.raises(CertificateError, match="nothing else"):
-        evaluate(PAIR, read_certificate(document | {"lookahead": [ROW]}))
-
-
-@pytest.mark.slow("waits")
-def test_the_search_finds_rows_that_pay() -> None:
-    """40 requests, of which three or four run at once: the bound rises, and its certificate holds.
-
-    Without rows no prices on tokens prove as much: those are close to the LP relaxation.
-    """
-    rng = random.Random(4)
-    instance = instance_of(
-        1_000, *((0, rng.randint(5, 60), rng.randint(20, 300)) for _ in range(40))
-    )
-    without, ahead = (
-        kvopt.solve(instance, f"bound:bound-dual(lookahead={each})", time_limit=4, threads=1)
-        for each in ("no", "yes")
-    )
-    assert without.bound is not None
-    assert ahead.bound is not None
-    assert ahead.certificate is not None
-    assert evaluate(instance, read_certificate(ahead.certificate)) == ahead.bound
-    assert ahead.certificate["lookahead"]
-    assert ahead.bound > 1.005 * without.bound
 
 
 def test_a_small_search_finds_a_row() -> None:

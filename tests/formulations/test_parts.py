@@ -20,11 +20,7 @@ from instances import Instance, Request
 from instances.batch_time import parse_batch_time
 from schedules import check_schedule, make_schedule
 from schedules.evidence import VOLUMES
-from serving.bounds.certificate import (
-    RateCertificateError,
-    evaluate_rates,
-    read_rate_certificate,
-)
+from serving.bounds.certificate import RateCertificateError, evaluate_rates, read_rate_certificate
 from serving.bounds.seconds import bound_in_seconds
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import gapped, instance_of

@@ -12,15 +12,12 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from formulations.bounds import lp, patterns
-from formulations.bounds.fluid import fluid_prices
 from formulations.bounds.highs import Floats
 from formulations.bounds.outcome import Bound, SilentReporter
 from formulations.bounds.patterns import LEVELS, Options, PatternPricing, compute_bound
-from formulations.bounds.pricing import request_classes
 from formulations.certificates.certificate import evaluate
 from formulations.certificates.certificate_file import read_certificate, sweep_certificate
 from formulations.lagrangian.kernels import most_worth
@@ -34,15 +31,9 @@ from tests.engine_batch import solve_batch
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import crowd, instance_of, instances, scheduled
 from tests.oracles.patterns import is_pattern
-from tests.tiers import a_few, in_two
+from tests.tiers import in_two
 
 SMALL = instances(max_requests=4, max_memory=10, max_arrival=6, max_output=6)
-
-
-def _table(grids: list[NDArray[np.int64]], numerators: NDArray[np.int64], below: int) -> PriceTable:
-    """Return the table over knots, tokens and rounds left, in this order."""
-    knots, tokens, left = grids
-    return PriceTable(knots, tokens, left, numerators, below)
 
 
 @given(drawn=scheduled(SMALL, 16))
@@ -59,14 +50,13 @@ def test_what_runs_at_one_time_is_a_pattern(drawn: tuple[Instance, list[int]]) -
         assert is_pattern(running, instance.memory)
 
 
-@pytest.mark.parametrize("lookahead", [True, False])
 @given(instance=instances(max_requests=3, max_memory=9, max_arrival=0), data=st.data())
 @settings(max_examples=150, deadline=None)
 def test_no_multiset_is_worth_more_than_the_best_pattern(
-    lookahead: bool, instance: Instance, data: st.DataObject
+    instance: Instance, data: st.DataObject
 ) -> None:
     """The best pattern is worth what the best of all multisets of states is."""
-    states = running_states(instance, lookahead=lookahead)
+    states = running_states(instance)
     values = data.draw(st.lists(st.integers(0, 9), min_size=len(states), max_size=len(states)))
     found = most_worth(states.tokens, states.left, np.array(values), instance.memory, states.most)
     pairs = list(zip(states.tokens.tolist(), states.left.tolist(), strict=True))
@@ -97,22 +87,20 @@ def _tables(draw: st.DrawFn, instance: Instance) -> PriceTable:
     left = sorted({0, max(output - 1, 1)} | {t for t in draw(inner) if t < output - 1})
     size = len(knots) * len(tokens) * len(left)
     numerators = draw(st.lists(st.integers(0, 40), min_size=size, max_size=size))
-    grids = [np.array(grid, dtype=np.int64) for grid in (knots, tokens, left)]
-    table = np.array(numerators, dtype=np.int64).reshape([len(grid) for grid in grids])
-    return _table(grids, table, draw(st.integers(1, 20)))
+    table = np.array(numerators).reshape(len(knots), len(tokens), len(left))
+    points = np.array(knots), np.array(tokens), np.array(left)
+    return PriceTable(*points, table, draw(st.integers(1, 20)))
 
 
-@given(instance=SMALL, lookahead=st.booleans(), data=st.data())
+@given(instance=SMALL, data=st.data())
 @settings(max_examples=300, deadline=None)
-def test_any_prices_on_states_certify(
-    instance: Instance, lookahead: bool, data: st.DataObject
-) -> None:
-    """The bound is no more than the optimum; one that looks ahead a sweep proves at once."""
+def test_any_prices_on_states_certify(instance: Instance, data: st.DataObject) -> None:
+    """The bound is no more than the optimum; a sweep proves it at once."""
     table = data.draw(_tables(instance))
-    states = running_states(instance, lookahead=lookahead)
+    states = running_states(instance)
     bound = evaluate_table(instance, states, table).bound
     assert bound <= brute_force_optimum(instance)
-    if lookahead and bound > 0:
+    if bound > 0:
         document = sweep_certificate(bound, table)
         assert evaluate(instance, read_certificate(document)) == bound
 
@@ -128,9 +116,9 @@ def test_prices_on_states_by_hand() -> None:
     """
     instance = Instance("two", 3, (Request(0, 0, 0, 2), Request(1, 0, 0, 2)))
     states = running_states(instance)
-    grids = [np.array(grid, dtype=np.int64) for grid in ((1, 2), (1, 2), (0, 1))]
+    points = np.array([1, 2]), np.array([1, 2]), np.array([0, 1])
     for prices in ([1, 1, 1, 1], [0, 1, 0, 0]):
-        table = _table(grids, np.array([prices, prices]).reshape(2, 2, 2), 1)
+        table = PriceTable(*points, np.array([prices, prices]).reshape(2, 2, 2), 1)
         assert evaluate_table(instance, states, table).bound == 4
 
 
@@ -143,8 +131,8 @@ def test_prices_before_the_first_knot_are_0() -> None:
     """
     instance = Instance("two", 4, (Request(0, 0, 1, 3), Request(1, 0, 1, 3)))
     states = running_states(instance)
-    grids = [np.array(grid, dtype=np.int64) for grid in ((4, 5), (2, 4), (0, 2))]
-    table = _table(grids, np.array([[[1, 1], [1, 1]], [[0, 0], [0, 0]]]), 1)
+    points = np.array([4, 5]), np.array([2, 4]), np.array([0, 2])
+    table = PriceTable(*points, np.array([[[1, 1]] * 2, [[0, 0]] * 2]), 1)
     assert evaluate_table(instance, states, table).bound == 5
     assert evaluate(instance, read_certificate(sweep_certificate(5, table))) == 5
 
@@ -156,9 +144,9 @@ def test_growth_is_priced() -> None:
     Σ (4 + 3k) = 40 + 135 = 175.  By volume 10 token-rounds take 2 rounds, about 130 together.
     """
     instance = Instance("equal", 5, tuple(Request(i, 0, 0, 4) for i in range(10)))
-    names = ("bound-patterns", "bound-patterns(lookahead=no)", "bound-dual")
-    full, now, memory = solve_batch([(instance, name) for name in names], seconds=20)
-    assert max(memory.bound, now.bound) < full.bound <= 175
+    names = ("bound-patterns", "bound-dual")
+    full, memory = solve_batch([(instance, name) for name in names], seconds=20)
+    assert memory.bound < full.bound <= 175
     assert full.bound >= 170
 
 
@@ -175,7 +163,7 @@ DRAWS = [
 
 
 @pytest.mark.parametrize("drawn", in_two(DRAWS, 6))
-@pytest.mark.parametrize("name", ["bound-patterns", "bound-patterns(lookahead=no,knots=5)"])
+@pytest.mark.parametrize("name", ["bound-patterns", "bound-patterns(knots=5)"])
 def test_the_bound_is_no_more_than_the_optimum(name: str, drawn: list[Instance]) -> None:
     """On draws of every kind, equal requests, gaps and peaks of M included."""
     answers = solve_batch([(instance, name) for instance in drawn], seconds=8)
@@ -222,15 +210,6 @@ def test_long_horizons_have_no_prices_on_tokens_first() -> None:
     """Of ten million rounds the rows alone would take longer than many a limit."""
     instance = instance_of(9, *[(10**7, 1, 3)] * 12)
     assert patterns.prices_among_equals(instance, 60.0, None, None, 1) is None
-
-
-@pytest.mark.slow("waits")
-def test_large_memories_are_left_to_memory_prices() -> None:
-    """Where all patterns cannot be searched the bound is that of ``bound-dual``."""
-    instance = instance_of(16_000, *((0, 100 + 13 * i, 300 + 7 * i) for i in range(60)))
-    found, dual = solve_batch([(instance, "bound-patterns"), (instance, "bound-dual")], seconds=5)
-    # Both stop by the clock, so they need not stop at the same prices.
-    assert found.bound == pytest.approx(dual.bound, rel=0.01)
 
 
 def _pricing(instance: Instance, **given: Any) -> PatternPricing:
@@ -294,23 +273,6 @@ def test_the_value_at_a_point_is_that_of_all_starts_and_patterns(
     found, _ = pricing._lagrangian(np.ascontiguousarray((pricing._shares @ point.T).T))
     assert found == pytest.approx(total, rel=1e-9, abs=1e-6)
     assert pricing._evaluate(point).value == pytest.approx(total, rel=1e-4, abs=1e-2)
-
-
-@pytest.mark.parametrize("seed", a_few(range(12), 4))
-def test_a_slope_is_a_supergradient(seed: int) -> None:
-    """No value anywhere is above the tangent at a point, since the Lagrangian is concave."""
-    instance, rng = am1.generate(seed=seed, n=6, memory=14), np.random.default_rng(seed)
-    pricing = _pricing(instance, options=Options(knots=8, points=6))
-
-    def at(point: Floats) -> tuple[float, Floats]:
-        value, use = pricing._lagrangian(np.ascontiguousarray((pricing._shares @ point.T).T))
-        return value, (pricing._shares.T @ use.T).T
-
-    points = [rng.random(pricing._unit.shape) * scale for scale in (0.0, 0.1, 1.0, 5.0)]
-    for here in points:
-        value, slope = at(here)
-        for there in points:
-            assert at(there)[0] <= value + float((slope * (there - here)).sum()) + 1e-6
 
 
 def _exact_pattern_lp(instance: Instance, horizon: int) -> float:
@@ -384,15 +346,6 @@ def test_pricing_goes_on_where_a_deadline_stopped_it() -> None:
     assert levels[-1] == len(LEVELS) - 1
     table = pricing.improve(time.monotonic() + 5.0).table
     assert all(points <= most for points, most in zip(table.shape, (41, 21, 21), strict=True))
-
-
-def test_prices_that_are_given_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are the first point where they are better than what is tried otherwise."""
-    monkeypatch.setattr("formulations.bounds.patterns.SPREAD", ())
-    instance = am1.generate(seed=1, n=8, memory=14)
-    fluid = fluid_prices(instance, request_classes(instance), 200)
-    nothing, followed = _pricing(instance), _pricing(instance, followed=np.append(fluid, 0.0))
-    assert followed._value > nothing._value
 
 
 def test_a_deadline_that_is_over_leaves_the_fluid_limit() -> None:

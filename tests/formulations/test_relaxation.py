@@ -69,18 +69,6 @@ def test_what_is_dropped_is_what_an_earlier_row_is_below_of(
     assert not expected.all()
 
 
-def test_lanes_come_first_that_tell_most_pairs_apart() -> None:
-    """The third one of all pairs, the first one of none."""
-    lanes = np.zeros((4_000, 8), dtype=np.uint64)
-    lanes[:, 2] = np.arange(4_000)[::-1] // 32
-    lanes[::100, 5] = 1
-    ordered = dominance._in_order(dominance._packed(lanes, 8), 8).view(np.uint8)
-    assert ordered[:, 0].tolist() == lanes[:, 2].tolist()
-    assert sorted(ordered.sum(axis=0).tolist()) == sorted(lanes.sum(axis=0).tolist())
-    equal = np.zeros((5, 2), dtype=np.uint64)
-    assert dominance._in_order(equal, 16).tolist() == equal.tolist()
-
-
 def test_bases_are_sorted_by_one_number_or_two() -> None:
     """Of equal ones the first comes first, whether both numbers fit into one or not."""
     rng = np.random.default_rng(5)
@@ -89,33 +77,6 @@ def test_bases_are_sorted_by_one_number_or_two() -> None:
             own, sums = wide * rng.integers(-40, 40, size), rng.integers(0, 9, size)
             expected = np.lexsort((sums, own))
             assert dominance.sorted_places(own, sums).tolist() == expected.tolist()
-
-
-def test_bases_do_not_depend_on_how_many_threads_expand_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Level by level the same ones are kept, with the same labels, where none are equal."""
-    rows = [(1 + i % 4, 2 + (5 * i) % 7) for i in range(9)]
-    instance = Instance("nine", 17, tuple(Request(i, i % 3, *row) for i, row in enumerate(rows)))
-    under = network(instance, FREE)
-    relaxed = Relaxation(under, under.bound + 60)
-    tolls = np.random.default_rng(1).integers(-9_000, 9_000, len(under.kinds.counts))
-    levels: list[list[list[tuple[bytes, int]]]] = []
-    for threads, chunk in ((1, 4_000), (2, 3)):
-        monkeypatch.setattr(level_module, "LEAST_CHUNK", chunk)
-        kept: list[list[tuple[bytes, int]]] = []
-
-        def take(_: int, level: Level, kept: list[list[tuple[bytes, int]]] = kept) -> int:
-            members, number, slack = level
-            each = zip(members, number.tolist(), slack.tolist(), strict=True)
-            kept.append(sorted((row[:size].tobytes(), label) for row, size, label in each))
-            return 0
-
-        limits = Limits(threads, 1e9, lambda: False)
-        relaxed.sweep(tolls, under.bound + 50, limits, take)
-        levels.append(kept)
-    assert levels[0] == levels[1]
-    assert max(map(len, levels[0])) > 12
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -228,26 +189,6 @@ def test_windows_prove_something_where_beams_or_time_do_not_do(begin: float, fir
     found = _ascent(under, optimum + 2, begin_share=begin, first_share=first)
     found.run(3.0)
     assert under.bound < found.bound <= optimum
-
-
-def test_the_pace_learns_from_windows_that_end_too_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that became narrower and took next to nothing of its time: the next one may have more."""
-    instance = Instance("six", 20, tuple(Request(i, 0, 1, 3 + i) for i in range(6)))
-    evaluate_all, laters = Relaxation.evaluate, list[float]()
-
-    def evaluate_narrowed(
-        relaxed: Relaxation, own: Ints, target: int, limits: Limits, beam: int | None, pace: Any
-    ) -> Evaluated:
-        if beam is not None:
-            return evaluate_all(relaxed, own, target, limits, beam)
-        laters.append(pace._later)
-        if len(laters) < 3:
-            return Evaluated(target, None, None, 0, "")
-        return evaluate_all(relaxed, own, target, limits)
-
-    monkeypatch.setattr(Relaxation, "evaluate", evaluate_narrowed)
-    _ascent(network(instance, FREE), brute_force_optimum(instance) + 3).run(5.0)
-    assert laters[:3] == pytest.approx([0.2, 0.05, 0.0125])
 
 
 @pytest.mark.parametrize("latest", [0, 6])

@@ -27,10 +27,7 @@ def _search(instance: Instance, prices: list[float], width: int = 50_000) -> Pas
     return pass_of(instance, width, start_costs(instance, prices, [], []))
 
 
-@given(
-    instance=st.one_of(SMALL, CROWDED),
-    prices=st.lists(st.floats(0, 0.4), max_size=16),
-)
+@given(instance=st.one_of(SMALL, CROWDED), prices=st.lists(st.floats(0, 0.4), max_size=16))
 @settings(max_examples=120, deadline=None)
 def test_search_equals_brute_force(instance: Instance, prices: list[float]) -> None:
     """All rules together keep the optimum, under any prices."""

@@ -9,7 +9,6 @@ import random
 import pytest
 
 from formulations.mip import _sets
-from formulations.valid.windows import start_windows
 from instances import Instance, Request
 from tests.engine_batch import solve_batch
 from tests.kvopt.sweep_tools import in_fork
@@ -92,14 +91,3 @@ def test_no_rows_where_they_are_many_or_their_numbers_large() -> None:
         pair = (Request(0, 0, 10**8, 10**4), Request(1, 0, 10**8 - 2 * 10**4 + excess, 10**4))
         found = _sets.rows_on_sets(Instance("two", 2 * 10**8, pair), COVERED)
         assert (found is None) == (excess == 5_001)
-
-
-def test_a_row_that_no_schedule_violates_is_left_out() -> None:
-    """Two that never run together, of which one arrives when the other must have ended."""
-    pair = (Request(0, 0, 8, 2), Request(1, 9, 8, 2))
-    instance = Instance("late", 10, pair)
-    rows = _sets.rows_on_sets(instance, COVERED)
-    assert rows == [({0: [1, 1], 1: [1, 1]}, 1)]
-    windows = start_windows(instance, 4)
-    assert windows.latest == (0, 9)
-    assert len(_sets.build_model(instance, windows, rows).memory) == 0

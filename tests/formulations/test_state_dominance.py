@@ -11,7 +11,6 @@ import pytest
 from numpy.typing import NDArray
 
 from formulations.dp import forward
-from formulations.dp.forward import Pass
 from formulations.dp.state_dominance import StateDominance
 from instances import Instance, Request
 from tests.formulations.forward import pass_of
@@ -130,47 +129,3 @@ def test_passes_that_compare_every_layer_find_the_optimum(
         assert found.complete
         assert found.tel == optimum, seed
     assert complete > 20
-
-
-def test_states_are_compared_at_their_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All starts are before it, some at the round before, and tokens are those held from it on."""
-    monkeypatch.setattr(forward, "GROWN", 0.0)
-    whole, seen = StateDominance.undominated, set[int]()
-
-    def undominated(
-        self: StateDominance, t: int, layer: tuple[NDArray[Any], ...], count: int, *rest: Any
-    ) -> NDArray[np.bool_]:
-        masks, _, _, starts, profiles = layer
-        latest = 0
-        for mask, row, held in zip(masks[:count], starts, profiles, strict=False):
-            own = [int(s) if (int(mask) >> i) & 1 else None for i, s in enumerate(row)]
-            latest = max([latest, *(1 + start for start in own if start is not None)])
-            tokens = _held(instance, tuple(own), t + len(held) + 10)
-            assert held.tolist() == tokens[t + 1 : t + 1 + len(held)]
-        # Some state starts what it can at once.
-        assert latest == t or t > instance.outputs.sum()
-        seen.add(t)
-        return whole(self, t, layer, count, *rest)
-
-    monkeypatch.setattr(StateDominance, "undominated", undominated)
-    rows = [(2, 4), (1, 3), (2, 2), (0, 5)]
-    instance = Instance("four", 8, tuple(Request(i, 0, *row) for i, row in enumerate(rows)))
-    pass_of(instance, 1_000)
-    assert seen >= {1, 2, 3, 4, 5}
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_a_layer_in_parts_is_that_made_at_once(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where each state is a part, and nothing that compares them."""
-
-    def keep_all(*given: Any) -> NDArray[np.bool_]:
-        return np.ones(given[3], dtype=np.bool_)
-
-    monkeypatch.setattr(StateDominance, "undominated", keep_all)
-    instance = random_instance(random.Random(seed))
-    found: list[Pass] = []
-    for full in (forward.FULL, 0.0):
-        monkeypatch.setattr(forward, "FULL", full)
-        found.append(pass_of(instance, 50_000))
-    assert found[0] == found[1]
-    assert found[0].complete

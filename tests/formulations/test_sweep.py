@@ -29,7 +29,7 @@ from formulations.dp import levels as level_module
 from formulations.dp import network as network_module
 from formulations.dp.backward import Step, search
 from formulations.dp.levels import Limits, _Shares, sweep
-from formulations.dp.network import Network, TooLargeError, network, rules
+from formulations.dp.network import Network, network, rules
 from formulations.dp.paths import priced, split
 from formulations.lagrangian.states import PriceTable
 from instances import Instance, Request
@@ -164,18 +164,6 @@ def test_what_is_counted_is_proved_up_to_the_optimum(word: int, data: st.DataObj
                 assert refused
             else:
                 assert not refused or "takes more" in refused or "holds more" in refused
-
-
-@pytest.mark.slow("repeats")
-@given(data=st.data())
-@settings(max_examples=6, deadline=None)
-def test_large_tokens(data: st.DataObject) -> None:
-    """Prompts up to 10⁹ tokens: the same, or refused, where 64 bits might not do."""
-    instance = data.draw(large())
-    try:
-        _check(instance, data.draw(_prices(instance)), _limits())
-    except TooLargeError:
-        return
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -440,28 +428,6 @@ def test_damaged_prices_on_states_are_refused(field: str) -> None:
         damaged = document | {"states": states | {field: changed}}
         with pytest.raises(CertificateError, match="states"):
             evaluate(PAIR, read_certificate(damaged))
-
-
-def test_the_time_left_decides_how_far_the_next_window_reaches() -> None:
-    """With little time left a window grows less, and is not tried where it hardly could."""
-    free = _free(PAIR)
-    value = 1_000
-
-    def step(growth: float) -> int:
-        return sweep_module._next_step(50, (1_050, 1_000), (1_100, 3_000), growth, value)
-
-    assert step(3.0) == 50
-    assert step(1.5) == 18
-    assert step(0.0) == step(sweep_module.LEAST_GROWTH) == 8
-    # Nothing is known of the growth after the first window: a percent makes it PERCENT times.
-    assert sweep_module._next_step(50, None, (1_050, 1_000), sweep_module.PERCENT, value) == 10
-    steps: list[Step] = []
-    ended = search(
-        free, bound=9, below=13, limits=_limits(seconds=60.0), on_step=steps.append,
-        seconds=lambda: 0.0,
-    )  # fmt: skip
-    assert not ended
-    assert len(steps) == 1
 
 
 @pytest.mark.parametrize("takes", [29.0, 31.0])

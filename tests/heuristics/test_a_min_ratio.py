@@ -149,16 +149,6 @@ def test_lemma_1_fails_on_four_requests(last: bool) -> None:
     assert served(instance)[0].attempts is None
 
 
-@pytest.mark.parametrize("share", [0.06, 0.3, 0.6])
-@pytest.mark.parametrize(("lower", "upper"), [(1, 50), (5, 20), (15, 50), (12, 20)])
-def test_few_requests_do_not_show_it(lower: int, upper: int, share: float) -> None:
-    """With n = M = 1,000 no more starts than memory holds at once, and (3 − α)/2 + u/M is kept."""
-    instance = two_point.generate(
-        n=1000, memory=1000, lower=lower, upper=upper, long_share=share, seed=1
-    )
-    assert served(instance)[1] <= (3 - lower / upper) / 2 + upper / 1000
-
-
 def test_nothing_is_claimed() -> None:
     """With s > 0 it is worse: 2.3 and more for n = 1,000, M = 500, s = 10."""
     assert not policies()["a-min"].guarantees

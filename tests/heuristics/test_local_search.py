@@ -19,7 +19,7 @@ from instances import Instance, Request
 from instances.families import am1, am2
 from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import brute_force_optimum, fits, hold
-from tests.oracles.draws import instance_of, instances
+from tests.oracles.draws import instances
 from tests.tiers import a_few
 
 #: A threshold, and a number of places, that give up nothing.
@@ -142,34 +142,6 @@ def test_an_exchange_by_size_is_with_one_of_the_next_in_size(
         for two, all_of in ((pair, every), ([p[::-1] for p in pair], [e[::-1] for e in every]))
     ]
     assert min(between) < annealing.CLOSE
-
-
-def test_exchanges_by_size_meet_every_request_next_in_size() -> None:
-    """Of ten sizes the fifth meets those up to four away, on both sides, and itself never."""
-    instance = instance_of(20, *((0, 1, 1 + i) for i in range(10)))
-    search = searching(instance)
-    order, state = np.arange(10)[::-1].copy(), np.array([1], np.uint64)
-    similar = compiled(annealing.similar_place)
-    met = {int(order[similar(state, order, search._rules.sizes, 5)]) for _ in range(300)}
-    assert met == {0, 1, 2, 3, 5, 6, 7, 8}
-
-
-@pytest.mark.parametrize(
-    ("n", "delays", "shares"),
-    [
-        (60, True, (0.05, 0.0)),
-        (90, True, (0.05, 0.2)),
-        (200, True, (0.05, 0.1)),
-        (1000, True, (0.03, 0.002)),
-        (90, False, (0.0, 0.0)),
-    ],
-)
-def test_long_lists_have_fewer_exchanges_by_size(
-    n: int, delays: bool, shares: tuple[float, float]
-) -> None:
-    """Without delays there are none: the walk of the policy is another."""
-    rules = searching(am1.generate(seed=1, n=n), delays=delays)._rules
-    assert (rules.delayed, rules.similar) == pytest.approx(shares)
 
 
 @given(change=changes(), seed=st.integers(0, 9))
@@ -299,15 +271,11 @@ def test_one_request_and_sums_beyond_words_are_left_alone() -> None:
     """There is nothing to exchange in a list of one; what could exceed 64 bits is not searched."""
     one = am1.generate(n=1)
     start = np.zeros(1, np.int64)
-    assert improved(one, start, Budget(seconds=0.1), seed=0, on_better=_refuse)[0] is start
+    assert improved(one, start, Budget(seconds=0.1), seed=0)[0] is start
     many = np.full(2_000_000, 10**12, np.int64)
     columns = Columns(many, many, many)
     assert not fits_in_words(columns, many)
     assert improve_starts(columns, 1, many, Budget(seconds=9), seed=0)[0] is many
-
-
-def _refuse(starts: Ints, order: Ints) -> None:
-    raise AssertionError(starts, order)
 
 
 def test_a_request_may_wait_for_a_later_one() -> None:
@@ -344,19 +312,3 @@ def test_places_by_time_are_as_likely_as_the_rounds_before_them(compile_it: bool
         half = [int(draw(state, np.array([7, 7, 8, 17]), 0.5)) for _ in range(200)]
         assert set(evenly) == set(half) == {0, 1, 2, 3}
         assert 0 <= draw(state, np.array([3, 3, 3]), 1.0) < 3
-
-
-@pytest.mark.parametrize(
-    ("small", "starts_of_large", "kept_by_time"),
-    [(300, [3] * 10, True), (0, [200 * k for k in range(10)], False)],
-    ids=["many start at once, few run long", "one after the other"],
-)
-def test_what_decides_how_the_worker_is_kept_is_how_many_run_at_a_start(
-    small: int, starts_of_large: list[int], kept_by_time: bool
-) -> None:
-    """Over all rounds about ten run at once in the first case; at a start, half of the small."""
-    outputs = np.array([3] * small + [200] * 10)
-    columns = Columns(np.zeros_like(outputs), np.ones_like(outputs), outputs)
-    starts = np.array([0] * small + starts_of_large)
-    search = Search(columns, 5_000, starts, seed=0, compile_it=False)
-    assert (len(search._trial.tokens) > 0) is kept_by_time

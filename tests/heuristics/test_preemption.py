@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heuristics.machine_time import machine_time, ranks_of
+from heuristics.machine_time import machine_time
 from heuristics.registry import policies
 from heuristics.simulator import Setting, run_policy
 from instances import Instance, Request
@@ -33,11 +33,6 @@ def test_machine_time_adds_up_round_by_round() -> None:
                 again = model.prefill_load(held) - model.decode_load(held)
                 there = machine_time(model, memory, held, tokens, prefilled=True)
                 assert new - there == memory * again
-
-
-def test_ranks_of_large_amounts() -> None:
-    """Amounts beyond 64 bits keep their order, equal ones their place."""
-    assert ranks_of([10**40, 3, 10**40 + 1, 3]).tolist() == [1, 0, 2, 0]
 
 
 def test_a_long_prompt_is_much_work_where_prefills_are_dear() -> None:

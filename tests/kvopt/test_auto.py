@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -20,22 +19,20 @@ from kvopt.engines import auto
 from kvopt.engines.auto import chosen_method
 from kvopt.engines.job import Job
 from kvopt.engines.parts import counting
-from kvopt.engines.start import RELAXATION_ORDER, warm_start_policies
+from kvopt.engines.start import RELAXATION_ORDER
 from kvopt.methods.engines import proofs
 from kvopt.methods.grammar import read_method
 from kvopt.methods.witness import engine_witness, search_witness
 from kvopt.runs.events import BoundProved, Done, Event, Report, ScheduleFound, read_event
-from kvopt.runs.execute import InterruptedRunError, execute
+from kvopt.runs.execute import execute
 from kvopt.runs.process import Outcome
 from kvopt.runs.state import RunState
-from kvopt.runs.supervise import Snapshot
 from kvopt.runs.task import Finished, Task
 from schedules import check_schedule, make_schedule
 from tests.kvopt.best_known.registry import FOUR
 from tests.kvopt.conftest import Command
 from tests.kvopt.sweep_tools import ROOT, in_fork, summary_of, task_of
 from tests.oracles.brute_force import brute_force_optimum
-from tests.tiers import a_few
 
 TINY = sorted((ROOT / "instances" / "tiny").glob("*.json"))
 #: Methods beside which others work.
@@ -61,14 +58,6 @@ def _job(instance: Instance, seconds: float) -> Job:
     """Return what ``auto`` is asked, with the schedule of smallest volume first to begin with."""
     known, deadline = run_policy(policies()["svf"], instance), time.monotonic() + seconds
     return Job(instance, "auto", None, False, deadline, 1, 0, list(known.starts), known.tel)
-
-
-@pytest.mark.parametrize("path", a_few(TINY[::8], 2), ids=lambda path: path.stem)
-def test_tiny_instances_are_closed(path: Path) -> None:
-    """Bound and schedule meet at the brute-force optimum."""
-    instance = read_instance(path)
-    record = _solve(instance, 60).record
-    assert record.lower_bound == record.tel == brute_force_optimum(instance)
 
 
 @pytest.mark.parametrize("path", TINY[::4], ids=lambda path: path.stem)
@@ -230,15 +219,6 @@ def test_where_memory_is_too_little_for_a_sweep_prices_take_its_place() -> None:
     assert chosen_method(instance, windows, 1.0) == "search:sweep(multipliers=yes)"
 
 
-def test_warm_starts_begin_with_the_best_and_end_with_the_slow() -> None:
-    """On large instances the list is cut short, so smallest volume first must not be cut off."""
-    order = warm_start_policies()
-    assert order[0].name == "svf"
-    slow = [policy.first_fit for policy in order]
-    assert slow == sorted(slow)
-    assert any(slow)
-
-
 def test_what_runs_where_no_method_is_named(small: Path, solve: Command) -> None:
     """It is auto; a formulation alone names its solver."""
     assert summary_of(solve(small).stdout)["method"] == "auto"
@@ -317,29 +297,3 @@ def test_a_wrong_schedule_of_a_member_refuses_the_run(starts: list[int], asked: 
     assert state.standing() == ("no_solution" if late else "refused")
     assert state.schedule is None
     assert state.engine_tel is None
-
-
-@pytest.mark.slow("waits")
-@pytest.mark.parametrize("solver", ["highs", "cpsat"])
-def test_an_engine_begins_with_the_best_schedule(solver: str) -> None:
-    """The local search has one before the model is built, and bounds come from beside it.
-
-    The run is stopped as soon as both have been seen.
-    """
-    instance = am2.generate(seed=5, n=24)
-    task = task_of(instance, solver, time_limit=40, threads=1)
-    least = run_policy(policies()["svf"], instance).tel
-    enough, found_by = threading.Event(), set()
-
-    def listen(snapshot: Snapshot) -> None:
-        state = snapshot.state
-        found_by.add(state.found_by)
-        if state.model and state.bound_source in ("prices of patterns", "search"):
-            assert state.upper_bound is not None
-            assert state.upper_bound < least
-            enough.set()
-
-    with pytest.raises(InterruptedRunError):
-        execute(task, enough, listen)
-    assert enough.is_set()
-    assert "local search" in found_by

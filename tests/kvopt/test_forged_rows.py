@@ -120,7 +120,7 @@ def test_a_proof_that_is_named_is_evaluated(
     bound: int,
     expected: bool,
 ) -> None:
-    """Whoever names it: without its certificate a source is a text."""
+    """Without its certificate a source is a text, whoever names it."""
     forger.put(method=method, certificate=certificate, lower_bound=bound, bound_source=source)
     assert forger.believed == [expected]
 
@@ -387,11 +387,3 @@ def test_refused_and_contradicted_runs() -> None:
         _summary("c", None, None, status="error", detail="own.py:3: ZeroDivisionError"),
     ]
     assert [line.partition(" ")[0] for line in alarms(runs)] == ["a", "b"]
-
-
-def test_showings_are_what_the_store_holds(tmp_path: Path) -> None:
-    """All of them, or those of some keys."""
-    with closing(Store(tmp_path / "runs.sqlite")) as store:
-        store.put(Finished(record(tel=2**62)), Finished(record(key="c" * 64, tel=None)))
-        assert [run.tel for run in run_summaries(store, None)] == [2**62, None]
-        assert [run.key for run in run_summaries(store, ["c" * 64, "d" * 64])] == ["c" * 64]

@@ -47,11 +47,12 @@ PLAIN = run_policy(policies()["svf"], INSTANCE)
 
 
 def test_the_example_is_what_it_is_said_to_be() -> None:
-    """Four by brute force and by the checker."""
+    """Four by brute force and by the checker; the schedule of the problem is the better one."""
     assert (KEPT.tel, PLAIN.tel, brute_force_optimum(INSTANCE)) == (14, 18, 18)
     assert KEPT.easier
     assert not PLAIN.easier
     assert check_schedule(INSTANCE, KEPT).valid
+    assert [better(*pair) for pair in ((PLAIN, KEPT), (KEPT, PLAIN), (KEPT, KEPT))] == [1, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -61,13 +62,6 @@ def test_the_example_is_what_it_is_said_to_be() -> None:
 def test_the_schedule_tells_whether_it_keeps(kept: list[list[int]] | None, keeps: bool) -> None:
     """Any positive count; a list of zeros keeps nothing."""
     assert any_kept(kept) == keeps
-
-
-def test_a_schedule_of_the_problem_is_always_the_better_one() -> None:
-    """Whatever the TELs are; among equals of a kind the TEL decides, strictly."""
-    assert better(PLAIN, KEPT)
-    assert not better(KEPT, PLAIN)
-    assert not better(KEPT, KEPT)
 
 
 def test_on_a_clock_the_total_latency_decides() -> None:
@@ -99,20 +93,6 @@ def test_auto_preempts_in_seconds_where_the_bound_covers_that() -> None:
     assert "policy srpt" not in found[0]
 
 
-def test_a_state_takes_no_bound_from_it() -> None:
-    """No gap, not closed, no upper bound, no error where a bound is above it; PLAIN replaces it."""
-    state = RunState(INSTANCE, "own")
-    assert state.offer(KEPT, "vllm-v1")
-    state.raise_bound(14, "prices")
-    assert (state.gap, state.closed, state.upper_bound) == (None, False, None)
-    state.raise_bound(18, "prices")
-    assert state.standing() == "feasible"
-    assert state.offer(PLAIN, "svf")
-    assert (state.upper_bound, state.gap) == (18, 0.0)
-    assert state.standing() == "optimal"
-    assert not state.offer(KEPT, "vllm-v1")
-
-
 def _events(*schedules: Schedule, bound: int) -> RunState:
     state = RunState(INSTANCE, "file:own.py")
 
@@ -133,10 +113,11 @@ def test_a_run_takes_no_bound_from_it(bound: int) -> None:
     account = _events(KEPT, bound=bound)
     assert (account.status(), account.contradictions) == ("feasible", [])
     assert (account.incumbents, account.lower_bound) == ([], bound)
+    assert (account.gap, account.closed, account.upper_bound) == (None, False, None)
     assert account.detail() == [KEEPS_TOKENS_NOTE]
     both = _events(KEPT, PLAIN, KEPT, bound=bound)
     assert both.schedule is not None
-    assert (both.schedule.tel, both.incumbents) == (18, [(0.5, 18)])
+    assert (both.schedule.tel, both.incumbents, both.upper_bound) == (18, [(0.5, 18)], 18)
     assert both.status() == ("optimal" if bound == 18 else "feasible")
     assert both.detail() == []
 
@@ -225,35 +206,19 @@ def test_older_rows_are_judged_by_their_schedules(tmp_path: Path) -> None:
     assert found == {kept.record.key: True, "1" * 64: False, "2" * 64: True}
 
 
-@pytest.fixture
-def two_seeds() -> pd.DataFrame:
-    """Two runs of a method on an instance of optimum 14; the first reaches it by kept tokens."""
+def test_one_run_that_keeps_marks_the_method() -> None:
+    """Of two runs the first reaches the optimum by kept tokens, which is no UB and no optimum."""
     columns = {"instance": "a", "instance_sha256": "a" * 64, "method": "file:own.py", "n": 4}
-    return prepare(
-        pd.DataFrame(
-            [
-                columns | {"seed": 0, "tel": 14, "detail": f"{KEEPS_TOKENS_NOTE}; more"},
-                columns | {"seed": 1, "tel": 19, "detail": ""},
-            ]
-        ).assign(known_optimum=14)
-    )
-
-
-def test_one_run_that_keeps_marks_the_method(two_seeds: pd.DataFrame) -> None:
-    """All rows of a method bear one label; only the runs that kept tokens give no UB."""
-    assert two_seeds["label"].tolist() == ["file:own.py *"] * 2
-    assert two_seeds["preempts"].tolist() == [True, False]
-    unknown = two_seeds.assign(known_optimum=pd.array([None] * 2, dtype="Int64"))
-    reference = references(unknown, cases(unknown))
-    assert reference.iloc[0]["upper"] == 19
-
-
-def test_a_tel_that_happens_to_be_opt_is_not_optimal(two_seeds: pd.DataFrame) -> None:
-    """Such a run has no gap to OPT; tables count no optimum where tokens were kept."""
-    runs = Results(two_seeds).runs
+    first = columns | {"seed": 0, "tel": 14, "detail": f"{KEEPS_TOKENS_NOTE}; more"}
+    second = columns | {"seed": 1, "tel": 19, "detail": ""}
+    rows = prepare(pd.DataFrame([first, second]).assign(known_optimum=14))
+    assert rows["label"].tolist() == ["file:own.py *"] * 2
+    assert rows["preempts"].tolist() == [True, False]
+    unknown = rows.assign(known_optimum=pd.array([None] * 2, dtype="Int64"))
+    assert references(unknown, cases(unknown)).iloc[0]["upper"] == 19
+    runs = Results(rows).runs
     assert pd.isna(runs["gap_opt"].tolist()[0])
-    table = gaps_to_optimum(runs).frame
-    assert table["optimal"].tolist() == [0.0]
+    assert gaps_to_optimum(runs).frame["optimal"].tolist() == [0.0]
     averaged = per_instance(runs[runs["seed"] == 0])
     assert averaged["optimal"].tolist() == [0.0]
 

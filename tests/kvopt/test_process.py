@@ -242,26 +242,3 @@ def test_ends_during_a_look_count_once(played: Callable[[str], None], monkeypatc
     assert outcome.ending == "finished"
     # One look at the shares of six, then five, four, three and two tells 50 + 60 + 75 + 100 + 150.
     assert 300_000_000 < outcome.peak_memory < 400_000_000
-
-
-@pytest.mark.parametrize(("limit", "least", "most"), [(None, 1, 1), (1.0, 2, 10)])
-def test_looks_rest_without_a_limit(
-    limit: float | None, least: int, most: int, monkeypatch: Patch
-) -> None:
-    """After a look of 20 ms none comes for 2 s, but with a limit within 50 ms of the last one."""
-    looks: list[float] = []
-
-    def held(*_: object) -> int:
-        looks.append(time.monotonic())
-        time.sleep(0.02)
-        return 5
-
-    watch = memory.MemoryWatch(limit)
-    monkeypatch.setattr(memory.MemoryWatch, "_held", held)
-    end = time.monotonic() + 0.5
-    while time.monotonic() < end:
-        assert not watch.exceeds(0)
-        time.sleep(0.001)
-    # Of half a second: at most 0.5 / 0.07 + 1 looks.
-    assert least <= len(looks) <= most
-    assert watch.peak == 5

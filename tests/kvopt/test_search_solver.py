@@ -21,7 +21,7 @@ from heuristics.simulator import run_policy
 from instances import Instance, Request
 from kvopt.engines import search
 from kvopt.engines.job import Job
-from kvopt.runs.events import BoundProved, Done, Event, Report
+from kvopt.runs.events import BoundProved, Event, Report
 from kvopt.runs.state import RunState
 from schedules import make_schedule
 from tests.engine_batch import one_at_a_time, solve_batch
@@ -88,18 +88,6 @@ def test_prices_fitted_with_windows_are_evaluated_with_them() -> None:
     assert (answer.tel, answer.bound) == (4, 4)
 
 
-@pytest.mark.parametrize("prices", [None, [0.0] + [3.0] * 9, [0.0] + [1e300] * 9])
-def test_useless_prices_are_left_out(
-    monkeypatch: pytest.MonkeyPatch, prices: list[float] | None
-) -> None:
-    """With prices that certify nothing the first bound is Σ o = 3, and the optimum is found."""
-    events = _events(monkeypatch, CRASH, [2, 0], 5, prices)
-    assert bounds_of(events)[0].value == 3
-    assert bounds_of(events)[-1].value == 4
-    assert isinstance(events[-1], Done)
-    assert events[-1].outcome == "optimal"
-
-
 @given(instance=SMALL, prices=st.lists(st.floats(0, 0.5), max_size=12), late=st.integers(0, 5))
 @settings(max_examples=100, deadline=None)
 def test_every_bound_is_sent_with_its_proof(
@@ -164,15 +152,6 @@ def _raised(costs: Any) -> Any:
         costs.groups,
         costs.denominator,
     )
-
-
-def test_loading_kernels_is_no_part_of_the_first_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pass is expected to take what the last one took, so loading must be over before it."""
-    order: list[str] = []
-    monkeypatch.setattr(search, "compile_kernels", lambda: order.append("load"))
-    monkeypatch.setattr(forward, "search", lambda *_, **__: order.append("pass"))
-    _events(monkeypatch, CRASH, [2, 0], 5, None)
-    assert order == ["load", *["pass"] * len(forward.WIDTHS)]
 
 
 def test_multipliers_on_states_first_prove_the_optimum() -> None:

@@ -1,4 +1,4 @@
-"""The store: what is put in comes out, whoever else writes; test_postgres.py has a server."""
+"""The store: what is put in comes out, whoever else writes."""
 
 from __future__ import annotations
 
@@ -158,8 +158,7 @@ def test_many_open_the_same_new_store(location: str) -> None:
 
 
 def test_two_writers(location: str) -> None:
-    """Two sweeps that write the same keys and instances do not disturb each other."""
-    stores = [Store(location) for _ in range(2)]
+    """Sweeps that write equal keys in opposite orders do not disturb each other."""
     runs = [named(f"key {k}", seed=k) for k in range(40)]
 
     def write(store: Store) -> None:
@@ -167,11 +166,14 @@ def test_two_writers(location: str) -> None:
             store.put(run)
 
     def write_at_once(store: Store) -> None:
-        # In the opposite order, which is where databases get stuck.
         for _ in range(5):
             store.put(*reversed(runs))
 
-    works = [partial(each, store) for each in (write, write_at_once) for store in stores]
+    stores = [Store(location) for _ in range(4)]
+    works = [
+        partial(write, store)
+        for write, store in zip([write, write_at_once] * 2, stores, strict=True)
+    ]
     assert side_by_side(*works) == []
     assert {key for key, _ in stores[0].statuses()} == {run.record.key for run in runs}
     assert stores[1].schedule("key 7") == SCHEDULE
@@ -179,32 +181,25 @@ def test_two_writers(location: str) -> None:
         store.close()
 
 
-#: What is no store, with the password "hid den" or a part of it where it is for a server.
+#: What is no store, with a password or a part of it.
 NO_STORES = [
     "postgresql://kvopt:hid@host/db",
-    "postgresql://kvopt:hid den@host/db",
-    "postgresql://kvopt:hid@den@host/db",
     "postgresql://kvopt:hid/den@host/db.csv",
-    "postgresql://kv/opt:hid@host/db",
-    "postgresql://kvopt:hid",
-    "postgresql://kvopt@host/db?sslmode=require&PassWord=hid den",
-    "postgresql://kvopt@host/db?sslpassword=hid",
-    "mysql://kvopt:hid@host/db",
+    "sqlite:///x",
     "postgresql:/kvopt:hid@host/db",
     "kvopt:hid@host/db",
     "//kvopt:hid@host",
+    "folder/x://kvopt:hid@host",
     "host=h user=kvopt password=hid",
-    *("", " ", ":memory:", "sqlite://", "sqlite:///:memory:", "sqlite:///x?mode=ro"),
+    *("", " ", ":memory:", "runs\n.sqlite"),
 ]
 
 
 @pytest.mark.parametrize("text", NO_STORES)
 def test_what_is_no_store(text: str, tmp_path: Path, monkeypatch: Patch) -> None:
-    """One line that tells nothing of it, and no file of that name appears."""
+    """One line that quotes nothing of it, and no file of that name appears."""
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(
-        LocationError, match=r"^the store: expected a file or postgresql:"
-    ) as caught:
+    with pytest.raises(LocationError, match=r"^the store: expected a file, found ") as caught:
         Store(text)
     assert not any(part in str(caught.value) for part in ("hid", "den", "\n"))
     assert list(tmp_path.iterdir()) == []
@@ -230,13 +225,13 @@ READ_ONLY = [
     ],
     ids=lambda command: " ".join([command[0].name, *command[1:2]]),
 )
-@pytest.mark.parametrize("url", [NO_STORES[0], NO_STORES[3]])
+@pytest.mark.parametrize("url", NO_STORES[:2])
 def test_a_password_is_bad_usage(command: tuple[Command, str], url: str, tmp_path: Path) -> None:
-    """Code 2 and one line that names PGPASSFILE and not the password; nothing is made."""
+    """Code 2 and one line without the password; nothing is made."""
     result = run_command(*command, "--store", url, cwd=tmp_path)
     (line,) = result.stderr.splitlines()
     assert (result.returncode, result.stdout) == (2, "")
-    assert "PGPASSFILE" in line
+    assert "expected a file" in line
     assert "hid" not in line
     assert list(tmp_path.iterdir()) == []
 
@@ -425,7 +420,7 @@ def test_who_makes_the_file_beside_others_waits_for_them(code: int) -> None:
 
 def test_a_run_waits_for_a_lock_and_says_so_once(tmp_path: Path, monkeypatch: Patch) -> None:
     """Another process writes for longer than the word takes: the run is stored after it."""
-    monkeypatch.setattr("kvopt.store.store._SECONDS_UNTOLD", -1)
+    monkeypatch.setattr("kvopt.store.store._QUIET_SECONDS", -1)
     told: list[str] = []
     with closing(Store(tmp_path / "runs.sqlite")) as opened:
         other = sqlite3.connect(tmp_path / "runs.sqlite", isolation_level=None)

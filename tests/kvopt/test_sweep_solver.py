@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import json
 import random
-import time
-from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,7 +25,6 @@ from instances import Instance, Request, read_instance
 from instances.families import am1, uniform
 from kvopt.engines import search
 from kvopt.engines.parts import backward as proving
-from kvopt.engines.parts.driver import SearchRun
 from kvopt.methods.witness import certificate_witness, engine_witness
 from kvopt.runs.events import Done, Event, Note, Report, ScheduleFound
 from schedules import check_schedule, make_schedule
@@ -149,7 +145,7 @@ def test_no_time_and_no_memory_leave_what_prices_prove(monkeypatch: Patch) -> No
     """A limit that comes first ends the run with the bounds so far, none above the optimum."""
     optimum = brute_force_optimum(FIVE)
     for seconds, memory in ((-1.0, None), (60.0, 1e-6)):
-        monkeypatch.setattr(search, "too_large", lambda *_: None)
+        monkeypatch.setattr(search, "fits", lambda *_: True)
         events = _events(monkeypatch, FIVE, seconds, memory_limit=memory)
         assert all(each.value <= optimum for each in bounds_of(events))
         assert isinstance(events[-1], Done)
@@ -160,16 +156,14 @@ def test_too_many_requests_or_rounds_are_told(monkeypatch: Patch) -> None:
     """More than 10,000 requests, or an arrival at 10¹²: one line, and no bound."""
     many = Instance("many", 9, tuple(Request(i, 0, 1, 1) for i in range(10_001)))
     late = Instance("late", 9, (Request(0, 10**12, 1, 1),))
-    monkeypatch.setattr(search, "too_large", lambda *_: None)
+    monkeypatch.setattr(search, "fits", lambda *_: True)
     for instance, text in ((many, "up to 10000 requests"), (late, "backward dynamic programming")):
         events = _events(monkeypatch, instance)
         assert not list(bounds_of(events))
         assert any(isinstance(each, Note) and text in each.text for each in events)
 
 
-def test_too_many_patterns_are_told_first(
-    monkeypatch: Patch,
-) -> None:
+def test_too_many_patterns_are_told_first(monkeypatch: Patch) -> None:
     """Where those of one time are few enough, but not those of all: one line, and nothing else."""
     note, done = _events(monkeypatch, uniform.generate(n=400), patterns=True)
     assert isinstance(note, Note)
@@ -191,25 +185,6 @@ def test_tables_take_no_more_memory_than_is_said(name: str) -> None:
     assert taken <= backward.ENTRY_BYTES * backward.model_size(instance, windows)
 
 
-@pytest.mark.slow("waits")
-def test_windows_of_many_requests_are_closed(monkeypatch: Patch) -> None:
-    """13 times five requests, each when the others are done: 13 times the optimum is one, too."""
-    optimum = 13 * brute_force_optimum(FIVE)
-    times = sum(request.output for request in FIVE.requests)
-    requests = [replace(r, arrival=k * times) for k in range(13) for r in FIVE.requests]
-    many = Instance("many", FIVE.memory, tuple(replace(r, id=i) for i, r in enumerate(requests)))
-    events = _events(monkeypatch, many, 5.0)
-    sent = list(bounds_of(events))
-    # The last ones may meet more bases than a certificate's length pays for.
-    proved = [each for each in sent if each.certificate is not None]
-    assert proved[0].value < proved[-1].value <= sent[-1].value <= optimum
-    for each in (*proved[:-1:4], proved[-1]):
-        assert evaluate(many, read_certificate(each.certificate)) == each.value
-    starts = [event.starts for event in events if isinstance(event, ScheduleFound)]
-    assert starts
-    assert all(check_schedule(many, make_schedule(many, each, "x")).valid for each in starts)
-
-
 def test_its_certificate_is_a_second_witness() -> None:
     """What evaluates it shares no code with any model; with the search itself it shares more."""
     certificate = certificate_witness("sweep", 12)
@@ -222,48 +197,6 @@ def test_its_certificate_is_a_second_witness() -> None:
     # Two searches of one solver are one witness.
     words = [engine_witness("search", 12), engine_witness("search:sweep", 12)]
     assert independent_pair(words) is None
-
-
-class _Prices:
-    """Prices that take all the time they get on a clock of their own, and gain as much a turn."""
-
-    finished, value, now = False, 0.0, 0.0
-
-    def __init__(self, monkeypatch: Patch, gain: float = 0.0) -> None:
-        self._gain = gain
-        monkeypatch.setattr(time, "monotonic", lambda: self.now)
-
-    def improve(self, deadline: float) -> Any:
-        self.now, self.value = deadline, self.value + self._gain
-        return SimpleNamespace(table=None, bound=0, value=self.value)
-
-
-def _priced(seconds: float, tel: int) -> SearchRun:
-    job = search_job(backward, backward.Options(), am1.generate(seed=1, n=50), seconds, [], 1)
-    return SearchRun(replace(job, upper_bound=tel), Report(lambda _: None))
-
-
-@pytest.mark.parametrize("limit", [10.0, 60.0, 600.0])
-def test_prices_come_first_and_windows_have_the_rest(monkeypatch: Patch, limit: float) -> None:
-    """Windows get some time after each turn, and all that is left when that of prices is over."""
-    prices, shares, turns = _Prices(monkeypatch), backward.Options(), []
-    for turn in proving._price_turns(_priced(limit, 1), lambda: prices):  # type: ignore[arg-type,return-value]
-        turns.append((prices.now, turn.seconds, turn.last))
-        prices.now += turn.seconds
-    *between, (until, rest, last) = turns
-    assert until == pytest.approx(shares.prices_share * limit)
-    assert (rest, last) == pytest.approx((limit - until, shares.last_share * (limit - until)))
-    assert all(0 < seconds < until for _, seconds, _ in between)
-    assert all(0 < last <= shares.last_share * (limit - now) for now, _, last in between)
-
-
-@pytest.mark.parametrize(("gain", "share"), [(0.0, "ascent_from"), (50.0, "ascent_until")])
-def test_prices_go_on_while_they_gain(monkeypatch: Patch, gain: float, share: str) -> None:
-    """Multipliers follow at once where a turn gains nothing, and at last where each gains much."""
-    prices = _Prices(monkeypatch, gain)
-    proving._settle(_priced(100.0, 1_000), prices)  # type: ignore[arg-type]
-    expected = 100 * getattr(backward.Options(), share)
-    assert expected < prices.now <= expected + 100 * proving.TURN + 1e-6
 
 
 def test_prices_that_meet_the_known_schedule_leave_nothing_to_ascend() -> None:

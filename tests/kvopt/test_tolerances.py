@@ -22,18 +22,10 @@ from kvopt.engines.job import Job
 from kvopt.engines.parts import tolerances
 from kvopt.engines.parts.prepared import covered, prepare
 from kvopt.engines.parts.pyomo_options import KNOWN, Known
-from kvopt.engines.parts.size import exact_as_floats
 from kvopt.engines.parts.tolerances import COVERED, CoveredReport, largest_activity
 from kvopt.engines.start import warm_start_policies
 from kvopt.methods.options import read_formulation
-from kvopt.runs.events import (
-    BoundProved,
-    Event,
-    Failure,
-    Note,
-    Report,
-    ScheduleFound,
-)
+from kvopt.runs.events import BoundProved, Event, Failure, Note, Report, ScheduleFound
 from kvopt.runs.execute import execute
 from schedules import check_schedule, make_schedule
 from tests.engine_batch import solve_batch
@@ -306,10 +298,3 @@ def test_every_known_solver_has_a_gap_of_zero() -> None:
     for name, known in KNOWN.items():
         assert any("gap" in key.lower() or "relstop" in key for key in known.options), name
         assert 0.0 in known.options.values(), name
-
-
-def test_cp_sat_s_floating_point_bound_counts_while_it_is_exact() -> None:
-    """2^53 is 9.007·10^15: 9,000 starts of 10^12 sum to less, 10,000 to more."""
-    assert exact_as_floats([10**12] * 9_000)
-    assert not exact_as_floats([10**12] * 10_000)
-    assert float(2**53 + 1) == 2**53  # the first integer that is lost

@@ -182,9 +182,7 @@ def test_a_fault_names_the_file_once(
 
 
 @pytest.mark.parametrize("indent", [None, 1])
-def test_an_instance_without_a_schema_is_none_the_less_one(
-    indent: int | None, tmp_path: Path, refused: Refused
-) -> None:
+def test_an_instance_needs_no_schema(indent: int | None, tmp_path: Path, refused: Refused) -> None:
     """On one line or several; a trace of prompts has no list of requests."""
     request = {"id": 0, "arrival": 0, "prompt": 2, "output": 3}
     document = {"name": "mine", "memory": 9, "requests": [request]}

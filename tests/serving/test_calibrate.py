@@ -66,9 +66,7 @@ def told(out: str) -> tuple[BatchTime, dict[str, list[float]]]:
     }
 
 
-def test_the_numbers_that_made_the_run_are_found(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_true_numbers_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Limits and memory are those of the file; what was not fitted is predicted."""
     assert main([str(measured(tmp_path, drawn(120)))]) == 0
     out = capsys.readouterr().out
@@ -84,9 +82,7 @@ def test_the_numbers_that_made_the_run_are_found(
     assert all(len(each) == 4 and max(map(abs, each)) <= 1 for each in errors.values())
 
 
-def test_the_error_is_that_of_requests_that_were_not_fitted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_error_is_of_other_requests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where every second one took twice as long as its rounds, that is what is told."""
     assert main([str(measured(tmp_path, drawn(120), scale=2.0))]) == 0
     _, errors = told(capsys.readouterr().out)

@@ -67,9 +67,7 @@ def test_the_stability_rate_by_hand() -> None:
     st.sampled_from(["svf", "fcfs", "vllm-v1"]),
     st.floats(1.1, 4.0),
 )
-def test_no_policy_sustains_more_than_the_stability_rate(
-    lengths: list[tuple[int, int]], policy: str, factor: float
-) -> None:
+def test_no_policy_is_above(lengths: list[tuple[int, int]], policy: str, factor: float) -> None:
     """Of these requests, which arrive again and again."""
     requests = tuple(Request(i, 0, *each) for i, each in enumerate(lengths))
     instance = Instance("drawn", 12, requests)

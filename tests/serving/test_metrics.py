@@ -7,7 +7,7 @@ import pytest
 
 from schedules.clock.timeline import timeline
 from schedules.model import Clock
-from serving.metrics import METRICS, good, goodput, percentile, serving, tpots
+from serving.metrics import METRICS, good, goodput, latencies, percentile, serving, tpots
 from serving.slo import Slo, SloError, read_slo
 from tests.schedules.clock.test_timeline import in_seconds, scheduled, with_kept_tokens
 
@@ -83,7 +83,7 @@ def test_requests_of_one_token_have_no_tpot() -> None:
     instance = in_seconds((0, 1, 1), (0, 1, 3))
     clock = Clock("affine(base=10,token=0)")
     found = timeline(instance, scheduled(instance, clock, (0, 0)))
-    assert np.isnan(tpots(found)).tolist() == [True, False]
+    assert np.isnan(tpots(latencies(found))).tolist() == [True, False]
     assert serving(found).mean_tpot_ms == 10.0
     assert good(found, Slo(tpot=10 * MS - 1)).tolist() == [True, False]
     assert good(found, Slo(tpot=10 * MS)).tolist() == [True, True]

@@ -39,7 +39,7 @@ def answer(instance: Instance, calls: list[list[Any]]) -> dict[str, Any]:
 def _run(
     instance: Instance, optimum: int, method: str, prediction: str | None, seed: int
 ) -> dict[str, Any]:
-    """Run one policy; its row names what is wrong of it."""
+    """Run one policy; return its row with its faults."""
     call = read_method(with_prediction(method, prediction)).call
     assert call is not None
     advice = None

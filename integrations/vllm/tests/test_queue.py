@@ -111,15 +111,11 @@ def test_values_of_parameters_reach_the_policy(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (None, "expected additional_config"),
         ("svf", "expected additional_config"),
-        ({}, "expected additional_config"),
         ({"policy": "svf", "order": 1}, "expected additional_config"),
         ({"policy": "svf", "admission": "none"}, "expected additional_config"),
         ({"policy": "svf(beta=1)"}, "svf takes no options"),
         ({"policy": "h-sf with deciles"}, "predictions come with the requests"),
-        ({"policy": 5}, "5 ranks no requests"),
-        ({"policy": "svf("}, "expected"),
         ({"policy": "nothing"}, "nothing ranks no requests"),
         ({"policy": "vllm-v1"}, "vllm-v1 ranks no requests"),
         ({"policy": "a-random"}, "a-random ranks no requests"),

@@ -1,13 +1,13 @@
-"""Multipliers on "each request once": beams show the way, exact evaluations prove.
+"""Multipliers on "each request once": beams find the direction, exact evaluations prove.
 
     evaluate at 0 with beams, wider and wider, until a path is left; exactly where time is over
-    while steps promise enough: ask the bundle for a point, evaluate there with a beam
-    evaluate exactly where beams have led: the first bound
-    while steps promise anything: ask the bundle for a point, evaluate there exactly: a bound
+    while steps promise enough: take a point of the bundle, evaluate there with a beam
+    evaluate exactly at the best point of the beams: the first bound
+    while steps promise anything: take a point of the bundle, evaluate there exactly: a bound
 
-Each evaluation is a backward dynamic programming with dominance (P5,
+An evaluation is a backward dynamic programming with dominance (P5,
 :mod:`formulations.dp.relaxation`).  With a beam it takes a fraction of the time and proves nothing.
-Networks left by the last ones are asked before each new one, which costs milliseconds.
+The networks of the last evaluations give cuts first, in milliseconds.
 """
 
 from __future__ import annotations
@@ -31,40 +31,33 @@ from formulations.dp.state_bounds import CompletionBounds
 
 Ints = NDArray[np.int64]
 
-#: Shares of the gap that the first windows of a beam go, until one leaves a path: the wider, the
-#: more bases are made for each that is followed.
+#: Shares of the gap of the first windows of a beam, until one leaves a path: wider ones make more
+#: bases for each that a beam follows.
 FIRST_REACH = (0.3, 0.45, 0.6, 0.8, 1.0)
-#: Beams that there has to be time for.
-FEWEST = 10
-#: The length of steps from which a smaller promise is an end.
-LONGEST = 50.0
-#: Networks that are asked before each evaluation.
-NETWORKS = 3
-#: Share of the time left that an exact window may take, which becomes narrower where it would take
-#: longer; how many times as long as the last one there has to be time for.
-ITS_SHARE, LEAST_TIMES = 0.9, 1.3
-#: How long the levels that are left are thought to take at first, in the mean, as a share of the
-#: one at hand, and by what that is changed at most where a window has ended too soon.
+#: Beams that need time at least; networks that give cuts; length of steps from which a small
+#: promise is an end.
+FEWEST, NETWORKS, LONGEST = 10, 3, 50.0
+#: Share of the time left for an exact window, which narrows where it would take longer; how many
+#: times the time of the last one the next one needs, by a beam's or a bound's rule.
+ITS_SHARE, LEAST_TIMES, LATE = 0.9, 1.3, 1.2
+#: Mean time of later levels at first, as a share of the present one's; its least change after a
+#: window that ended too soon.
 LATER, LEAST_CHANGE = 0.2, 0.25
-#: Levels that say how long a base takes, and the share of a level that is kept at least.
-SPOKEN, LEAST_KEPT = 5, 0.7
-#: By what an evaluation may take longer than the one before.
-LATE = 1.2
+#: Levels whose times predict that of a base, and the share of a level that stays at least.
+MEASURED, LEAST_KEPT = 5, 0.7
 #: Share of the gap by which a window has to go beyond the bound.
 LEAST_WAY = 0.01
 
-#: What ``run`` comes to next.
+#: The next stage of ``run``.
 _BEGIN, _DEEPEN, _CLIMB, _ENDED = range(4)
-
-#: Receives a bound (rounds), the multipliers that prove it, and the bases that were made.
-OnBound = Callable[[int, Ints, int], object]
 
 
 class Ascent:
     """The best bound from multipliers under given prices, within limits.
 
-    No TEL is less than ``bound``; one below the best TEL known, ``below``, is looked for.
-    ``on_schedule`` receives the starts of a least path that is a schedule.
+    No TEL is less than ``bound``, which rises up to the best TEL known, ``below``.  ``on_bound``
+    receives a bound (rounds), its multipliers and the number of bases made, ``on_schedule`` the
+    starts of a least path that is a schedule.
 
     Raises :class:`formulations.dp.network.TooLargeError`.
     """
@@ -72,11 +65,10 @@ class Ascent:
     def __init__(
         self,
         network: Network,
-        *,
         below: int,
         bound: int,
         limits: Limits,
-        on_bound: OnBound,
+        on_bound: Callable[[int, Ints, int], object],
         on_schedule: Callable[[list[int]], object],
         tuning: Tuning,
     ) -> None:
@@ -101,9 +93,9 @@ class Ascent:
         return self._stage == _ENDED
 
     def run(self, seconds: float, *, until_known: bool = False) -> bool:
-        """Raise the bound for so many seconds more; tell whether it has reached ``below``.
+        """Raise the bound for so many seconds; return whether it has reached ``below``.
 
-        Or until the value at some multipliers is known exactly.
+        ``until_known`` stops once the value at some multipliers is known exactly.
         """
         began = time.monotonic()
         self._end = began + seconds
@@ -113,29 +105,31 @@ class Ascent:
         if self._stage == _DEEPEN:
             if FEWEST * self.took < self._tuning.beam_share * seconds:
                 self._follow_beams(began + self._tuning.beam_share * seconds)
-            if self._deepen():
+            value = self._exactly(self._bundle.centre, self._first_target())
+            if value is not None:
+                self._bundle.restart(value)
                 self._stage = _CLIMB
         if self._stage == _CLIMB and not until_known and self._climb():
             self._stage = _ENDED
         return self.bound >= self.below
 
     def completion_bounds(self, last: int, seconds: float) -> CompletionBounds | None:
-        """Return what the best multipliers say of schedules below ``below``.
+        """Return the best multipliers' bounds of schedules below ``below``.
 
-        With starts no later than ``last`` (rounds); None where that would take longer.
+        Their starts are at most ``last`` (rounds); None where that would take longer.
         """
-        best = self.multipliers(self._bundle.centre)
+        best = self._multipliers(self._bundle.centre)
         limits = self._all_limits.until(time.monotonic() + seconds)
         return completion_bounds(self._relaxed, best, self.below - 1, last, limits)
 
-    def multipliers(self, point: Floats) -> Ints:
+    def _multipliers(self, point: Floats) -> Ints:
         """Return a point in units of the prices."""
         most = self._relaxed.farthest
         rounded: Ints = np.rint(point * self._network.unit).clip(-most, most).astype(np.int64)
         return rounded
 
     def _begin(self, end: float) -> int:
-        """Evaluate at 0, exactly where beams find no path in time; return what comes next."""
+        """Evaluate at 0, exactly where beams find no path in time; return the next stage."""
         nothing, limits = np.zeros(len(self._counts)), self._limits
         self._limits = limits.until(end)
         found = self._follow_first_beams(nothing)
@@ -145,19 +139,17 @@ class Ascent:
         value = self._exactly(nothing, self._first_target())
         if value is None or not self._networks:
             return _BEGIN
-        _, cut = self._cut(self._networks[-1], self.multipliers(nothing))
-        self._bundle.begin(value, cut)
+        self._bundle.begin(value, self._cut(self._networks[-1], nothing))
         return _CLIMB
 
     def _follow_first_beams(self, nothing: Floats) -> bool:
-        """Follow beams at 0, wider and wider; tell whether there is a path."""
+        """Follow beams at 0, wider and wider; return whether there is a path."""
         ways = [(share, self._beam) for share in FIRST_REACH]
         for share, beam in [*ways, (1.0, self._tuning.widest_beam), (1.0, None)]:
             target = min(math.ceil(self._start + share * self._gap), self.below - 1)
             found = self._evaluated(nothing, target, beam)
             if found.least is not None and found.paths is not None:
-                multipliers = self.multipliers(nothing)
-                self._bundle.begin(self._value(found), self._cut(found.paths, multipliers)[1])
+                self._bundle.begin(self._value(found), self._cut(found.paths, nothing))
                 self._add(nothing, found)
                 return True
             if found.reason:
@@ -186,10 +178,10 @@ class Ascent:
             self._learn(point, found)
 
     def _exactly(self, point: Floats, target: int) -> float | None:
-        """Return the value at a point, at most what the model says; None where time does not do.
+        """Return the value at a point, at most the model's; None where time is too short.
 
-        The first window goes up to ``target``, and proves something soon; the next ones up to where
-        a path is expected.  All become narrower on their way where time would not do.
+        The first window goes up to ``target``, and proves something soon; the next ones go up to
+        where the model expects a path.  All become narrower where time is short.
         """
         farthest = reach = self._reach(point)
         share = ITS_SHARE if target >= reach else self._tuning.first_share
@@ -208,10 +200,10 @@ class Ascent:
                 target = farthest = (self.bound + target) // 2
                 continue
             if found.bound > reach:
-                # Beams, or windows of other points, have left out what is longer.
+                # Beams, or windows of other points, have left out longer paths.
                 return reach - self._start
             if found.bound <= target:
-                # It became narrower, and ended too soon by so much.
+                # The window became narrower, and ended too soon by so much.
                 self._later *= max(self.took / allotted, LEAST_CHANGE)
             left = ITS_SHARE * (self._end - time.monotonic())
             if found.bound > farthest or left < LEAST_TIMES * self.took:
@@ -219,19 +211,12 @@ class Ascent:
             target, share = farthest, ITS_SHARE
         return None
 
-    def _deepen(self) -> bool:
-        """Evaluate exactly where beams have led; tell whether the value there is known."""
-        value = self._exactly(self._bundle.centre, self._first_target())
-        if value is not None:
-            self._bundle.restart(value)
-        return value is not None
-
     def _first_target(self) -> int:
         way = max(self._reach(self._bundle.centre) - self._network.bound, 1)
         return max(self.bound, self._network.bound + int(self._tuning.first_way * way))
 
     def _climb(self) -> bool:
-        """Go on with exact evaluations, each of which is a bound; tell whether nothing is left."""
+        """Evaluate exactly, each time a bound; return whether nothing is left."""
         bundle = self._bundle
         bundle.length = min(bundle.length, LONGEST / 2)
         while self.bound < self.below and not self._limits.out_of_time():
@@ -254,7 +239,7 @@ class Ascent:
     def _evaluated(
         self, point: Floats, target: int, beam: int | None, most: Most | None = None
     ) -> Evaluated:
-        multipliers, began = self.multipliers(point), time.monotonic()
+        multipliers, began = self._multipliers(point), time.monotonic()
         found = self._relaxed.evaluate(multipliers, target, self._limits, beam, most)
         self.took = time.monotonic() - began
         if found.bound is not None and found.bound > self.bound:
@@ -263,7 +248,7 @@ class Ascent:
         return found
 
     def _reach(self, point: Floats) -> int:
-        """Return the TEL up to which a window has to reach to leave a path, as the model says."""
+        """Return the TEL up to which a window leaves a path, by the model."""
         return min(self.below - 1, math.floor(self._start + self._bundle.model(point)) + 1)
 
     def _value(self, found: Evaluated) -> float:
@@ -271,7 +256,7 @@ class Ascent:
         return found.least / self._network.unit
 
     def _learn(self, point: Floats, found: Evaluated) -> None:
-        """Take what a beam says: too much, so no more than the cuts do that are known by now."""
+        """Take a beam's value, which is too high: at most the model's."""
         bundle = self._bundle
         self._add(point, found)
         bundle.take(point, min(self._value(found), bundle.model(point)))
@@ -280,42 +265,40 @@ class Ascent:
     def _add(self, point: Floats, found: Evaluated) -> None:
         if found.paths is None:
             return
-        multipliers = self.multipliers(point)
-        _, cut = self._cut(found.paths, multipliers)
+        cut = self._cut(found.paths, point)
         self._bundle.add(cut)
         if not cut[1].any():
-            best = priced(found.paths, multipliers, self._counts)
+            best = priced(found.paths, self._multipliers(point), self._counts)
             self._on_schedule(starts_of(self._network.kinds, found.paths, best.path))
         self._networks = [*self._networks[1 - NETWORKS :], found.paths]
 
     def _cheap(self, point: Floats) -> list[Cut]:
-        multipliers = self.multipliers(point)
-        return [self._cut(each, multipliers)[1] for each in self._networks]
+        return [self._cut(each, point) for each in self._networks]
 
-    def _cut(self, paths: Paths, multipliers: Ints) -> tuple[int, Cut]:
-        """Return the least length on some paths, and the cut of the path that has it."""
+    def _cut(self, paths: Paths, point: Floats) -> Cut:
+        """Return the cut of the least path."""
+        multipliers = self._multipliers(point)
         best = priced(paths, multipliers, self._counts)
         assert best.value is not None
         slope = entries(paths, best.path, len(self._counts)) - self._counts
-        constant = (best.value - int(multipliers @ slope)) / self._network.unit
-        return best.value, (constant, slope)
+        return (best.value - int(multipliers @ slope)) / self._network.unit, slope
 
 
 class _Pace:
-    """Says how many bases of each level may be kept for a sweep to end in time.
+    """Limits the bases of each level so that a sweep ends in time.
 
-    Levels get larger down to a time near 0, where dominance keeps them from growing any more.
+    Levels grow down to a time near 0, where dominance stops that.
     """
 
     def __init__(self, end: float, later: float) -> None:
         self._end, self._later = end, later
         self._before = -1, 1, 0.0
-        self._seconds: deque[float] = deque(maxlen=SPOKEN)
+        self._seconds: deque[float] = deque(maxlen=MEASURED)
 
     def __call__(self, t: int, bases: int) -> int:
         now = time.monotonic()
         before, kept, then = self._before
-        # Narrow levels are swept by the dozen, and of these nobody is told.
+        # Narrow levels are swept by the dozen and not measured.
         if before == t + 1:
             self._seconds.append((now - then) / kept)
         if self._seconds:

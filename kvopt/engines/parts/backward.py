@@ -1,27 +1,28 @@
 """The search ``sweep`` within the limits of a run: a schedule, then prices and windows in turns.
 
-    look for a schedule, a fraction of a second
+    run local search for a fraction of a second
     with multipliers: once prices gain little, raise the bound by multipliers on requests
     while time is left, in turns that double:
         make the prices on states better
-        sweep windows under them for a quarter of that time; the one up to the best schedule
-            known as soon as it is expected to take a few times as long as the prices
+        sweep windows under them for a quarter of that time; the window up to the best schedule
+            once it is expected to take a few times as long as the prices
 
-The last window takes only a few times as long as the widest that is closed by itself, so what it
-would take is estimated from the one before.  Proof: docs/proofs/backward.md (P4).
+The widest window that has closed predicts the time of the last one.
+Proof: docs/proofs/backward.md (P4).
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from formulations.bounds.clique_lp import lp_prices
 from formulations.bounds.fluid import likely_horizon
+from formulations.bounds.patterns import PatternPricing
 from formulations.dp import backward
 from formulations.dp.backward import Step
 from formulations.dp.bidirectional import completion_bounds
@@ -32,31 +33,21 @@ from formulations.lagrangian.states import PriceTable
 from formulations.valid.states import searchable_states
 from formulations.valid.windows import start_windows
 from instances import Instance, Request
-from kvopt.engines.parts.driver import (
-    PATTERN_WORK_UP_TO,
-    SearchRun,
-    StatePrices,
-    Table,
-    memory_prices,
-)
+from kvopt.engines.parts.driver import PATTERN_WORK_UP_TO, SearchRun, Table, memory_prices
 from kvopt.engines.parts.size import too_large
 
-#: Share of the time that the LP for memory prices may take.
+#: Share of the time for the LP of memory prices.
 LP_SHARE = 0.3
-#: Seconds a request that the first prices take, and share of the time, at most.
+#: Seconds a request of the first prices, and share of the time, at most.
 FIRST_SECONDS, FIRST_SHARE = 0.15, 0.04
-#: The turn that would end after this share of the time for prices lasts until its end.
+#: A turn that ends after this share of the time for prices gets all of it.
 TO_THE_END = 0.6
-#: Share of the time left that multipliers take, and a turn of prices before them, as a share of
-#: all time.
+#: Shares of the time left for multipliers, and of all time for a turn of prices before them.
 ASCENT_SHARE, TURN = 0.95, 0.05
 
 
 def compile_kernels() -> None:
-    """Compile what a sweep runs, by sweeps that find the optimum of an instance.
-
-    Which completes one of its requests twice on the best path, so that these are counted.
-    """
+    """Compile what a sweep runs.  The best path has one request twice, so kinds are counted."""
     sizes = ((1, 4), (4, 3), (2, 4))
     instance = Instance("three", 7, tuple(Request(i, 0, *size) for i, size in enumerate(sizes)))
     free = (np.zeros(2, dtype=np.int64), 1)
@@ -91,13 +82,19 @@ class _Turn:
 def search(run: SearchRun) -> None:
     """Price patterns and sweep windows in turns, each longer than the one before.
 
-    Windows rest on no start windows and no known schedule: whatever they prove is a bound on the
-    optimum, up to the known TEL.
+    Windows rest on no start windows and no known schedule, so they prove bounds on the optimum, up
+    to the known TEL.
     """
-    ascended = False
+    instance, ascended = run.job.instance, False
+    states = searchable_states(instance, PATTERN_WORK_UP_TO)
     try:
-        turns = _turns(run)
+        if states is not None and too_many_patterns(states, likely_horizon(instance)):
+            raise TooLargeError(TOO_MANY_PATTERNS)
         run.improve_briefly()
+        if states is None:
+            turns = iter([_memory_turn(run)])
+        else:
+            turns = _price_turns(run, run.pattern_pricing(states, run.job.deadline))
         for turn in turns:
             ascended |= turn.ascends
             if _sweep_windows(run, turn, ascended):
@@ -107,47 +104,34 @@ def search(run: SearchRun) -> None:
         run.report.note(str(error))
 
 
-def _turns(run: SearchRun) -> Iterator[_Turn]:
-    """Return prices that get better, with seconds for windows and for the last of them.
-
-    Patterns of all times that are too many are refused before anything is spent on them.
-    """
-    states = searchable_states(run.job.instance, PATTERN_WORK_UP_TO)
-    if states is None:
-        return _memory_turn(run)
-    if too_many_patterns(states, likely_horizon(run.job.instance)):
-        raise TooLargeError(TOO_MANY_PATTERNS)
-    return _price_turns(run, lambda: StatePrices(run, states, run.job.deadline))
-
-
-def _memory_turn(run: SearchRun) -> Iterator[_Turn]:
-    """Return prices on memory alone: of the start-time LP, or none where it is too large."""
+def _memory_turn(run: SearchRun) -> _Turn:
+    """Return prices on memory alone: of the start-time LP, or 0 where it is too large."""
     job, options = run.job, run.job.options["options"]
     windows = start_windows(job.instance, job.upper_bound)
     found = None
     if not too_large(job.formulation.size(job.instance, windows), job.memory_limit):
         found = lp_prices(job.instance, windows, [], LP_SHARE * job.left())
     table = memory_prices(job.instance, np.zeros(2) if found is None else found[0])
-    yield _Turn(table, job.left(), options.last_share * job.left(), options.multipliers)
+    return _Turn(table, job.left(), options.last_share * job.left(), options.multipliers)
 
 
-def _price_turns(run: SearchRun, begin: Callable[[], StatePrices]) -> Iterator[_Turn]:
+def _price_turns(run: SearchRun, pricing: PatternPricing) -> Iterator[_Turn]:
     job, options = run.job, run.job.options["options"]
     seconds = min(FIRST_SECONDS * len(job.instance), FIRST_SHARE * job.left())
-    prices, began, spent = begin(), time.monotonic(), 0.0
+    began, spent = time.monotonic(), 0.0
     prices_until = began + options.prices_share * job.left()
     if options.multipliers:
-        yield _Turn(_settle(run, prices), 0.0, 0.0, ascends=True)
+        yield _Turn(_settle(run, pricing), 0.0, 0.0, ascends=True)
         spent, began = time.monotonic() - began, time.monotonic()
     while job.left() > 0:
-        priced = prices.improve(min(began + seconds, job.deadline))
+        priced = run.improve_prices(pricing, min(began + seconds, job.deadline))
         now = time.monotonic()
         took, last = now - began, options.last_share * job.left()
         spent += took
-        if prices.finished or now >= prices_until:
-            # Nothing else is to be tried, so windows may take all the time.
+        if pricing.finished or now >= prices_until:
+            # Windows may take all the time.
             yield _Turn(priced.table, job.left(), last)
-            if prices.finished:
+            if pricing.finished:
                 return
         else:
             last = min(options.last_times * spent, last)
@@ -159,31 +143,31 @@ def _price_turns(run: SearchRun, begin: Callable[[], StatePrices]) -> Iterator[_
             seconds = prices_until - began
 
 
-def _settle(run: SearchRun, prices: StatePrices) -> PriceTable:
+def _settle(run: SearchRun, pricing: PatternPricing) -> PriceTable:
     """Return prices once windows gain more in the same time."""
     job, options = run.job, run.job.options["options"]
     began, whole, values = time.monotonic(), job.left(), [-math.inf, -math.inf]
     while True:
-        priced = prices.improve(min(time.monotonic() + TURN * whole, job.deadline))
+        priced = run.improve_prices(pricing, min(time.monotonic() + TURN * whole, job.deadline))
         share = (time.monotonic() - began) / whole
         slow = priced.value - values[-2] < 2 * options.gain * (run.tel - priced.value)
         enough = share > options.ascent_until or (slow and share > options.ascent_from)
-        if prices.finished or enough or job.left() <= 0:
+        if pricing.finished or enough or job.left() <= 0:
             return priced.table
         values.append(priced.value)
 
 
 def _sweep_windows(run: SearchRun, turn: _Turn, ascended: bool) -> bool:
-    """Sweep until the next window would take longer than there is; tell whether all is proved."""
+    """Sweep until the next window is expected to take too long; return whether all is proved."""
     job, table = run.job, turn.table
     under = network(job.instance, table)
     run.receive_incumbent()
     if under.bound > run.bound:
         source = "prices of patterns" if isinstance(table, PriceTable) else "prices"
-        # Of a value that the prices reach by themselves no level is left to be swept.
+        # The prices prove it by themselves: no level is left.
         run.take_sweep(under.bound, under, table, source=source)
     if turn.ascends and run.bound < run.tel:
-        # Without dominance, where numbers are too large for it, windows are narrower but may do.
+        # Numbers too large for dominance leave narrower windows.
         ascent = run.ascent(under, table, job.options["options"])
         if ascent is not None:
             ascent.run(ASCENT_SHARE * job.left())
@@ -199,7 +183,7 @@ def _sweep_windows(run: SearchRun, turn: _Turn, ascended: bool) -> bool:
 
     return backward.search(
         under,
-        # From where the prices are: a window from a multipliers' bound on may be far too wide.
+        # From the prices' bound: a window from the multipliers' bound on may be far too wide.
         bound=under.bound if ascended else run.bound,
         below=run.tel,
         limits=run.limits,

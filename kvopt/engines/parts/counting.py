@@ -1,4 +1,4 @@
-"""The search over counts as an engine runs it; ``auto`` begins with it where it takes no time."""
+"""The search over counts for ``search``, and for ``auto`` where it takes no time."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from instances import Instance
 from kvopt.engines.job import Job
 from kvopt.runs.events import Report
 
-#: Rounds times sets of started requests up to which it ends in a second, mostly in a tenth; what
-#: else there is has to load compiled kernels, which takes longer.
+#: Rounds times sets of started requests up to which the search ends in a second.  Other searches
+#: load compiled kernels, which takes longer.
 AT_ONCE_UP_TO = 4_000
 
 
 def ends_at_once(instance: Instance) -> bool:
-    """Tell whether the search ends before any other could begin."""
+    """Return whether the search ends before any other could start."""
     requests = len(instance)
     return requests < 64 and 2**requests * likely_horizon(instance) <= AT_ONCE_UP_TO
 

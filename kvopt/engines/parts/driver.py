@@ -1,18 +1,17 @@
-"""One run of a search: the best schedule and bound so far, its limits, and all that it reports.
+"""One run of a search: the best schedule and bound so far, its limits, and its reports.
 
-Every search of ``formulations.dp`` is driven in one way:
+One driver serves every search of ``formulations.dp``:
 
     while neither the optimum is proved nor the time over:
         make prices or multipliers better    → a bound, with its certificate
         run a pass or window under them      → a schedule, a bound, a certificate
-        receive better schedules that others have found, or look for one
-    report how it ended
+        receive better schedules of other processes, or search for one
+    report the ending
 """
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,7 +26,7 @@ from formulations.dp.levels import Limits
 from formulations.dp.network import Ints, Network, TooLargeError
 from formulations.dp.relaxation import Tuning
 from formulations.lagrangian.states import Priced, PriceTable
-from formulations.valid.states import States, searchable_states
+from formulations.valid.states import States
 from formulations.valid.windows import start_windows
 from heuristics import local_search
 from instances import Instance
@@ -35,13 +34,13 @@ from kvopt.engines.job import Job, tel_of
 from kvopt.engines.parts.ascent import Ascent
 from kvopt.runs.events import Report
 
-#: Share of the memory that may be used, for layers and levels.
+#: Share of the memory for layers and levels.
 MEMORY_SHARE = 0.5
-#: Seconds a request that a schedule is looked for at first, and share of the time, at most.
+#: Seconds a request of the first local search, and share of the time, at most.
 SCHEDULE_SECONDS, SCHEDULE_SHARE = 0.05, 0.03
 #: Steps of one search for the best pattern beyond which memory alone is priced.
 PATTERN_WORK_UP_TO = 40_000_000
-#: Bases up to which a window is certified.  The evaluation takes 0.7 to 2 µs and 45 bytes for each.
+#: Bases up to which a window is certified; each takes the reader 0.7 to 2 µs and 45 bytes.
 CERTIFIED_UP_TO = 20_000_000
 
 #: Prices on states, or numerators of those on memory with their denominator.
@@ -51,8 +50,8 @@ Table = PriceTable | tuple[Ints, int]
 class SearchRun:
     """Run of a search: its results within the limits of its job.
 
-    ``proved`` tells that the search itself has proved the optimum: prices that meet the known
-    schedule do not end a search, whose own proof is another witness.
+    ``proved`` means by the search itself.  Prices that meet the known schedule do not end a search,
+    whose own proof is another witness.
     """
 
     def __init__(self, job: Job, report: Report) -> None:
@@ -70,7 +69,7 @@ class SearchRun:
         return not self.proved and self.job.left() > 0
 
     def receive_incumbent(self) -> tuple[int, list[int]]:
-        """Return TEL and starts of the best schedule, also of those that others have found."""
+        """Return TEL and starts of the best schedule, also of other processes."""
         if (found := self.job.known(self.tel)) is not None:
             self.tel, self.starts = found
         return self.tel, self.starts
@@ -97,7 +96,7 @@ class SearchRun:
         nodes: int = 0,
         source: str = "search",
     ) -> None:
-        """Report a bound of a sweep, certified where its reader does not refuse it for its size.
+        """Report a bound of a sweep, with its certificate unless a reader refuses its size.
 
         ``numbers`` are its multipliers and strict kinds.
         """
@@ -110,7 +109,7 @@ class SearchRun:
         self.take_bound(bound, source, None if refused else certificate)
 
     def improve(self, seconds: float) -> None:
-        """Look for a better schedule, each time from other random numbers."""
+        """Run local search, each time with another seed."""
         if seconds <= 0:
             return
         # Its clock must not count loading.
@@ -126,7 +125,7 @@ class SearchRun:
         self._looks += 1
 
     def improve_briefly(self) -> None:
-        """Look for a better schedule at first: a fraction of a second where bounds can meet it."""
+        """Run local search for a fraction of a second."""
         left = SCHEDULE_SHARE * self.job.left()
         self.improve(min(SCHEDULE_SECONDS * len(self.job.instance), left))
 
@@ -142,16 +141,9 @@ class SearchRun:
             self.take_schedule(starts)
             self.hand_over(ascent)
 
+        known = self.tel, max(self.bound, under.bound)
         try:
-            ascent = Ascent(
-                under,
-                below=self.tel,
-                bound=max(self.bound, under.bound),
-                limits=self.limits,
-                on_bound=take_bound,
-                on_schedule=take_schedule,
-                tuning=tuning,
-            )
+            ascent = Ascent(under, *known, self.limits, take_bound, take_schedule, tuning)
         except TooLargeError:
             return None
         return ascent
@@ -160,68 +152,44 @@ class SearchRun:
         """Let multipliers aim no higher than the best schedule."""
         ascent.below = min(ascent.below, self.receive_incumbent()[0])
 
-    def end(self, solver: str) -> None:
-        """Report how the search has ended."""
-        outcome = "optimal" if self.proved else "limit"
-        self.report.done(solver=solver, nodes=self.nodes, outcome=outcome)
-
-
-class StatePrices:
-    """Prices on states that get better, and what they prove.
-
-    No start windows limit them: the certificate of a sweep takes none.
-    """
-
-    def __init__(self, run: SearchRun, states: States, deadline: float) -> None:
-        self._run = run
-        self._pricing = PatternPricing(
-            run.job.instance,
+    def pattern_pricing(self, states: States, deadline: float) -> PatternPricing:
+        """Return a search for prices on states, without start windows: no sweep has them."""
+        job = self.job
+        return PatternPricing(
+            job.instance,
             states,
             deadline=deadline,
-            followed=_prices_among_equals(run),
-            threads=run.job.threads,
+            followed=self._prices_among_equals(),
+            threads=job.threads,
         )
 
-    @property
-    def finished(self) -> bool:
-        """Return whether the prices get no better."""
-        return self._pricing.finished
-
-    def improve(self, end: float) -> Priced:
-        """Return the best ones at a time; report what they prove, where that is news."""
-        priced, run = self._pricing.improve(end), self._run
-        if priced.bound > run.bound:
+    def improve_prices(self, pricing: PatternPricing, end: float) -> Priced:
+        """Return the best prices on states at a time; report their bound if it is news."""
+        priced = pricing.improve(end)
+        if priced.bound > self.bound:
             certificate = sweep_certificate(priced.bound, priced.table)
-            if too_long(run.job.instance, certificate):
-                # Not taken: a window that is certified may prove it yet.
-                run.report.bound(value=priced.bound, source="prices of patterns")
+            if too_long(self.job.instance, certificate):
+                # The bound is not taken: a window may prove it with a certificate.
+                self.report.bound(value=priced.bound, source="prices of patterns")
             else:
-                run.take_bound(priced.bound, "prices of patterns", certificate)
+                self.take_bound(priced.bound, "prices of patterns", certificate)
         return priced
 
+    def _prices_among_equals(self) -> Any:
+        """Return prices on tokens of the LP where many requests are equal; report their bound."""
+        job, starts = self.job, np.array(self.starts, dtype=np.int64)
+        windows = start_windows(job.instance, self.tel)
+        found = prices_among_equals(job.instance, job.left(), windows, starts, job.threads)
+        if found is None:
+            return None
+        own = found.value, found.denominator, found.numerators
+        self.take_bound(found.value, "prices", price_certificate(*own, upper_bound=self.tel))
+        return found.numerators / found.denominator
 
-def _prices_among_equals(run: SearchRun) -> Any:
-    """Return prices on tokens of the LP where many requests are equal, and report their bound."""
-    job = run.job
-    windows = start_windows(job.instance, run.tel)
-    starts = np.array(run.starts, dtype=np.int64)
-    found = prices_among_equals(job.instance, job.left(), windows, starts, job.threads)
-    if found is None:
-        return None
-    certificate = price_certificate(
-        found.value, found.denominator, found.numerators, upper_bound=run.tel
-    )
-    run.take_bound(found.value, "prices", certificate)
-    return found.numerators / found.denominator
-
-
-def state_prices(run: SearchRun, seconds: float) -> PriceTable | None:
-    """Return prices on states after so many seconds; None where patterns are too many."""
-    states = searchable_states(run.job.instance, PATTERN_WORK_UP_TO)
-    if states is None:
-        return None
-    end = min(time.monotonic() + seconds, run.job.deadline)
-    return StatePrices(run, states, end).improve(end).table
+    def end(self, solver: str) -> None:
+        """Report the ending."""
+        outcome = "optimal" if self.proved else "limit"
+        self.report.done(solver=solver, nodes=self.nodes, outcome=outcome)
 
 
 def memory_prices(instance: Instance, prices: Any) -> tuple[Ints, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -13,10 +12,9 @@ from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 from formulations.mip import _sets, ilp
 from formulations.valid.windows import Windows, start_windows
 from kvopt.engines.job import Job
-from kvopt.engines.parts.size import too_large
+from kvopt.engines.parts.size import build_in_time
 from kvopt.engines.parts.tolerances import COVERED, largest_activity
 from kvopt.runs.events import Report
-from support.clock import NotBuiltError, built_until
 
 
 @dataclass(frozen=True)
@@ -38,11 +36,13 @@ class Prepared:
 
 
 def prepare(job: Job, report: Report) -> Prepared | None:
-    """Build the model of a MIP formulation; None, and said why, where it is too large or late."""
+    """Build the model of a MIP formulation; None where it is too large or late, and report why."""
     program = job.formulation
     windows = start_windows(job.instance, job.upper_bound)
     size = program.size(job.instance, windows)
-    model = _built(job, report, size, partial(program.build, job.instance, windows, **job.options))
+    model = build_in_time(
+        job, report, size, partial(program.build, job.instance, windows, **job.options)
+    )
     if model is None:
         return None
     if job.relaxation:
@@ -52,29 +52,18 @@ def prepare(job: Job, report: Report) -> Prepared | None:
 
 
 def covered(job: Job, report: Report, prepared: Prepared, tolerance: float) -> Prepared:
-    """Return the model, or one of ``_sets`` where a solver's tolerance does not cover its rows."""
+    """Return the model, or a model of ``_sets`` if a solver's tolerance does not cover its rows."""
     most, windows = COVERED / tolerance, prepared.windows
     fits = job.relaxation or prepared.activity <= most
     rows = None if fits else _sets.rows_on_sets(job.instance, most)
     if rows is None:
         return prepared
     size = sum(len(own) * len(windows.rounds(i)) for row, _ in rows for i, own in row.items())
-    model = _built(job, report, size, partial(_sets.build_model, job.instance, windows, rows))
+    model = build_in_time(
+        job, report, size, partial(_sets.build_model, job.instance, windows, rows)
+    )
     if model is None:
         return prepared
     report.note("memory is a row for each set of requests, in rounds: tokens exceed the tolerance")
     ilp.set_starts(model, job.instance, job.warm_start)
     return Prepared(model, windows)
-
-
-def _built(job: Job, report: Report, size: int, build: Callable[[], Any]) -> Any:
-    """Return what is built; None, and said why, where it is too large or late."""
-    if reason := too_large(size, job.memory_limit):
-        report.note(reason)
-        return None
-    try:
-        with built_until(job.end_of_building()):
-            return build()
-    except NotBuiltError as error:
-        report.note(str(error))
-        return None

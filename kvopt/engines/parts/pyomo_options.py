@@ -12,9 +12,9 @@ class Known:
     """A solver whose gaps are set to 0.
 
     ``options`` are relative and absolute MIP gap, and tolerances where the default is above 10⁻⁶;
-    ``tolerance`` is the largest of its tolerances then.  ``states_bound`` says that Pyomo hands
-    over the solver's own bound at any ending.  Else the lower bound that it states counts at the
-    ending ``optimal`` only: at a limit some interfaces leave the incumbent's value in its place.
+    ``tolerance`` is the largest of its tolerances then.  ``states_bound``: Pyomo returns the
+    solver's bound at any ending.  Else it counts at the ending ``optimal`` only: at a limit some
+    interfaces state the incumbent's value.
     """
 
     options: dict[str, Any] = field(default_factory=dict)
@@ -41,7 +41,7 @@ _MOSEK = {
 
 
 def _of(options: dict[str, Any], silent: str, stating: str = "") -> dict[str, Known]:
-    """Return solvers with the same options, those that state a bound at any ending apart."""
+    """Return solvers with the same options; those ``stating`` return a bound at any ending."""
     found = {name: Known(options) for name in silent.split()}
     return found | {name: Known(options, states_bound=True) for name in stating.split()}
 
@@ -58,5 +58,5 @@ KNOWN: dict[str, Known] = {
     **_of(_SCIP, "scip", "scip_direct scip_persistent"),
     **_of(_XPRESS, "xpress", "xpress_direct xpress_persistent"),
 }
-#: A solver of which nothing is known: its schedules count, its bound does not.
+#: An unknown solver: its schedules count, its bound does not.
 UNKNOWN = Known(tolerance=math.inf)

@@ -1,21 +1,18 @@
-"""Models too large to build are refused before they eat the memory."""
+"""Models too large to build are refused before they take the memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
+from typing import Any
 
 import psutil
 
-#: Measured on models with 10^5 to 5·10^6 entries: Pyomo, its compiled matrix and HiGHS together
-#: take about this many bytes an entry.
+from kvopt.engines.job import Job
+from kvopt.runs.events import Report
+from support.clock import NotBuiltError, built_until
+
+#: Bytes an entry of Pyomo, its compiled matrix and HiGHS, measured with 10^5 to 5·10^6 entries.
 BYTES_PER_ENTRY = 400
-#: Integers up to this have a floating-point number of their own.
-EXACT_UP_TO = 2**53
-
-
-def exact_as_floats(latest: Iterable[int]) -> bool:
-    """Tell whether sums of start rounds up to the latest ones are exact in floating point."""
-    return sum(latest) <= EXACT_UP_TO
 
 
 def too_large(
@@ -34,3 +31,22 @@ def too_large(
         f"the model would have {entries:,} entries and need about {needed:,.1f} GB, "
         f"{limit:,.1f} GB may be used"
     )
+
+
+def fits(job: Job, report: Report, entries: int, entry_bytes: int = BYTES_PER_ENTRY) -> bool:
+    """Return whether a model with that many entries fits in memory; report why not."""
+    if reason := too_large(entries, job.memory_limit, entry_bytes):
+        report.note(reason)
+    return not reason
+
+
+def build_in_time(job: Job, report: Report, entries: int, build: Callable[[], Any]) -> Any:
+    """Return a model; None where it is too large or late, and report why."""
+    if not fits(job, report, entries):
+        return None
+    try:
+        with built_until(job.end_of_building()):
+            return build()
+    except NotBuiltError as error:
+        report.note(str(error))
+        return None

@@ -32,9 +32,8 @@ PRICES_SHARE, PRICES_SECONDS = 0.25, 20.0
 def largest_activity(form: Any) -> float:
     """Return R, the most that the terms of one row can add up to in absolute value (tokens).
 
-    ``form`` is a model in Pyomo's standard form, mixed.  Of the start variables of a request only
-    one can be 1, so in each row only its largest coefficient counts.  Where a variable without a
-    bound is in a row R is infinite.
+    ``form`` is a model in Pyomo's standard form, mixed.  One start variable of a request is 1, so
+    in each row its largest coefficient counts.  A variable without a bound makes R infinite.
     """
     matrix, firsts = abs(form.A).tocoo(), dict[int, int]()
     most, owners = np.zeros(len(form.columns)), np.arange(len(form.columns))
@@ -58,11 +57,11 @@ class CoveredReport:
         self._job, self._report, self._source = job, report, source
         self._activity, self._tolerance = activity, tolerance
         self._best = -math.inf
-        #: Whether the argument covers the solver's bound; never where a tolerance is not known.
+        #: Whether the proof covers the solver's bound; never for an unknown tolerance.
         self.believed = math.isfinite(tolerance) and activity * tolerance <= COVERED
 
     def bound(self, bound: float) -> None:
-        """Send a bound that is better than the last one; nothing where it is no proof."""
+        """Send a bound if it is a proof and better than the last one."""
         if not (self.believed and math.isfinite(bound)):
             return
         value = math.ceil(bound - max(LEAST_MARGIN, BOUND_MARGIN * abs(bound)))
@@ -71,7 +70,7 @@ class CoveredReport:
             self._report.bound(value=value, source=self._source)
 
     def schedule(self, starts: list[int]) -> None:
-        """Send a schedule; in one that only a tolerance calls feasible each waits until it fits."""
+        """Send a schedule; its order alone where only a tolerance calls it feasible."""
         instance = self._job.instance
         made = make_schedule(instance, starts, self._source)
         if not self.believed and not check_schedule(instance, made).valid:
@@ -80,12 +79,12 @@ class CoveredReport:
         self._report.schedule(list(made.starts))
 
     def infeasible(self) -> None:
-        """Tell that the solver finds no schedule where there is one."""
-        tell = self._report.failure if self.believed else self._report.note
-        tell(f"{self._source} says infeasible of a feasible instance")
+        """Send that the solver finds no schedule where there is one."""
+        send = self._report.failure if self.believed else self._report.note
+        send(f"{self._source} says infeasible of a feasible instance")
 
     def prices(self, windows: Windows) -> None:
-        """Say that the solver's bound is no proof, and send the bound of prices in integers."""
+        """Send that the solver's bound is no proof, and the bound of prices in integers."""
         if self.believed:
             return
         self._report.note(

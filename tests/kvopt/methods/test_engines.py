@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-import kvopt.methods.engines
 from formulations.registry import formulations
 from heuristics.registry import policies
 from kvopt.commands import evaluate, solve
@@ -51,37 +50,6 @@ def test_the_table() -> None:
     assert engine_of("gurobi").module == "kvopt.engines.pyomo_solver"
     # One name, one method.
     assert not set(engines()) & (set(policies()) | set(formulations()) - {"cpsat"})
-
-
-@pytest.mark.parametrize(
-    "declared",
-    [
-        "3",
-        '{"solves": "mip"}',
-        '{"solves": "lp", "named": True}',
-        '{"solves": None, "named": 1}',
-        '{"solves": None, "named": True, "extra": 1}',
-        "print()",
-    ],
-)
-def test_a_wrong_declaration_is_named(
-    declared: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever adds an engine is told which file and what was expected."""
-    (tmp_path / "echo.py").write_text(NEW.format(declared=declared))
-    monkeypatch.setattr(kvopt.methods.engines, "_FOLDER", tmp_path)
-    with pytest.raises(TypeError, match=r"echo\.py: expected ENGINE with solves \("):
-        engines.__wrapped__()
-
-
-def test_two_defaults_are_one_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which engine gets a formulation must not depend on the order of files."""
-    for name in ("echo", "again"):
-        declared = '{"solves": "mip", "named": True, "default": True}'
-        (tmp_path / f"{name}.py").write_text(NEW.format(declared=declared))
-    monkeypatch.setattr(kvopt.methods.engines, "_FOLDER", tmp_path)
-    with pytest.raises(TypeError, match="several defaults for mip: again, echo"):
-        engines.__wrapped__()
 
 
 @pytest.fixture(scope="module")

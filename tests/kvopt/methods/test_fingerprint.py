@@ -70,22 +70,16 @@ def _digests() -> dict[str, str]:
     spread(
         [
             ("heuristics/policies/svf.py", POLICIES | ENGINES),
-            ("heuristics/simulator.py", POLICIES | ENGINES),
             ("formulations/mip/ilp.py", ENGINES | {"sorted-lp"}),
             ("kvopt/engines/cpsat.py", {"cpsat:cpsat"}),
-            ("kvopt/engines/search.py", {"auto", "highs", "search"}),
             ("kvopt/engines/highs.py", WITH_HIGHS),
-            ("kvopt/engines/auto.py", {"auto", "highs"}),
             ("serving/engine.py", ENGINES | {"sorted-lp"}),
-            ("kvopt/engines/parts/tolerances.py", ENGINES | {"sorted-lp"}),
             ("kvopt/runs/team.py", {"auto", "highs"}),
             ("kvopt/runs/state.py", POLICIES | ENGINES),
             ("schedules/check.py", POLICIES | ENGINES),
-            ("support/compiling.py", POLICIES | ENGINES),
             # The machinery, the command line, reports: no result depends on them.
             ("kvopt/commands/solve.py", set()),
             ("kvopt/store/store.py", set()),
-            ("kvopt/executors/local.py", set()),
             ("heuristics/reference/mc_sf.py", set()),
             ("support/text.py", set()),
         ],

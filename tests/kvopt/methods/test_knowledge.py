@@ -14,12 +14,9 @@ from kvopt.methods.knowledge import Knowledge, knowledge, only_bounds, shown_met
         ("local-search", Knowledge("outputs", offline=True)),
         ("a-min", Knowledge("file")),
         ("a-min with exact", Knowledge("exact")),
-        ("a-min with interval", Knowledge("intervals")),
         ("a-min with deciles", Knowledge("deciles")),
         ("alpha-beta(alpha=0.2)", Knowledge("nothing")),
-        ("vllm-v1 with interval", Knowledge("nothing")),
         ("cpsat", Knowledge("unknown")),
-        ("file:mine.py", Knowledge("unknown")),
         ("<script>", Knowledge("unknown")),
     ],
 )
@@ -33,9 +30,7 @@ def test_what_a_method_knows(text: str, expected: Knowledge) -> None:
     [
         ("a-min with interval", "a-min with interval(1,1000)"),
         ("a-min(ties=permutation) with bins(width=10)", "a-min(ties=permutation) with bins(10)"),
-        ("a-max with relative(x=0.25)", "a-max with relative(0.25)"),
         ("a-min with exact", "a-min with exact"),
-        ("svf", "svf"),
         ("no method with interval", "no method with interval"),
     ],
 )
@@ -50,7 +45,6 @@ def test_how_a_method_is_shown(text: str, expected: str) -> None:
         ("file:mine.py(beta=2)", "mine", "mine(beta=2)"),
         ("file:age_density.py with bins(width=5)", "age-density", "age-density with bins(5)"),
         ("file:a/mine.py", "mine", "mine [a/mine.py]"),
-        ("file:other.py", "mine", "mine [other.py]"),
         # Two files could claim the name, and a published policy has it.
         ("file:age-density.py", "age-density", "age-density [age-density.py]"),
         ("file:svf.py(beta=2)", "svf", "svf(beta=2) [svf.py]"),
@@ -69,13 +63,10 @@ def test_a_file_stands_behind_a_name_that_is_not_its_own(
     [
         ("bound", True),
         ("bound:bound-lp", True),
-        ("highs:ilp-sparse(groups=yes,relaxed=yes)", True),
         ("highs:ilp(relaxed=yes)", True),
         ("highs:ilp", False),
-        ("highs", False),
         ("auto", False),
         ("svf", False),
-        ("file:mine.py", False),
         ("", False),
     ],
 )

@@ -101,12 +101,8 @@ def _parts(text: str, kind: str) -> list[str]:
 @pytest.mark.parametrize(
     "text",
     [
-        "SVF",
         "A_min with Interval(1, 50)",
         "highs : ilp_sparse(Groups=yes)",
-        "cpsat",
-        "improve",
-        "alpha-beta( alpha = 0.30 )",
         "bound:bound-patterns(points=2)",
         "auto",
     ],
@@ -143,29 +139,3 @@ def test_every_policy_is_told_what_it_may_know() -> None:
         assert told == (not method.call.policy.clairvoyant and not method.call.policy.blind)
     with pytest.raises(MethodError, match="unknown prediction 'magic'"):
         every_policy("magic")
-
-
-#: As stored rows name them; a change would run them again.
-STORED = """
-auto cpsat cpsat:cpsat cpsat:cpsat-strong(groups=no,equal=no) highs:ilp
-highs:ilp-sparse(groups=yes,relaxed=yes)
-highs:ilp-sparse(groups=yes) bound:bound-dual bound:bound-volume search
-search:sweep(gain=0.5) svf a-min a-min(ties=permutation) alpha-beta(alpha=0.3,beta=0.001)
-local-search(moves=200) vllm-v1(budget=1e+06) svf-1bit(threshold=1e+09) sglang-ratio(order=lof)
-"""
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *STORED.split(),
-        "a-min with interval",
-        "a-min with interval(high=10)",
-        "a-max with noise(sigma=0.5)",
-        "a-ell with bins(width=3)",
-        "a-switch with relative(x=0.25)",
-    ],
-)
-def test_stored_texts_stay(text: str) -> None:
-    """The canonical text of a method is the one of stored rows."""
-    assert read_method(text).text == text

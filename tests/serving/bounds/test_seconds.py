@@ -7,14 +7,12 @@ import time
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from formulations.certificates import budget as limits
 from instances import Instance, Request
 from instances.batch_time import BatchTime, parse_batch_time
 from serving.bounds import certificate as evaluation
-from serving.bounds import rates as search_for_rates
 from serving.bounds import seconds as bounds
 from serving.bounds.certificate import (
     PartRates,
@@ -145,9 +143,7 @@ def test_no_schedule_of_five_requests_is_better(number: int) -> None:
 
 
 @pytest.mark.parametrize("window", [1, 2])
-def test_no_schedule_is_better_than_a_sum_over_windows(
-    window: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sums_over_windows_are_bounds(window: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """However few requests a window has, each is in one, and no sum is above the least latency."""
     monkeypatch.setattr(bounds, "WINDOWS", (window, window + 1))
     rng = random.Random(17 + window)
@@ -218,43 +214,6 @@ def test_the_search_goes_on_while_there_is_time() -> None:
     assert len({len(each.knots) for each in found}) > 2
     assert max(each.value for each in found) > max(each.value for each in found[:2])
     assert time.monotonic() - began < 90
-
-
-def _ascent(instance: Instance, model: BatchTime) -> search_for_rates._Ascent:
-    """Return the ascent on few knots."""
-    room = Room(instance.memory)
-    hint = guide(instance, model, room)
-    table = search_for_rates._Table.of(instance, model, room)
-    return search_for_rates._Ascent(table, hint, search_for_rates._knots(table, hint, 8))
-
-
-def test_prices_of_work_leave_each_token_its_least_cost() -> None:
-    """Of waiting from the arrival to a knot, and of the prices there; or of waiting to the last."""
-    requests = [(0, 3, 4), (20 * 10**6, 5, 3), (45 * 10**6, 2, 6)]
-    instance, model = _instance(requests, 14), _model((10**10, 10**9, 0, 10**9, 10**7))
-    search, times, worths = _ascent(instance, model), np.array([0.0, 5e10]), np.array([0.5, 0.2])
-    point, table = search.work_point(times, worths), search.table
-    slopes, last = table.slopes(point.weights), search.times[-1]
-    knots = list(zip(search.times, point.curve, point.memory, strict=True))
-    for i, row in enumerate(point.values + search._followed(point)):
-        for x, value in enumerate(row):
-            costs = [slopes[i, x] * (last - table.since[i])] + [
-                slopes[i, x] * (when - table.since[i])
-                + y * table.loads[i, x]
-                + m * table.held[i, x]
-                for when, y, m in knots[search.begins[i] :]
-            ]
-            assert value == pytest.approx(min(costs))
-
-
-def test_the_first_prices_prove_something() -> None:
-    """Where time ends before a step of the ascent, nothing is paid at the last knot either."""
-    instance, model = _instance([(0, 3, 4)] * 4, 14), _model((10**10, 10**9, 0, 10**9, 0))
-    search = _ascent(instance, model)
-    room, point = Room(instance.memory), search.first_point()
-    found = search_for_rates._certificate(instance, model, room, search, point)
-    assert found is not None
-    assert 0 < found.value == evaluate_rates(instance, found)
 
 
 def test_the_time_alone_is_exact() -> None:

@@ -157,29 +157,6 @@ def test_what_is_no_text(case: Case, tmp_path: Path) -> None:
         assert "row " in told
 
 
-@each_timed
-def test_a_number_of_a_million_digits(case: Case, tmp_path: Path) -> None:
-    """Is no time, whose row is told."""
-    path = damaged(case, tmp_path, case.text.replace(case.time[0], "9" * 10**6))
-    assert "row " in refusal(path, case.format)
-
-
-@pytest.mark.parametrize(
-    ("file", "words"),
-    [
-        ("lmsys.jsonl", "a b"),
-        ("sharegpt.json", "one two three"),
-        ("vllm_custom.jsonl", "What is the"),
-    ],
-)
-def test_a_text_of_a_million_characters(file: str, words: str, tmp_path: Path) -> None:
-    """Is a prompt that no memory holds."""
-    case = BY_NAME[file]
-    path = damaged(case, tmp_path, case.text.replace(words, "a " * 500_000, 1))
-    report = read_trace(path, TraceOptions(memory=MEMORY))[1]
-    assert "exceed the memory (first in row 1)" in str(report.skipped[0])
-
-
 @each_case
 def test_whatever_is_damaged(case: Case, tmp_path: Path) -> None:
     """Bytes that are cut out, doubled or overwritten: an instance, or one line."""
@@ -237,23 +214,16 @@ def test_a_table_that_was_put_together_wrong(case: Case, tmp_path: Path) -> None
          "row 2: expected a JSON object, found [1]"),
         ("mooncake.jsonl", '{"timestamp": 0, "input_length": 1, "output_length": 2}\n\n{}\n',
          "row 3: expected a key timestamp, found none"),
-        ("mooncake.jsonl", '{"timestamp": true, "input_length": 1, "output_length": 2}\n',
-         "row 1: timestamp: expected a number of milliseconds, found True"),
         ("mooncake.jsonl", '{"timestamp": NaN, "input_length": 1, "output_length": 2}\n',
          "row 1: timestamp: expected a number of milliseconds, found nan"),
         ("mooncake.jsonl", '{"timestamp": 0, "input_length": 1, "input_length": 2}\n',
          'row 1: expected each key once, found "input_length" twice in one object'),
         ("sharegpt.json", '[{"conversations": []}, {"id": 1, "conversations": [], "id": 2}]',
          'row 2: expected each key once, found "id" twice in one object'),
-        ("vllm_bench.json", '{"input_lens": [1], "output_lens": [1], "input_lens": [2]}',
-         'row 1: expected each key once, found "input_lens" twice in one object'),
         ("mooncake.jsonl", "[" * 10**5 + '\n{"timestamp": 0}',
          "row 1: expected "),
-        ("sharegpt.json", '[{"conversations": []}, 7]', "row 2: expected a JSON object, found 7"),
         ("sharegpt.json", '[{"conversations": []} {}]',
          "row 2: no valid JSON: parse error: after array element"),
-        ("sharegpt.json", '[{"conversations": []}, {"a"',
-         "row 2: no valid JSON: parse error: premature EOF"),
         ("sharegpt.json", '[{"conversations": []}',
          "row 2: no valid JSON: parse error: premature EOF"),
         ("sharegpt.json", '[{"conversations": []}] x',
@@ -283,28 +253,16 @@ def test_rows_that_leave_nothing(tmp_path: Path) -> None:
     )
 
 
-def test_a_window_without_rows(tmp_path: Path) -> None:
-    """Says when the last row arrives."""
-    path = damaged(BY_NAME["vidur.csv"], tmp_path, BY_NAME["vidur.csv"].text)
-    with pytest.raises(TraceError, match=r"no row is within the window; the last .* 4.29188 s"):
-        read_trace(path, TraceOptions(memory=MEMORY, window=(9, 10)))
-
-
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
         ({"memory": 0}, "memory: Input should be greater than or equal to 1, found 0"),
         ({"memory": True}, "memory: Input should be a valid integer"),
-        ({"limit": 0}, "limit: Input should be greater than or equal to 1"),
         ({"window": (3, 3)}, "window: expected a start before its end, found 3 and 3"),
-        ({"window": (1,)}, "window.1: Field required"),
         ({"window": (float("nan"), 3)}, "window.0: Input should be a finite number"),
         ({"rate": 0}, "rate: Input should be greater"),
-        ({"rate": float("inf")}, "rate: Input should be a finite number"),
         ({"round_seconds": -1.0}, "round_seconds: Input should be greater"),
-        ({"arrival_seed": -1}, "arrival_seed: Input should be greater"),
         ({"arrival_seed": 3}, "arrival_seed: goes with a rate, found none"),
-        ({"format": 3}, "format: Input should be a valid string"),
         ({"formt": "azure"}, "field formt: unknown key"),
     ],
 )

@@ -16,12 +16,6 @@ from serving.traces.tokens import token_count
 from tests.serving.traces.cases import BY_NAME
 
 
-def test_words_are_said_to_be_words() -> None:
-    """The report tells that no tokens were counted."""
-    _, report = read_trace(BY_NAME["lmsys.jsonl"].path, TraceOptions(memory=100))
-    assert any("whitespace words, not tokens" in note for note in report.notes)
-
-
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """Naming a tokenizer needs an extra, which the complaint names."""
     monkeypatch.setitem(sys.modules, "tokenizers", None)
