@@ -33,6 +33,7 @@ from reports.rows import prepare
 from schedules import make_schedule
 from schedules.files import parse_schedule
 from schedules.model import STATUSES
+from serving.bounds.certificate import evaluate_rates, read_rate_certificate
 from serving.bounds.loads import work_bound
 from tests.kvopt.best_known.registry import FOUR, OPTIMAL, PAIR, PRICES, SWEEP, have_library
 from tests.kvopt.sweep_tools import Capture, Patch, store_runs
