@@ -1,1 +1,1 @@
-"""What the papers found by experiment, each finding judged by a rule on rows of our own."""
+"""Experiments and statements of the papers, judged by rules on stored rows."""

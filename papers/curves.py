@@ -1,4 +1,4 @@
-"""What pages show of their rows: tables, and mean latencies against the number of requests."""
+"""Tables of pages, and curves of mean latency against the number of requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from papers.latency import latencies
 from reports.figures.style import styles
 from reports.table import Column, Kind, Table
 
-#: The keys of a table's columns of each kind.
+#: Column keys of a table by kind.
 Kinds = Mapping[Kind, Sequence[str]]
 
 
@@ -25,14 +25,14 @@ def plain_table(
     kinds: Kinds,
     other: Kind = "number",
 ) -> Table:
-    """Return a table whose columns are titled by their keys; ``other`` is the kind of the rest."""
+    """Return a table titled by its column keys; ``other`` is the kind of unlisted columns."""
     kind_of = {key: kind for kind, those in kinds.items() for key in those}
     columns = tuple(Column(key, key, kind_of.get(key, other)) for key in keys)
     return Table(slug, title, note, columns, pd.DataFrame(lines, columns=keys))
 
 
 def by_size(rows: pd.DataFrame, method: str) -> pd.Series:
-    """Return the mean over instances of a method's mean latency (seconds), by n."""
+    """Return a method's mean latency (seconds) by n, over instances."""
     latency = latencies(rows, method)
     size = rows.groupby("instance_sha256")["n"].first().reindex(latency.index).astype(int)
     found: pd.Series = latency.groupby(size).mean()
@@ -40,7 +40,7 @@ def by_size(rows: pd.DataFrame, method: str) -> pd.Series:
 
 
 def latency_table(rows: pd.DataFrame, labels: Mapping[str, str]) -> Table:
-    """Return mean latencies (seconds), a line for each n and a column for each method."""
+    """Return mean latencies (seconds): a line per n, a column per method."""
     columns = {label: by_size(rows, method) for method, label in labels.items()}
     frame = pd.DataFrame(columns).rename_axis("n").reset_index()
     runs = rows.groupby("n")["instance_sha256"].nunique()
@@ -51,7 +51,7 @@ def latency_table(rows: pd.DataFrame, labels: Mapping[str, str]) -> Table:
 
 
 def draw_points(axes: Axes, x: pd.Series, y: pd.Series, colour: str, label: str) -> None:
-    """Draw the measurements, a point a draw, next to the stated curves."""
+    """Draw one point per draw."""
     axes.plot(x, y, "o", ms=4, alpha=0.7, color=colour, label=label)
 
 

@@ -1,4 +1,4 @@
-"""A policy against the optimum: certified intervals by the rule of evidence, draw by draw."""
+"""Ratios of a policy to the optimum: a certified interval per draw."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from kvopt.best_known import known_values
-from papers.latency import named
+from papers.latency import method_text
 from papers.span import Span, mean_of
 from reports.results import Results
 
@@ -22,7 +22,7 @@ def _registry() -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Rows that are the same where they are one object: every finding of a part gets that."""
+    """Rows as a cache key: equal if they are one object, as for all findings of a part."""
 
     frame: pd.DataFrame
 
@@ -34,11 +34,10 @@ class _Rows:
 
 
 def against_optimum(rows: pd.DataFrame, method: str) -> pd.DataFrame:
-    """Return what is known of a method's runs against OPT, one line a run with a schedule.
+    """Return the interval of TEL/OPT for each of a method's runs with a schedule and a bound.
 
-    Columns instance, family, n, tel, upper, lower (rounds, the best of all rows of the part and of
-    the registry), low and high (the ends of TEL/OPT), known (OPT is). Runs on instances without a
-    bound are left out.
+    Columns: instance, family, n, tel, upper, lower (rounds), low and high (TEL/OPT), known (OPT).
+    Bounds are the best of the part's rows and the registry.
     """
     return _against_optimum(_Rows(rows), method).copy()
 
@@ -50,19 +49,18 @@ def _against_optimum(kept: _Rows, method: str) -> pd.DataFrame:
         return pd.DataFrame(columns=["instance", "family", "n", "tel", "upper", "lower", *_ADDED])
     keyed = rows.assign(key=[str(place) for place in range(len(rows))])
     runs = Results(keyed, _registry()).runs
-    own = runs[(runs["method"] == named(method)) & runs["ratio_high"].notna()]
-    own = own.rename(columns={"ratio_low": "low", "ratio_high": "high"})
-    return own[["instance", "family", "n", "tel", "upper", "lower", *_ADDED]].reset_index(drop=True)
+    ran = runs[(runs["method"] == method_text(method)) & runs["ratio_high"].notna()]
+    ran = ran.rename(columns={"ratio_low": "low", "ratio_high": "high"})
+    return ran[["instance", "family", "n", "tel", "upper", "lower", *_ADDED]].reset_index(drop=True)
 
 
 _ADDED = ["low", "high", "known"]
 
 
 def mean_between(low: pd.Series, high: pd.Series) -> Span | None:
-    """Return where the mean of figures is that are each known to be in an interval.
+    """Return the span of the mean of intervals, with the confidence of independent draws.
 
-    Both the intervals and the confidence of independent draws are in the span; there is no estimate
-    but where every interval is a point.
+    It has an estimate only if every interval is a point.
     """
     ends = mean_of(low.astype(float)), mean_of(high.astype(float))
     if ends[0] is None or ends[1] is None:

@@ -1,4 +1,4 @@
-"""Mean latencies in seconds by method, and what pages say of them."""
+"""Mean latencies in seconds by method, and figures computed from them."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ Figure = Callable[[pd.DataFrame], Span | None]
 
 
 @cache
-def named(method: str) -> str:
-    """Return the text of a method as rows have it, which leaves out parameters at their default."""
+def method_text(method: str) -> str:
+    """Return the method's text in rows, without parameters at their default."""
     return read_method(method).text
 
 
 def _by_instance(rows: pd.DataFrame, method: str) -> dict[str, float]:
-    """Return the mean latency (seconds) of each instance, NaN if a run gave no schedule."""
-    own = rows["method"].to_numpy() == named(method)
-    tel = rows["tel"].to_numpy(dtype=float, na_value=np.nan)[own]
-    n = rows["n"].to_numpy(dtype=float, na_value=np.nan)[own]
+    """Return the mean latency (seconds) by instance, NaN if a run has no schedule."""
+    kept = rows["method"].to_numpy() == method_text(method)
+    tel = rows["tel"].to_numpy(dtype=float, na_value=np.nan)[kept]
+    n = rows["n"].to_numpy(dtype=float, na_value=np.nan)[kept]
     found: dict[str, list[float]] = {}
-    for sha, latency in zip(rows["instance_sha256"].to_numpy()[own], tel / n, strict=True):
+    for sha, latency in zip(rows["instance_sha256"].to_numpy()[kept], tel / n, strict=True):
         found.setdefault(sha, []).append(latency / NANOSECONDS)
     return {sha: float(np.mean(values)) for sha, values in found.items()}
 
 
 def latencies(rows: pd.DataFrame, method: str) -> pd.Series:
-    """Return the mean latency (seconds) of each instance under a method; empty without rows.
+    """Return a method's mean latency (seconds) by instance; seeds are averaged.
 
-    Seeds of a method that draws are averaged; an instance is left out if one gave no schedule.
+    An instance with a run without a schedule is left out.
     """
     return pd.Series(_by_instance(rows, method), dtype=float).dropna()
 
 
 def mean_latency(method: str) -> Figure:
-    """Return what gives the mean of a method's mean latencies over the instances (seconds)."""
+    """Return the figure: mean over instances of a method's mean latency (seconds)."""
     return lambda rows: mean_of(latencies(rows, method))
 
 
 def latency_ratio(method: str, other: str) -> Figure:
-    """Return what gives the mean over instances of one method's latency over another's."""
+    """Return the figure: mean over instances of one method's latency over another's."""
 
     def figure(rows: pd.DataFrame) -> Span | None:
         pairs = pd.concat([latencies(rows, method), latencies(rows, other)], axis=1).dropna()
@@ -57,7 +57,7 @@ def latency_ratio(method: str, other: str) -> Figure:
 
 
 def least(figures: Iterable[Figure]) -> Figure:
-    """Return what gives the least of several figures; None where one is missing."""
+    """Return the figure: the least of several; None if one is missing."""
     every = tuple(figures)
 
     def figure(rows: pd.DataFrame) -> Span | None:
@@ -76,25 +76,22 @@ def least(figures: Iterable[Figure]) -> Figure:
 
 
 def costs(rows: pd.DataFrame, method: str) -> pd.Series:
-    """Return the latencies of a method with those that have no end, or none in the time, infinite.
-
-    An instance on which it was not run is not there.
-    """
+    """Return a method's latencies by instance; a run without a schedule is infinite."""
     return pd.Series(_by_instance(rows, method), dtype=float).fillna(math.inf)
 
 
 def over_best(methods: Iterable[str], others: Iterable[str], *, worst: bool = False) -> Figure:
-    """Return what gives the least and the largest quotient of latencies over the instances.
+    """Return the figure: least and largest quotient of latencies over the instances.
 
-    It is the least latency of some methods (the largest with ``worst``) over the least of others;
-    what has no schedule counts as infinite, and what was not run does not count.
+    Numerator: least latency of ``methods``, or largest with ``worst``.  Denominator: least latency
+    of ``others``.  A run without a schedule counts as infinite; a missing run does not count.
     """
     ours, theirs = tuple(methods), tuple(others)
 
     def figure(rows: pd.DataFrame) -> Span | None:
         table = pd.DataFrame({name: costs(rows, name) for name in dict.fromkeys(ours + theirs)})
-        own, best = table[list(ours)], table[list(theirs)].min(axis=1)
-        quotients = ((own.max(axis=1) if worst else own.min(axis=1)) / best).dropna()
+        kept, best = table[list(ours)], table[list(theirs)].min(axis=1)
+        quotients = ((kept.max(axis=1) if worst else kept.min(axis=1)) / best).dropna()
         if quotients.empty:
             return None
         return Span(*(float(quotients.agg(take)) for take in ("min", "max", "median")))
@@ -103,7 +100,7 @@ def over_best(methods: Iterable[str], others: Iterable[str], *, worst: bool = Fa
 
 
 def worst_over_best(method: str, others: Iterable[str]) -> Figure:
-    """Return what gives the largest latency of a method over the least of any other's."""
+    """Return the figure: largest latency of a method over the least of all others."""
     names = tuple(others)
 
     def figure(rows: pd.DataFrame) -> Span | None:
@@ -117,16 +114,16 @@ def worst_over_best(method: str, others: Iterable[str]) -> Figure:
 
 
 def loops(rows: pd.DataFrame) -> pd.Series:
-    """Return for each run whether it was proved to go on for ever."""
+    """Return True for each run with a proof that it loops for ever."""
     return rows["status"].eq("no_solution") & rows["detail"].str.contains("loops for ever")
 
 
 def loop_share(methods: Iterable[str]) -> Figure:
-    """Return what gives the share of runs of some methods that go on for ever."""
-    names = [named(method) for method in methods]
+    """Return the figure: share of some methods' runs that loop for ever."""
+    names = [method_text(method) for method in methods]
 
     def figure(rows: pd.DataFrame) -> Span | None:
-        own = rows[rows["method"].isin(names)]
-        return exactly(float(loops(own).mean())) if len(own) else None
+        kept = rows[rows["method"].isin(names)]
+        return exactly(float(loops(kept).mean())) if len(kept) else None
 
     return figure

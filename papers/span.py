@@ -1,4 +1,4 @@
-"""What is known of a figure, as a span, and whether a finding is reproduced."""
+"""Figures as spans, and the rule that judges a finding."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Literal
 import numpy as np
 from scipy.special import chdtri, stdtrit
 
-Verdict = Literal["reproduced", "not reproduced", "undecided", "not run"]
+FindingVerdict = Literal["reproduced", "not reproduced", "undecided", "not run"]
 
-#: Chance with which a span of repeats holds the figure.
+#: Probability that a span of repeats holds the figure.
 CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
 class Span:
-    """A figure that is known to be within [low, high]; ``value`` is the estimate, if there is one.
+    """A figure within [low, high], with an estimate ``value`` or None.
 
-    Certified bounds, the confidence of repeats, and what a finding allows are all spans.
+    Certified bounds, confidence intervals and tolerances are spans.
     """
 
     low: float
@@ -32,16 +32,15 @@ class Span:
             raise ValueError(f"expected low <= high, found [{self.low}, {self.high}]")
 
     def scaled(self, by: float) -> Span:
-        """Return the span of the same middle that is so many times as wide."""
+        """Return the span with the same middle and ``by`` times the width."""
         middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
         return Span(middle - by * half, middle + by * half)
 
 
-def judge(figure: Span | None, holds: Span) -> Verdict:
-    """Return the verdict on a finding that holds where a figure is within ``holds``.
+def judge(figure: Span | None, holds: Span) -> FindingVerdict:
+    """Return the verdict: reproduced if the whole figure is within ``holds``.
 
-    It is reproduced if every value that the figure can have is within, not reproduced if none is,
-    undecided else, and not run where there are too few rows for a figure.
+    A figure apart from ``holds`` is not reproduced, any other is undecided, None is not run.
     """
     if figure is None:
         return "not run"
@@ -53,22 +52,22 @@ def judge(figure: Span | None, holds: Span) -> Verdict:
 
 
 def exactly(value: float) -> Span:
-    """Return the span of a figure that is known, such as a count."""
+    """Return the span of a known figure, such as a count."""
     return Span(value, value, value)
 
 
 def near(value: float, share: float) -> Span:
-    """Return what is within a share of a positive value, as 0.05 for five percent."""
+    """Return the span within a share of a positive value; 0.05 is five percent."""
     return Span(value * (1 - share), value * (1 + share))
 
 
 def at_least(value: float) -> Span:
-    """Return all values from one on."""
+    """Return all values from ``value`` on."""
     return Span(value, math.inf)
 
 
 def at_most(value: float) -> Span:
-    """Return all values up to one."""
+    """Return all values up to ``value``."""
     return Span(-math.inf, value)
 
 
@@ -84,9 +83,9 @@ def mean_of(values: Iterable[float]) -> Span | None:
 
 
 def deviation_of(values: Iterable[float]) -> Span | None:
-    """Return the standard deviation of repeats with its confidence (chi-squared), None under two.
+    """Return the standard deviation of normal repeats with its confidence (chi-squared).
 
-    The confidence is that of normal values.
+    Fewer than two repeats give None.
     """
     known = _known(values)
     if len(known) < 2:
@@ -98,15 +97,15 @@ def deviation_of(values: Iterable[float]) -> Span | None:
 
 
 def ratio_of(above: Sequence[float], below: Sequence[float]) -> Span | None:
-    """Return the mean of the quotients of pairs, as of two methods on the same instances."""
+    """Return the mean quotient of pairs, such as two methods on the same instances."""
     pairs = zip(above, below, strict=True)
     return mean_of(first / second for first, second in pairs)
 
 
 def slope_of(x: Iterable[float], y: Iterable[float]) -> Span | None:
-    """Return the slope of the line of least squares with its confidence, None under three points.
+    """Return the least-squares slope with its confidence, None under three points.
 
-    The confidence is that of independent errors of one variance.
+    Errors are independent and have one variance.
     """
     across, up = np.array([float(each) for each in x]), np.array([float(each) for each in y])
     if len(across) < 3 or not np.ptp(across):
@@ -120,9 +119,9 @@ def slope_of(x: Iterable[float], y: Iterable[float]) -> Span | None:
 
 
 def quotient(above: Span | None, below: Span | None) -> Span | None:
-    """Return what the quotient of two figures can be that are both at least 0, as is known of them.
+    """Return the span of the quotient of two nonnegative figures.
 
-    Without an end where the lower one may be 0; None where it is not known to be anything else.
+    It has no upper end if ``below`` may be 0; None if ``below`` is 0.
     """
     if above is None or below is None or below.high <= 0:
         return None

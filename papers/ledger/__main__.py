@@ -1,17 +1,17 @@
-"""Command: writes the ledger's pages and the errata, ``python -m papers.ledger``."""
+"""Command ``python -m papers.ledger``: write the ledger's pages and the errata."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from papers.ledger.model import FOLDER, papers
-from papers.ledger.render import errata_text, index_text, paper_text
+from papers.ledger.ledger_pages import errata_text, index_text, paper_text
+from papers.ledger.statements import FOLDER, papers
 from support.command import Generated, generating
 
 
-def texts() -> dict[Path, str]:
-    """Return every page, as the rows give it."""
+def generate_pages() -> dict[Path, str]:
+    """Return every page by its path."""
     pages = {
         FOLDER / f"{paper.letter.lower()}.md": paper_text(paper) for paper in papers().values()
     }
@@ -20,7 +20,7 @@ def texts() -> dict[Path, str]:
 
 
 def _generated() -> Generated:
-    return texts(), FOLDER.glob("*.md")
+    return generate_pages(), FOLDER.glob("*.md")
 
 
 main = generating("python -m papers.ledger", _generated)

@@ -1,4 +1,4 @@
-"""What checks and pages of C compute with: laws, limits, ratios, and a policy that restarts."""
+"""Laws, limits and ratios of C (chen2025), and a policy that restarts."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from numpy.typing import NDArray
 from heuristics.reference.h_sf import largest_batches
 from instances import Instance, Request
 from instances.families.worst_mix import forms
-from papers.ledger.shown import Drawn, accepted, by_policy, by_starts
+from papers.ledger.check_results import CheckedSchedule, accepted, by_policy, by_starts
 from schedules import make_schedule
 
 
 def within(
     memory: int, lower: int, upper: int, outputs: Sequence[int], prompt: int = 0
 ) -> Instance:
-    """Return requests behind one interval, all at 0."""
+    """Return requests with one predicted interval, all at 0."""
     requests = (Request(i, 0, prompt, o, lower, upper) for i, o in enumerate(outputs))
     return Instance("statement", memory, tuple(requests))
 
 
 def proved(alpha: Fraction) -> float:
-    """Return what A_max keeps as M → ∞ (erratum E19)."""
+    """Return the proved ratio of A_max as M → ∞ (erratum E19)."""
     return (1 + sqrt(1 - log(alpha) / 2)) / float(alpha) + 1
 
 
@@ -37,14 +37,14 @@ def quotient(alpha: Fraction, over: Fraction) -> Fraction:
 
 
 def halved(upper: int, n: int) -> list[int]:
-    """Return outputs 1..u of n requests of which the share 1/(2k) has k or more, for k ≥ 2."""
+    """Return outputs 1..u of n requests; a share 1/(2k) has k or more, for k ≥ 2."""
     tail = [Fraction(1), *(Fraction(1, 2 * k) for k in range(2, upper + 1)), Fraction(0)]
     counts = [round(n * (here - there)) for here, there in pairwise(tail)]
     return [output for output, count in enumerate(counts, 1) for _ in range(count)]
 
 
 def halved_limit(upper: int, prompt: int = 0) -> Fraction:
-    """Return what A_min's ratio to H-SF tends to on that law (errata E16, E20).
+    """Return the limit of A_min's ratio to H-SF on the halved law (errata E16, E20).
 
     With prompts the share of outputs of k or more is (s + 1)/(2(s + k)).
     """
@@ -56,15 +56,15 @@ def halved_limit(upper: int, prompt: int = 0) -> Fraction:
 
 
 def restarts_keep(prompt: int) -> Fraction:
-    """Return what restarts at doubled caps keep (erratum E20): under cap c a request holds s + c.
+    """Return the ratio that restarts at doubled caps keep (erratum E20).
 
-    That is at most (s + 1)c tokens.
+    Under cap c a request holds at most s + c ≤ (s + 1)c tokens.
     """
     return 4 * Fraction(19, 3) * (prompt + 1) + 4
 
 
-def restarts(instance: Instance, seed: int = 0) -> Drawn:
-    """Return the schedule of restarts at caps 1, 2, 4, .., which knows M and u alone; s = 0."""
+def restarts(instance: Instance, seed: int = 0) -> CheckedSchedule:
+    """Return the schedule of restarts at caps 1, 2, 4, .., given M and u; s = 0."""
     outputs, memory = [request.output for request in instance.requests], instance.memory
     upper = max(request.output_upper or request.output for request in instance.requests)
     left = list(range(len(outputs)))
@@ -94,7 +94,7 @@ RARE = Fraction(9, 2000)
 
 
 def rare_limit(upper: int, share: Fraction) -> Fraction:
-    """Return what A_min's ratio tends to with a share of outputs u, else 1 (erratum E16)."""
+    """Return the limit of A_min's ratio for a share of outputs u, else 1 (erratum E16)."""
     room = share * (Fraction(upper * (upper + 1), 2) - 1)
     if not 0 <= room < 1:
         raise ValueError(f"expected room below 1, found {room}")
@@ -102,7 +102,7 @@ def rare_limit(upper: int, share: Fraction) -> Fraction:
 
 
 def in_order(instance: Instance, order: Sequence[int], believed: Sequence[int]) -> int:
-    """Return the TEL of the longest prefix that fits, as believed; the checker accepts it."""
+    """Return the TEL of longest prefixes that fit as believed; the checker accepts it."""
     return by_starts(instance, largest_batches(instance, order, believed), "in order").tel
 
 
@@ -117,7 +117,7 @@ def over_placements(memory: int, upper: int, ones: int) -> Fraction:
 
 
 def lockstep_quotient(prompt: int, upper: int) -> Fraction:
-    """Return what A_random's TEL with M/u tokens over u times that with M tends to (erratum E24).
+    """Return the limit of A_random's TEL with M/u tokens over u times its TEL with M (E24).
 
     The share (s + 1)/(s + u) of the outputs is u, the others are 1, and n = M/(s + 1).
     """
@@ -134,7 +134,7 @@ def mean_ratio(
     prompt: int = 0,
     believes_upper: bool,
 ) -> Fraction:
-    """Return the mean over all orders of A_max's TEL, or A_random's, over H-SF's."""
+    """Return the mean TEL of A_max or A_random over all orders, over H-SF's."""
     instance = within(memory, lower, upper, outputs, prompt)
     believed = [upper] * len(outputs) if believes_upper else list(outputs)
     orders = list(permutations(range(len(outputs))))
@@ -149,7 +149,7 @@ def stated_ratio(shares: NDArray[np.float64]) -> float:
 
 
 def hindsight(shares: NDArray[np.float64]) -> float:
-    """Return x'Bx: n²/(2M) times that is the TEL of H-SF in the limit (rounds)."""
+    """Return x'Bx; n²/(2M)·x'Bx is the limit of H-SF's TEL (rounds)."""
     return float(shares @ forms(len(shares))[1] @ shares)
 
 

@@ -1,1 +1,1 @@
-"""The pages, a module each with a ``PAGE``."""
+"""Pages of experiments: one module per page, with a ``PAGE``."""

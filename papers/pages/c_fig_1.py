@@ -10,33 +10,33 @@ import pandas as pd
 
 from instances.families.worst_mix import apportioned, worst_mix
 from papers.curves import Kinds, plain_table
-from papers.drawn import among, of_instances, parameter, ratios
+from papers.experiments import ExperimentPage, Finding, PagePart
 from papers.latency import Figure, latency_ratio
 from papers.ledger.chen import hindsight
-from papers.page import Finding, Page, Part
+from papers.selected_rows import of_instances, parameter, ratios, restrict
 from papers.span import Span, at_least, at_most, exactly, mean_of, near
 from reports.figures.style import drawing, styles
 from reports.table import Table
 
 UPPERS = (5, 10, 20, 50, 100)
-#: Whose values the printed fit is compared with.
+#: Values of u at which the printed fit is compared.
 _FITTED = (*range(2, 51), *range(60, 501, 20))
 _CLOSE = 0.05
 _TICKS = (1, 2, 5, 10, 20, 50, 100)
 _LEMMA_1 = (
-    "Lemma 1 fails (errata E16): requests that complete leave room, on this mix nearly always "
-    "enough, so that hardly any request is cancelled, A_min learns nothing and serves in random "
-    "order. The argument holds for any way to cancel and to learn, as long as running requests "
-    "grow before others are admitted, as Algorithm 2 has it."
+    "Lemma 1 fails (errata E16): completed requests leave room, on this mix nearly always "
+    "enough.  So hardly any request is cancelled, and A_min learns nothing and serves in random "
+    "order.  The argument holds for any rule of cancelling and learning, if running requests "
+    "grow before others are admitted, as in Algorithm 2."
 )
 
 
-#: An eigenvector of up to 800 entries takes seconds, and every finding asks for the same ones.
+#: Cached, since an eigenvector of up to 800 entries takes seconds.
 _mix = cache(worst_mix)
 
 
 def fit(upper: float) -> float:
-    """Return the curve that is printed under figure 1."""
+    """Return the curve printed under figure 1."""
     return 0.2555 * math.log(upper + 0.2793) + 1.1587
 
 
@@ -57,8 +57,8 @@ def _largest_error(rows: pd.DataFrame) -> Span:
 
 def _h_sf(rows: pd.DataFrame) -> Span | None:
     """Return TEL of H-SF over n²/(2M)·x'Bx, mean over the instances."""
-    own = rows[rows["method"] == "h-sf"]
-    lines = zip(parameter(own, "upper"), own["n"], own["memory"], own["tel"], strict=True)
+    kept = rows[rows["method"] == "h-sf"]
+    lines = zip(parameter(kept, "upper"), kept["n"], kept["memory"], kept["tel"], strict=True)
     found = []
     for upper, n, memory, tel in lines:
         counts = np.array(apportioned(_mix(int(upper))[0], int(n)))
@@ -67,11 +67,11 @@ def _h_sf(rows: pd.DataFrame) -> Span | None:
 
 
 def _at(upper: int) -> Figure:
-    return among(latency_ratio("a-min", "h-sf"), upper=upper)
+    return restrict(latency_ratio("a-min", "h-sf"), upper=upper)
 
 
 def _growth(rows: pd.DataFrame) -> Span | None:
-    """Return what u = 50 to 100 adds to the ratio over what u = 5 to 10 adds."""
+    """Return the growth of the ratio from u = 50 to 100 over its growth from 5 to 10."""
     means = {upper: _at(upper)(rows) for upper in (5, 10, 50, 100)}
     known = {upper: span.value for upper, span in means.items() if span and span.value is not None}
     if len(known) < len(means):
@@ -95,7 +95,7 @@ def _at_memory(memory: int) -> Finding:
     return Finding(
         claim=f"u = 20, M = {memory:,}, n = {10 * memory:,}: A_min over H-SF",
         paper=f"{stated:.3f} + O(1/M)",
-        figure=among(latency_ratio("a-min", "h-sf"), memory=memory),
+        figure=restrict(latency_ratio("a-min", "h-sf"), memory=memory),
         holds=Span(0, stated + 20 / memory),
         reasons={"not reproduced": _LEMMA_1},
     )
@@ -106,14 +106,14 @@ def _rare(memory: int) -> Finding:
         claim=f"Theorem 6 with ℓ = 1, u = 20 and 0.45 % long outputs, M = {memory:,}, "
         f"n = {100 * memory:,}: A_min over H-SF",
         paper="1.475 + O(1/M)",
-        figure=among(latency_ratio("a-min", "h-sf"), memory=memory),
+        figure=restrict(latency_ratio("a-min", "h-sf"), memory=memory),
         holds=at_most(1.475 + 20 / memory),
         reasons={"not reproduced": _LEMMA_1 + "  Here the limit is 1.925, exactly."},
     )
 
 
 def table(rows: pd.DataFrame) -> Table:
-    """Return, for each u, the stated ratio, the fit, and ours of A_min and of random order."""
+    """Return by u: stated ratio, fit, our ratios of A_min and of random order."""
     ours, drawn = ratios(rows, "a-min", "h-sf"), ratios(rows, "a-random", "h-sf")
     keyed = of_instances(rows, "upper", ours)
     lines = [
@@ -129,16 +129,16 @@ def table(rows: pd.DataFrame) -> Table:
     ]
     keys = ["u", "largest quotient", "printed fit", "our A_min", "our A_random", "instances"]
     note = (
-        "Ratios to H-SF.  A_random knows all outputs and serves in random order: on this mix A_min "
-        "does no better by much."
+        "Ratios to H-SF.  A_random knows all outputs and serves in random order.  A_min is "
+        "hardly better on this mix."
     )
     counts: Kinds = {"count": ["u", "instances"]}
     return plain_table("ratios", "Ratios on the worst mix", note, keys, lines, counts)
 
 
 def figure(rows: pd.DataFrame) -> str:
-    """Draw the stated curve and what is measured, against u."""
-    own = rows[rows["section"] == "worst-mix"]
+    """Draw stated and measured ratios against u."""
+    kept = rows[rows["section"] == "worst-mix"]
     looks = styles(["C's figure 1 (the fit)", "largest quotient", "our A_min", "our A_random"])
     curve, exact, ours, drawn = looks.values()
     upper = np.unique(np.round(np.geomspace(1, 100, 60)).astype(int))
@@ -150,49 +150,49 @@ def figure(rows: pd.DataFrame) -> str:
             ("a-min", ours, "our A_min"),
             ("a-random", drawn, "our A_random"),
         ):
-            found = ratios(own, method, "h-sf")
-            by_upper = found.groupby(of_instances(own, "upper", found)).mean()
+            found = ratios(kept, method, "h-sf")
+            by_upper = found.groupby(of_instances(kept, "upper", found)).mean()
             axes.plot(by_upper.index, by_upper, marker="o", ms=4, label=label, **look)
         axes.set_xscale("log")
         axes.set_xticks(_TICKS, [str(tick) for tick in _TICKS])
         axes.minorticks_off()
         axes.set(
-            xlabel="u, the longest output (tokens)", ylabel="TEL over that of H-SF", ylim=(0, None)
+            xlabel="u, the longest output (tokens)", ylabel="TEL / TEL of H-SF", ylim=(0, None)
         )
         axes.legend()
     return made.svg
 
 
-PAGE = Page(
+PAGE = ExperimentPage(
     slug="c-fig-1",
     title="C figure 1: A_min on the worst mix of lengths",
     source="C (chen2025) section 4.1, Corollary 1, figure 1; errata E11 and E16.",
     experiment="All outputs lie in [1, u], with no prompts.  As M and n grow the ratio of A_min to "
-    "H-SF tends to a quotient of two quadratic forms in the shares of the lengths; its maximum "
+    "H-SF tends to a quotient of two quadratic forms in the shares of the lengths.  Its maximum "
     "over all mixes is drawn against u and fitted by a logarithm.",
     settings=(
-        ("what is drawn", "the formula; A_min is not run", "the formula, and A_min on its mix"),
+        ("drawn", "the formula; A_min is not run", "the formula, and A_min on its mix"),
         ("M", "→ ∞", "1,600 to 8,000; for u = 20 from 400 to 6,400"),
-        ("n", "→ ∞", "10 M; 100 M where Theorem 6 is looked at"),
+        ("n", "→ ∞", "10 M; 100 M for Theorem 6"),
         ("unit", "rounds", "rounds"),
         ("runs", "", "3 draws of the order"),
     ),
     tolerances=(
         (
             "5 % around a stated limit",
-            "the limit is up to O(1/M); u/M, the paper's own error term, is at most 1.25 % here, "
+            "the limit is up to O(1/M); u/M, the paper's error term, is at most 1.25 % here, "
             "and the rest is for n",
         ),
-        ("1 % for an excellent fit", "R² says nothing of an error; 1 % is our judgement"),
+        ("1 % for an excellent fit", "R² does not bound an error; 1 % is our judgement"),
         ("1.2 for growth like log u", "a fifth above the quotient of the printed fit"),
     ),
     figure=figure,
-    caption="Means over three draws; the fit and the largest quotient lie on each other.",
+    caption="Means over three draws.  The fit and the largest quotient coincide.",
     parts=(
-        Part(
+        PagePart(
             "The formula",
             "reproduction",
-            "Computed, and H-SF measured.",
+            "The formula is computed, H-SF is measured.",
             ("worst-mix",),
             (
                 Finding(
@@ -202,8 +202,8 @@ PAGE = Page(
                     holds=at_least(0.9999),
                     digits=5,
                     reasons={
-                        "not reproduced": "The fit is off at small u, by 10 % at u = 2; the paper "
-                        "does not state over which u it computes R²."
+                        "not reproduced": "The fit is off at small u, by 10 % at u = 2.  The paper "
+                        "does not state the range of u for R²."
                     },
                 ),
                 Finding(
@@ -222,7 +222,7 @@ PAGE = Page(
                 ),
             ),
         ),
-        Part(
+        PagePart(
             "A_min on the worst mix",
             "reproduction",
             "Ties are drawn anew, as the paper says.",
@@ -230,8 +230,8 @@ PAGE = Page(
             (
                 *map(_measured, UPPERS),
                 Finding(
-                    claim="the ratio grows like log u: what u = 50 to 100 adds over what u = 5 to "
-                    "10 adds",
+                    claim="the ratio grows like log u: growth from u = 50 to 100 over growth from "
+                    "u = 5 to 10",
                     paper=f"{(fit(100) - fit(50)) / (fit(10) - fit(5)):.2f}",
                     figure=_growth,
                     holds=at_most(1.2),
@@ -241,17 +241,17 @@ PAGE = Page(
             ),
             (table,),
         ),
-        Part(
+        PagePart(
             "As M grows",
             "reproduction",
             "The ratio is stated up to O(1/M); u/M is allowed for here.",
             ("larger-memory",),
             tuple(map(_at_memory, (400, 1600, 6400))),
         ),
-        Part(
+        PagePart(
             "Rare long outputs",
             "reproduction",
-            "Outputs of two lengths, of which no law is simpler to follow by hand.",
+            "Outputs of two lengths, the simplest law to compute by hand.",
             ("rare-long",),
             tuple(map(_rare, (250, 1000, 2000))),
         ),

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from papers.curves import draw_points, plain_table
-from papers.drawn import of_instances, ratios, share
+from papers.experiments import ExperimentPage, Finding, PagePart
 from papers.latency import Figure
-from papers.page import Finding, Page, Part
+from papers.selected_rows import of_instances, ratios, share
 from papers.span import Span, at_most, exactly, near
 from reports.figures.style import drawing, styles
 from reports.table import Table
@@ -21,13 +21,13 @@ LOWERS = (1, 5, 10, 15, 25, 40)
 SHARES = (0.002, 0.02, 0.1, 0.4)
 CROSSING = (3 - math.sqrt(5)) / 2
 _LEMMA_1 = (
-    "Theorem 6 rests on Lemma 1, which fails (errata E16): where long outputs are rare no request "
-    "need be cancelled and nothing is learned.  The share of long ones that is worst by the "
-    "paper's formula is not the worst."
+    "Theorem 6 rests on Lemma 1, which fails (errata E16): if long outputs are rare, no request "
+    "is cancelled and A_min learns nothing.  The worst share of long outputs by the paper's "
+    "formula is not the worst share."
 )
 _BETTER = (
-    "The curves are bounds for the worst share of long outputs; on one share the order can be the "
-    "other."
+    "The curves are bounds for the worst share of long outputs.  At one share the order can be "
+    "reversed."
 )
 
 
@@ -46,7 +46,7 @@ def _alphas(rows: pd.DataFrame, by: pd.Series) -> pd.Series:
 
 
 def most(method: str, bound: Callable[[float], float]) -> Figure:
-    """Return what gives the largest ratio to H-SF over a bound by α and u/M."""
+    """Return the figure: largest ratio to H-SF over a bound by α and u/M."""
 
     def figure(rows: pd.DataFrame) -> Span | None:
         found = ratios(rows, method, "h-sf")
@@ -59,7 +59,7 @@ def most(method: str, bound: Callable[[float], float]) -> Figure:
 
 
 def _crossing(rows: pd.DataFrame) -> Span:
-    """Return where the bounds cross, by bisection."""
+    """Return the α at which the bounds cross, by bisection."""
     del rows
     low, high = 0.0, 0.5
     for _ in range(60):
@@ -79,7 +79,7 @@ def _better(method: str, other: str, *, below: bool) -> Figure:
 
 
 def table(rows: pd.DataFrame) -> Table:
-    """Return measured ratios next to the bounds, a line for each pair of lengths and share."""
+    """Return measured ratios and bounds by lengths and share."""
     mins, ells = ratios(rows, "a-min", "h-sf"), ratios(rows, "a-ell", "h-sf")
     frame = pd.DataFrame(
         {
@@ -91,7 +91,7 @@ def table(rows: pd.DataFrame) -> Table:
     ).sort_values(["α", "long"])
     frame.insert(2, "stated of A_min", frame["α"].map(a_min_bound))
     frame.insert(4, "stated of A_ell", frame["α"].map(a_ell_bound))
-    note = "Ratios to H-SF; α = ℓ/u, u = 50; long is the share of outputs u."
+    note = "Ratios to H-SF.  α = ℓ/u, u = 50; long: share of outputs u."
     title = "Ratios by α and share"
     return plain_table("ratios", title, note, list(frame), frame, {"share": ["long"]})
 
@@ -110,19 +110,19 @@ def figure(rows: pd.DataFrame) -> str:
             found = ratios(rows[rows["section"] == "two-point"], method, "h-sf")
             draw_points(axes, _alphas(rows, found), found, look["color"], f"our {label}")
         axes.axvline(CROSSING, linewidth=0.8, color="grey")
-        axes.set(xlabel="α = ℓ/u", ylabel="TEL over that of H-SF", ylim=(0.8, None))
+        axes.set(xlabel="α = ℓ/u", ylabel="TEL / TEL of H-SF", ylim=(0.8, None))
         axes.legend()
     return made.svg
 
 
-PAGE = Page(
+PAGE = ExperimentPage(
     slug="c-fig-2",
     title="C figure 2: A_min and A_ℓ on outputs of two lengths",
     source="C (chen2025) section 5.1, Theorems 6 and 7, figure 2; errata E16, N3 to N5.",
     experiment="Outputs are ℓ or u.  The figure draws the stated ratios to H-SF, (3 − α)/2 of "
     "A_min and 1 + α/(2(1 − α)) or 1 + 2α² of A_ℓ, against α = ℓ/u; they cross at 0.382.",
     settings=(
-        ("what is drawn", "the bounds", "the bounds, and runs"),
+        ("drawn", "the bounds", "the bounds, and runs"),
         ("share of long outputs", "the worst", ", ".join(f"{each:g}" for each in SHARES)),
         ("u", "", f"{_UPPER} tokens, ℓ of " + ", ".join(map(str, LOWERS))),
         ("M and n", "→ ∞", f"{_MEMORY:,} tokens, 30,000 requests in random order"),
@@ -133,10 +133,10 @@ PAGE = Page(
         ("u/M next to each bound", "bounds are stated up to O(1/M)"),
     ),
     figure=figure,
-    caption="Lines are stated, points measured, one for each α and share of long outputs.",
+    caption="Lines: stated ratios.  Points: measured ratios, one per α and share of long outputs.",
     parts=(
-        Part(
-            "The bounds, and whether they are kept",
+        PagePart(
+            "The bounds",
             "reproduction",
             "A ratio may exceed its bound by u/M = 0.05 here, for O(1/M).",
             ("two-point",),
@@ -148,20 +148,20 @@ PAGE = Page(
                     holds=near(0.382, 0.002),
                 ),
                 Finding(
-                    claim="A_min keeps (3 − α)/2: the largest ratio over that and u/M",
+                    claim="A_min keeps (3 − α)/2: the largest ratio over the bound plus u/M",
                     paper="at most 1",
                     figure=most("a-min", a_min_bound),
                     holds=at_most(1),
                     reasons={"not reproduced": _LEMMA_1},
                 ),
                 Finding(
-                    claim="A_ℓ keeps its bound: the largest ratio over that and u/M",
+                    claim="A_ℓ keeps its bound: the largest ratio over the bound plus u/M",
                     paper="at most 1",
                     figure=most("a-ell", a_ell_bound),
                     holds=at_most(1),
                 ),
                 Finding(
-                    claim="below 0.382 A_ℓ is better: share of draws where it is no worse",
+                    claim="below 0.382 A_ℓ is better: share of draws with A_ℓ no worse",
                     paper="all",
                     figure=_better("a-ell", "a-min", below=True),
                     holds=near(1, 0),
@@ -169,7 +169,7 @@ PAGE = Page(
                     reasons={"not reproduced": _BETTER},
                 ),
                 Finding(
-                    claim="above 0.382 A_min is better: share of draws where it is no worse",
+                    claim="above 0.382 A_min is better: share of draws with A_min no worse",
                     paper="all",
                     figure=_better("a-min", "a-ell", below=False),
                     holds=near(1, 0),

@@ -7,10 +7,10 @@ from itertools import pairwise
 import pandas as pd
 
 from papers.curves import draw_points, plain_table
-from papers.drawn import among, of_instances, ratios
+from papers.experiments import ExperimentPage, Finding, PagePart, either
 from papers.latency import Figure, latency_ratio
 from papers.ledger.chen import geometric, stated_ratio
-from papers.page import Finding, Page, Part, either
+from papers.selected_rows import of_instances, ratios, restrict
 from papers.span import Span, at_least, at_most, exactly, near
 from reports.figures.style import drawing, styles
 from reports.table import Table
@@ -21,12 +21,10 @@ _UPPER = 800
 _CLOSE = 0.05
 _LEMMA_1 = (
     "The curve is Lemma 2's quotient, which does not hold (errata E16): Lemma 1 miscounts "
-    "cancelled requests.  Where fewer are, long requests get in the way of short ones, which is "
-    "worse, and less work is thrown away, which is better.  For q near 1, n is 5 M only."
+    "cancelled requests.  Fewer cancellations have two effects: long requests delay short ones "
+    "more, and less work is lost.  For q near 1, n is only 5 M."
 )
-_FLAT = (
-    "Beyond some q our ratios stay about level or fall; M and n may be too small for such outputs."
-)
+_FLAT = "Beyond some q our ratios are level or fall.  M and n may be too small for such outputs."
 _KINDS = {"geometric": (False, 1.7, "1.7"), "weighted": (True, 14 / 9, "1.56")}
 
 
@@ -38,7 +36,7 @@ def theorem_8(p: float) -> float:
 
 
 def stated(p: float, section: str) -> float:
-    """Return what the figure draws: Lemma 2's quotient."""
+    """Return Lemma 2's quotient, the drawn curve."""
     return stated_ratio(geometric(p, _UPPER, weighted=_KINDS[section][0]))
 
 
@@ -50,7 +48,7 @@ def _closed_form(rows: pd.DataFrame) -> Span:
 
 
 def _at(p: float) -> Figure:
-    return among(latency_ratio("a-min", "h-sf"), p=p)
+    return restrict(latency_ratio("a-min", "h-sf"), p=p)
 
 
 def largest(rows: pd.DataFrame) -> Span | None:
@@ -61,7 +59,7 @@ def largest(rows: pd.DataFrame) -> Span | None:
 
 
 def least_step(rows: pd.DataFrame) -> Span | None:
-    """Return the least quotient of a mean ratio over that of the next smaller q."""
+    """Return the least quotient of mean ratios at adjacent q, larger q over smaller."""
     spans = [_at(p)(rows) for p in PS]
     means = [span.value for span in spans if span is not None and span.value is not None]
     if len(means) < len(PS):
@@ -90,7 +88,7 @@ def _findings(section: str) -> tuple[Finding, ...]:
             reasons={"not reproduced": _LEMMA_1},
         ),
         Finding(
-            claim="the ratio increases with q: the least quotient of one q over the one before",
+            claim="the ratio increases with q: the least quotient at adjacent q, larger by smaller",
             paper="above 1",
             figure=least_step,
             holds=at_least(1),
@@ -119,24 +117,24 @@ def figure(rows: pd.DataFrame) -> str:
         for axes, section, title in zip(grid, _KINDS, ("G(p)", "LG(p)"), strict=True):
             curve = [1 - step / 50 for step in range(49, 0, -1)]
             axes.plot(curve, [stated(1 - q, section) for q in curve], label="stated", **looks[0])
-            own = rows[rows["section"] == section]
-            found = ratios(own, "a-min", "h-sf")
-            measured = 1 - of_instances(own, "p", found)
+            kept = rows[rows["section"] == section]
+            found = ratios(kept, "a-min", "h-sf")
+            measured = 1 - of_instances(kept, "p", found)
             draw_points(axes, measured, found, looks[1]["color"], "our A_min")
             axes.set(title=title, xlabel="q = 1 − p")
-        grid[0].set_ylabel("TEL over that of H-SF")
+        grid[0].set_ylabel("TEL / TEL of H-SF")
         grid[0].legend()
     return made.svg
 
 
-PAGE = Page(
+PAGE = ExperimentPage(
     slug="c-fig-3",
     title="C figure 3: A_min on geometric outputs",
     source="C (chen2025) sections 5.2 and 5.3, Theorem 8, figure 3; errata E16.",
-    experiment="Outputs follow G(p), or LG(p) that weighs each length by itself; the ratio of "
-    "A_min to H-SF as M and n grow is drawn against q = 1 − p.",
+    experiment="Outputs follow G(p), or LG(p), which weighs each length by itself.  The limit of "
+    "A_min's ratio to H-SF is drawn against q = 1 − p.",
     settings=(
-        ("what is drawn", "the formula; A_min is not run", "the formula, and runs"),
+        ("drawn", "the formula; A_min is not run", "the formula, and runs"),
         ("u", "→ ∞", f"{_UPPER} tokens"),
         ("M and n", "→ ∞", "4,000 tokens; 20,000 or 40,000 requests"),
         ("prompts", "none", "none"),
@@ -145,14 +143,14 @@ PAGE = Page(
     tolerances=(
         (
             "5 % around a stated limit",
-            "as on the page of figure 1; near the edge the page's own figures show by how much",
+            "as on the page of figure 1; the table shows figures near the edge",
         ),
         ("0.1 % for equal formulas", "rounding of long sums in floating point"),
     ),
     figure=figure,
-    caption="Lines are Lemma 2's quotient, points our draws.",
+    caption="Lines: Lemma 2's quotient.  Points: our draws.",
     parts=(
-        Part(
+        PagePart(
             "G(p)",
             "reproduction",
             "Ties are drawn anew, as the paper says.",
@@ -160,7 +158,7 @@ PAGE = Page(
             _findings("geometric"),
             (table,),
         ),
-        Part(
+        PagePart(
             "LG(p)",
             "reproduction",
             "Ties are drawn anew, as the paper says.",

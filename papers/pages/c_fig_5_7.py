@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pandas as pd
 
 from papers.curves import draw_curves, latency_table
-from papers.drawn import among
+from papers.experiments import ExperimentPage, Finding, PagePart, either
 from papers.latency import latency_ratio
-from papers.page import Finding, Page, Part, either
 from papers.pages.j2_table_1 import LAW
+from papers.selected_rows import restrict
 from papers.span import Span, at_least, at_most, near
 from reports.figures.style import drawing
 from reports.table import Table
@@ -25,32 +25,31 @@ PREDICTIONS = {
     "relative(0.99)": "x = 0.99",
 }
 _ONE, _BINS, *_RELATIVE = PREDICTIONS
-#: What "nearly identical", "close" and "well" are taken for; what "significantly"; what "nearly".
+#: Our tolerances for "nearly identical", "close", "well"; for "significantly"; for "nearly".
 _CLOSE, _CLEAR, _NEARLY = 0.1, 0.1, 0.2
 
 _NOT_AS_MUCH = (
     "With [1, 1000] all requests look alike until they are cancelled, so their order is random at "
-    "first, and where what completes leaves room no request is cancelled and nothing is learned "
-    "(errata E16).  Next to A_max, at seven times H-SF, it looks "
-    "near."
+    "first.  If completed requests leave room, no request is cancelled and A_min learns nothing "
+    "(errata E16).  A_max is at seven times H-SF, so A_min looks near."
 )
 _RELATIVE_BOUND = (
-    "With x near 1 the lower end is near 0 and orders nothing: 1 to 5 % of the output.  What "
-    "errata E16 says of one interval holds here, too."
+    "With x near 1 the lower end is 1 to 5 % of the output and orders nothing.  Errata E16, on "
+    "one interval, holds here, too."
 )
-_AT_THE_EDGE = "The mean is within 10 %, and some draws are not."
+_AT_THE_EDGE = "The mean is within 10 %, some draws are outside."
 _BY_UPPER = (
-    "By upper ends A_max is nearly shortest first for any x, as (1 + x)o grows with o, while lower "
-    "ends near 0 order little for A_min.  With the random order these come out, and A_max does not "
-    "perform well with x = 0.1: no reading has all of figure 7."
+    "By upper ends A_max is nearly shortest first for any x, as (1 + x)o grows with o.  Lower ends "
+    "near 0 order little for A_min.  The random order reproduces these findings, but then A_max is "
+    "not good with x = 0.1: no reading gives all of figure 7."
 )
 _HALF = (
-    "Here it falls to less than a third.  The worse A_max is with [1, 1000], where 16 requests "
-    "fit, the more bins bring; how the paper's latencies scale is not to be read from the text."
+    "Here it falls to less than a third.  With [1, 1000] only 16 requests fit, so bins improve "
+    "A_max more.  The text does not state the scale of the paper's latencies."
 )
 _RANDOM = (
-    "A_max draws its order at random, as its Algorithm 1 says for requests that are alike; precise "
-    "upper ends then save memory and order nothing."
+    "A_max draws its order at random, as Algorithm 1 says for equal intervals.  Precise upper ends "
+    "then save memory and order nothing."
 )
 _NO_NUMBER = "curves only"
 
@@ -59,7 +58,7 @@ def _over(method: str, other: str, holds: Span, claim: str, reason: str = "") ->
     return Finding(
         claim=f"{claim}: mean quotient of latencies at {MOST:,} requests",
         paper=_NO_NUMBER,
-        figure=among(latency_ratio(method, other), n=MOST),
+        figure=restrict(latency_ratio(method, other), n=MOST),
         holds=holds,
         reasons=either(reason) if reason else {},
     )
@@ -170,13 +169,13 @@ def figure(rows: pd.DataFrame) -> str:
     return made.svg
 
 
-PAGE = Page(
+PAGE = ExperimentPage(
     slug="c-fig-5-7",
     title="C figures 5 to 7: mean latency with three kinds of predictions",
     source="C (chen2025) section 6, figures 5 to 7.",
     experiment="A simulated Llama-2-70B with two A100 serves up to 2,000 conversations by A_max "
-    "and A_min, that know an interval for each output: one for all, bins of 100, or [(1 − x)o, "
-    "(1 + x)o]; H-SF, that knows the outputs, stands next to them.",
+    "and A_min, which know an interval for each output: one for all, bins of 100, or [(1 − x)o, "
+    "(1 + x)o].  H-SF knows the outputs.",
     settings=(
         (
             "requests",
@@ -194,7 +193,7 @@ PAGE = Page(
         ),
         (
             "x",
-            "0.1, 0.95, 0.99; the text says both that larger is better and worse",
+            "0.1, 0.95, 0.99; the text calls larger x both better and worse",
             "larger is less precise (errata E9)",
         ),
         ("runs", "not stated", "5 draws, one seed of the policies each"),
@@ -208,9 +207,9 @@ PAGE = Page(
         ("0.4 to 0.6 for nearly halved", "our judgement"),
     ),
     figure=figure,
-    caption="Means over draws.  C's figures print no numbers, so there is no curve of its own.",
+    caption="Means over draws.  C's figures print no numbers, so C has no curve here.",
     parts=(
-        Part(
+        PagePart(
             "A_min",
             "reproduction",
             "Ties are drawn anew, as the paper says.",
@@ -218,7 +217,7 @@ PAGE = Page(
             _a_min(),
             _table(_MIN_LABELS),
         ),
-        Part(
+        PagePart(
             "A_max in random order",
             "reproduction",
             "As Algorithm 1 says for one interval.",
@@ -226,11 +225,11 @@ PAGE = Page(
             _a_max("a-max", _RANDOM),
             _table(_MAX_LABELS),
         ),
-        Part(
+        PagePart(
             "A_max by upper ends",
             "other reading",
-            "The paper's algorithm is stated for one interval.  Where intervals differ, a largest "
-            "set takes the smallest upper ends first; with [1, 1000] it is the same as above.",
+            "The paper states its algorithm for one interval.  If intervals differ, a largest set "
+            "takes the smallest upper ends first.  With [1, 1000] nothing changes.",
             ("seconds",),
             _a_max("a-max(order=upper)", _BY_UPPER),
             _table(_UPPER_LABELS),

@@ -1,37 +1,37 @@
-"""J1 Theorem 5.3: does the regret of MC-SF stay bounded as T grows?"""
+"""J1 Theorem 5.3: regret of MC-SF as T grows."""
 
 from __future__ import annotations
 
 import pandas as pd
 
 from papers.curves import plain_table
+from papers.experiments import ExperimentPage, Finding, PagePart
 from papers.intervals import against_optimum, mean_between
-from papers.page import Finding, Page, Part
-from papers.span import Span, Verdict, at_most, quotient
+from papers.span import FindingVerdict, Span, at_most, quotient
 from reports.figures.style import drawing, styles
 from reports.table import Table
 
 Setting = dict[str, tuple[float, tuple[int, ...]]]
 
-#: Mean arrivals a round, and the rounds T with arrivals: more than the worker can serve, and less.
+#: Mean arrivals a round and rounds T with arrivals, above and below the worker's capacity.
 EQUAL: Setting = {"overloaded": (1.0, (50, 100, 200, 400)), "stable": (0.2, (100, 400, 1600))}
 UNEQUAL: Setting = {"overloaded": (0.5, (50, 100, 200, 400)), "stable": (0.05, (100, 400, 1600))}
-#: From the shortest to the longest T the regret may grow by this factor and still count as bounded.
+#: Largest growth of a bounded regret from the shortest to the longest T.
 _BOUNDED = 2.0
 
 _GROWS = (
-    "The lower end of the regret, against schedules that were found, grows with T: a share of the "
-    "latency is lost that does not vanish as the queue grows."
+    "The lower end of the regret, against known schedules, grows with T: MC-SF loses a share of "
+    "the latency that does not vanish as the queue grows."
 )
 _WIDE = "The interval of the optimum is too wide, or there are too few draws."
 
 
 def regrets(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the regret of MC-SF (rounds a request) of each run: its ends, the rate, and T."""
+    """Return by run: interval of MC-SF's regret (rounds a request), rate, T."""
     found = against_optimum(rows, "mc-sf")
     names, n = found["instance"].astype(str), found["n"].astype(float)
     rate = names.str.extract(r"_rate([\d.]+)", expand=False).astype(float)
-    # Where n is given, its arrivals take n / λ rounds on average.
+    # Given n, arrivals take n / λ rounds on average.
     stated = names.str.extract(r"_rounds(\d+)", expand=False).astype(float)
     return pd.DataFrame(
         {
@@ -46,17 +46,17 @@ def regrets(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _mean(rows: pd.DataFrame, rate: float, rounds: int) -> Span | None:
-    own = regrets(rows)
-    own = own[(own["rate"] == rate) & (own["T"] == rounds)]
-    return mean_between(own["low"], own["high"])
+    kept = regrets(rows)
+    kept = kept[(kept["rate"] == rate) & (kept["T"] == rounds)]
+    return mean_between(kept["low"], kept["high"])
 
 
 def _growth(name: str, rate: float, rounds: tuple[int, ...]) -> Finding:
     shortest, longest = rounds[0], rounds[-1]
-    reasons: dict[Verdict, str] = {"not reproduced": _GROWS, "undecided": _WIDE}
+    reasons: dict[FindingVerdict, str] = {"not reproduced": _GROWS, "undecided": _WIDE}
     return Finding(
-        claim=f"{name} (λ = {rate}): the mean regret stays bounded, that at T = {longest} over "
-        f"that at T = {shortest}",
+        claim=f"{name} (λ = {rate}): the mean regret stays bounded, regret at T = {longest} over "
+        f"regret at T = {shortest}",
         paper="bounded by a constant",
         figure=lambda rows: quotient(_mean(rows, rate, longest), _mean(rows, rate, shortest)),
         holds=at_most(_BOUNDED),
@@ -81,7 +81,7 @@ def table(rows: pd.DataFrame) -> Table:
     }
     frame = frame.rename(columns=names)
     note = (
-        "Rounds a request, means over the draws: against the best schedule known, and against the "
+        "Rounds a request, means over the draws, against the best known schedule and against the "
         "best bound."
     )
     keys = list(names.values())
@@ -110,14 +110,14 @@ def figure(rows: pd.DataFrame) -> str:
     return made.svg
 
 
-PAGE = Page(
+PAGE = ExperimentPage(
     slug="j1-theorem-5-3",
     title="J1 Theorem 5.3: the regret of MC-SF",
     source="J1 (jaillet2025_v1) section 5, Definition 5.1 and Theorem 5.3.",
     experiment="Under stationary arrivals from a bounded law over T rounds the expected average "
-    "latency of MC-SF exceeds that of the optimum in hindsight by no more than a constant, whether "
-    "the system is overloaded or stable.  That is false, by another law of arrivals "
-    "(erratum E17); here it is measured under arrivals at random.  J2 no longer has the statement.",
+    "latency of MC-SF exceeds the hindsight optimum's latency by at most a constant, whether "
+    "the system is overloaded or stable.  Erratum E17 refutes it by another law of arrivals.  Here "
+    "it is measured under random arrivals.  J2 no longer has the statement.",
     settings=(
         ("arrivals", "any law of bounded support", "Poisson, λ a round, over T rounds"),
         ("memory", "M", "40 tokens"),
@@ -127,7 +127,7 @@ PAGE = Page(
             f"at most {_BOUNDED:g} times as much at the longest T as at the "
             "shortest; measurements at finite T refute no constant",
         ),
-        ("optimum", "", "an interval: the best schedule known and the best bound"),
+        ("optimum", "", "an interval: the best known schedule and the best bound"),
     ),
     tolerances=(
         (
@@ -138,7 +138,7 @@ PAGE = Page(
     figure=figure,
     caption="Means over the draws.",
     parts=(
-        Part(
+        PagePart(
             "Equal prompts",
             "reproduction",
             "Prompts of one token, outputs geometric with p = 0.08 on 1..35 (family `geometric`).",
@@ -146,7 +146,7 @@ PAGE = Page(
             tuple(_growth(name, *setting) for name, setting in EQUAL.items()),
             (table,),
         ),
-        Part(
+        PagePart(
             "Prompts that differ",
             "reproduction",
             "Beyond the theorem, whose prompts are equal: prompts of 1 to 5 tokens, outputs "

@@ -5,41 +5,42 @@ from __future__ import annotations
 import pandas as pd
 
 from papers.curves import Kinds, plain_table
+from papers.experiments import ExperimentPage, Finding, PagePart, PartKind
 from papers.intervals import against_optimum, mean_between
-from papers.page import Finding, Kind, Page, Part
-from papers.span import Span, Verdict, at_least, at_most, near
+from papers.span import FindingVerdict, Span, at_least, at_most, near
 from reports.figures.style import INK, drawing, styles
 from reports.table import Table
 
 #: Mean and worst ratio, and the share of the 200 draws that MC-SF solves to optimality (J2 5.1).
 PAPER = {"am1": (1.005, 1.074, 114 / 200), "am2": (1.047, 1.227, None)}
 TITLES = {"am1": "Arrival model 1: all at once", "am2": "Arrival model 2: Poisson arrivals"}
-#: The excess over 1 may be off by this share, the share of optimal draws by this one.
+#: Tolerances: shares of the excess over 1, and of the share of optimal draws.
 _EXCESS = 0.5
 _SHARE = 0.2
 
 _HARD = (
-    "Draws as printed have outputs of up to the whole memory, so that few requests run at a time "
-    "and which wait for which matters; schedules better than MC-SF's by some percent are found in "
-    "seconds.  Either the paper's draws were easier than its text says, or its "
-    "schedules were not optimal (its solver's limits are not stated)."
+    "Printed draws have outputs of up to the whole memory, so few requests run at a time and their "
+    "order matters.  Searches find schedules some percent better than MC-SF's in seconds.  Either "
+    "the paper's draws were easier than its text says, or its schedules were not optimal.  The "
+    "limits of its solver are not stated."
 )
 _OPEN = "Bounds are too far from the best schedules to decide."
+_REASONS: dict[FindingVerdict, str] = {"not reproduced": _HARD, "undecided": _OPEN}
 
 
 def _draws(rows: pd.DataFrame, model: str) -> pd.DataFrame:
-    """Return what is known of MC-SF on each draw of a model."""
+    """Return the interval of MC-SF's ratio on each draw of a model."""
     found = against_optimum(rows, "mc-sf")
     return found[found["family"] == model].reset_index(drop=True)
 
 
 def _with_auto(rows: pd.DataFrame, model: str) -> pd.DataFrame:
-    """Return the draws that an engine ran on, or all where it ran on none.
+    """Return the draws that an engine ran on, or all without such a draw.
 
-    The others have bounds by their volumes, which make a mean's interval wide.
+    Other draws have only volume bounds, which make a mean's interval wide.
     """
-    draws, own = _draws(rows, model), rows[rows["family"].eq(model)]
-    ran = draws["instance"].isin(own.loc[own["section"].eq("optimum"), "instance"])
+    draws, kept = _draws(rows, model), rows[rows["family"].eq(model)]
+    ran = draws["instance"].isin(kept.loc[kept["section"].eq("optimum"), "instance"])
     return draws[ran] if ran.any() else draws
 
 
@@ -51,16 +52,12 @@ def _mean(model: str) -> Finding:
         figure=lambda rows: _mean_ratio(_with_auto(rows, model)),
         holds=Span(1 + (mean - 1) * (1 - _EXCESS), 1 + (mean - 1) * (1 + _EXCESS)),
         digits=4,
-        reasons=_reasons(),
+        reasons=_REASONS,
     )
 
 
 def _mean_ratio(draws: pd.DataFrame) -> Span | None:
     return mean_between(draws["low"], draws["high"])
-
-
-def _reasons() -> dict[Verdict, str]:
-    return {"not reproduced": _HARD, "undecided": _OPEN}
 
 
 def _worst(model: str) -> Finding:
@@ -69,8 +66,7 @@ def _worst(model: str) -> Finding:
         paper=f"{PAPER[model][1]}",
         figure=lambda rows: _largest(_draws(rows, model)),
         holds=at_most(PAPER[model][1]),
-        digits=3,
-        reasons=_reasons(),
+        reasons=_REASONS,
     )
 
 
@@ -79,30 +75,20 @@ def _largest(draws: pd.DataFrame) -> Span | None:
 
 
 def _optimal_share(draws: pd.DataFrame) -> Span | None:
-    """Return the share of draws on which MC-SF is optimal: proved so, to not beaten."""
+    """Return the share of draws solved to optimality, from proved to unbeaten."""
     if draws.empty:
         return None
     return Span(float(draws["high"].eq(1).mean()), float(draws["low"].eq(1).mean()))
 
 
 def _optimal(model: str) -> Finding:
-    share = PAPER[model][2]
-    if share is None:
-        return Finding(
-            claim="the best-case ratio is 1: share of draws on which MC-SF is optimal",
-            paper="above 0",
-            figure=lambda rows: _optimal_share(_draws(rows, model)),
-            holds=at_least(1 / 200),
-            digits=3,
-            reasons=_reasons(),
-        )
+    share, claim = PAPER[model][2], "share of draws on which MC-SF is optimal"
     return Finding(
-        claim="share of draws on which MC-SF is optimal",
-        paper=f"114 of 200 = {share:.2f}",
+        claim=f"the best-case ratio is 1: {claim}" if share is None else claim,
+        paper="above 0" if share is None else f"114 of 200 = {share:.2f}",
         figure=lambda rows: _optimal_share(_draws(rows, model)),
-        holds=near(share, _SHARE),
-        digits=3,
-        reasons=_reasons(),
+        holds=at_least(1 / 200) if share is None else near(share, _SHARE),
+        reasons=_REASONS,
     )
 
 
@@ -112,22 +98,22 @@ def _more_with_arrivals(rows: pd.DataFrame) -> Span | None:
 
 
 _ORDER = Finding(
-    claim="MC-SF loses more where it does not know the arrivals: mean ratio of model 2 less that "
-    "of model 1",
+    claim="MC-SF loses more without knowing the arrivals: mean ratio of model 2 less mean ratio of "
+    "model 1",
     paper="0.042",
     figure=_more_with_arrivals,
     holds=at_least(0),
     reasons={
-        "not reproduced": "With all requests at once more wait, and their order matters more.",
+        "not reproduced": "If all requests arrive at once, more wait, and order matters more.",
         "undecided": _OPEN,
     },
 )
 
 
 def _proved_twice(rows: pd.DataFrame, model: str) -> int:
-    """Return on how many draws two methods of the section ``optimum`` state the same optimum."""
-    own = rows[rows["family"].eq(model) & rows["section"].eq("optimum")]
-    of_draw = own[own["status"].eq("optimal")].groupby("instance_sha256")
+    """Return the number of draws with one optimum by two methods of section ``optimum``."""
+    kept = rows[rows["family"].eq(model) & rows["section"].eq("optimum")]
+    of_draw = kept[kept["status"].eq("optimal")].groupby("instance_sha256")
     methods, tels = of_draw["method"].nunique(), of_draw["tel"].nunique()
     return int((methods.ge(2) & tels.eq(1)).sum())
 
@@ -151,8 +137,8 @@ def table(rows: pd.DataFrame) -> Table:
     names = ["model", "draws", "n (median)", "least", "mean", "worst", "beaten", "OPT known"]
     names.append("by two methods")
     note = (
-        "Ratios of MC-SF: from TEL over the best schedule known to TEL over the best bound.  "
-        "Beaten are draws for which a better schedule is known, so that MC-SF is not optimal."
+        "Ratios of MC-SF: from TEL over the best known schedule to TEL over the best bound.  "
+        "Beaten: draws with a better known schedule, on which MC-SF is not optimal."
     )
     texts: Kinds = {"text": ["model", "least", "mean", "worst"]}
     return plain_table("ratios", "Ratios", note, names, lines, texts, other="count")
@@ -181,10 +167,10 @@ def page(
     n: str,
     about: str,
     sections: tuple[str, ...],
-    kind: Kind = "reproduction",
-) -> Page:
+    kind: PartKind = "reproduction",
+) -> ExperimentPage:
     """Return the page of the experiment with the draws of its suite."""
-    return Page(
+    return ExperimentPage(
         slug=slug,
         title=title,
         source="J2 (jaillet2025_v2) section 5.1 and figure 2.",
@@ -202,24 +188,24 @@ def page(
             (
                 "optimum",
                 "integer program, Gurobi, its limits not stated",
-                "an interval: the best schedule known, and the best bound that is certified or "
-                "that an engine states",
+                "an interval: the best known schedule, and the best bound, certified or "
+                "solver-reported",
             ),
         ),
         tolerances=(
             (
                 "half of the printed excess over 1",
-                "the paper's 200 draws are not ours; what is found differs by factors",
+                "the paper's 200 draws are not ours; our excess differs by factors",
             ),
             ("a fifth of the printed share", "twice the binomial deviation of 200 draws"),
         ),
         figure=figure,
-        caption="A line is what is known of one draw: from TEL over the best schedule known (the "
+        caption="A line is the interval of one draw: from TEL over the best known schedule (the "
         "point) to TEL over the best bound.",
         parts=(
-            Part("Both arrival models", kind, about, sections, (_ORDER,), (table,)),
+            PagePart("Both arrival models", kind, about, sections, (_ORDER,), (table,)),
             *(
-                Part(title, kind, "", sections, (_mean(model), _worst(model), _optimal(model)))
+                PagePart(title, kind, "", sections, (_mean(model), _worst(model), _optimal(model)))
                 for model, title in TITLES.items()
             ),
         ),
@@ -230,9 +216,9 @@ PAGE = page(
     "j2-figure-2",
     "J2 figure 2: MC-SF against the optimum",
     "the same",
-    "Ten draws of each model are in the library: for them schedules and bounds of long runs count, "
-    "too ([best-known values](../docs/best_known.md)).  Where `auto` was run on the first draws "
-    "only, means are of these; worst ratios and shares are of all draws.  A mean has both the "
-    "intervals and the confidence of the draws in its span.",
+    "Ten draws of each model are in the library and have [best-known values](../docs/best_known.md)"
+    " of long runs.  If `auto` ran on the first draws only, means are over these; worst ratios and "
+    "shares are over all draws.  The span of a mean includes the intervals and the confidence of "
+    "the draws.",
     ("policies", "bounds", "optimum", "short"),
 )

@@ -7,17 +7,17 @@ from collections.abc import Mapping
 import pandas as pd
 
 from papers.curves import Kinds, plain_table
+from papers.experiments import ExperimentPage, Finding, PagePart, PartKind, either
 from papers.latency import (
     latencies,
     latency_ratio,
     least,
     loop_share,
     mean_latency,
-    named,
+    method_text,
     worst_over_best,
 )
-from papers.page import Finding, Kind, Page, Part, either
-from papers.span import Span, Verdict, at_least, at_most, deviation_of, near
+from papers.span import FindingVerdict, Span, at_least, at_most, deviation_of, near
 from reports.figures.style import INK, drawing, styles
 from reports.table import Table
 
@@ -47,13 +47,13 @@ _CLOSE = 0.05
 LAW = (
     "law of the lengths",
     "not stated; moments and ranges are",
-    "gamma.  Lognormal laws through mean and median (family `chat-lognormal`) would do as well, "
-    "and under them nothing clears or loops at the published α: that gamma laws bring that back is "
-    "why they are taken, so this setting is chosen by a result (errata N7)",
+    "gamma.  Lognormal laws through mean and median (family `chat-lognormal`) fit as well, but "
+    "under them no run clears or loops at the published α.  Gamma laws reproduce both, so this "
+    "setting is chosen by a result (errata N7)",
 )
 
-#: Sections of the suites by how long a batch takes.
-KINDS: dict[str, Kind] = {"as-measured": "reproduction", "calibrated": "calibration"}
+#: Kinds of parts by the section's batch time.
+KINDS: dict[str, PartKind] = {"as-measured": "reproduction", "calibrated": "calibration"}
 #: Requests a second, by the demand.
 RATES = {"high": 50, "low": 10}
 SETTINGS = (
@@ -75,26 +75,26 @@ SETTINGS = (
         "one pass of draws, memory may stay exceeded for a while",
         "`stall=yes`: one pass, then the time of an empty batch passes",
     ),
-    ("runs", "50; what differs between them is not stated", "50, lengths and arrivals anew"),
+    ("runs", "50; their difference is not stated", "50, lengths and arrivals anew"),
 )
 
 _FAST = (
-    "The batch time is fitted to Vidur's profiles of this model on two A100; with it everything "
-    "is about 1.85 times faster than in the paper, whose configuration of Vidur is not stated."
+    "The batch time is fitted to Vidur's profiles of this model on two A100.  All runs are about "
+    "1.85 times faster than in the paper, which does not state its configuration of Vidur."
 )
 _LENGTHS = (
-    "The batch time's scale hardly matters for these quotients, as the two parts show.  What is "
-    "left is the law of the lengths, which has the data's moments and not its shape, and what "
-    "happens at an overflow, which the paper leaves open in part."
+    "The scale of the batch time hardly matters for these quotients, as the two parts show.  Two "
+    "differences are left: the law of the lengths, which has the data's moments and not its shape, "
+    "and the rule at an overflow, which the paper leaves open in part."
 )
 _ONE_DRAW = (
-    "One draw of the requests; the spread is of the paper's size, which speaks for the same "
-    "requests in all of its runs."
+    "One draw of the requests has a spread of the paper's size.  So the paper probably had the "
+    "same requests in all runs."
 )
 _SPREAD = (
-    "The paper does not state what differs between its runs.  Where lengths are drawn anew, the "
-    "sum of 1,000 outputs of the published variance alone spreads by 3.6 %, and latencies under "
-    "load by more; a spread of 1 % needs nearly the same requests in every run."
+    "The paper does not state the difference between its runs.  With lengths drawn anew, the sum "
+    "of 1,000 outputs of the published variance alone spreads by 3.6 %, and latencies under load "
+    "spread more.  A spread of 1 % needs nearly the same requests in every run."
 )
 
 
@@ -140,9 +140,9 @@ def _ratio(method: str) -> Finding:
 
 
 def order_of_policies(
-    paper: Mapping[str, tuple[float, ...]], *reasons: Mapping[Verdict, str]
+    paper: Mapping[str, tuple[float, ...]], *reasons: Mapping[FindingVerdict, str]
 ) -> tuple[Finding, ...]:
-    """Return who is best, second and best of the six, by printed figures as those of ``PAPER``."""
+    """Return the findings on the best, the second and the best of the six policies."""
     first, second, *six = paper
     others, two = [second, *six], [name for name in six if "alpha=0.2," in name]
     rest = [name for name in six if name not in two]
@@ -163,8 +163,7 @@ def order_of_policies(
             reasons=reasons[1],
         ),
         Finding(
-            claim="of the six, those of α = 0.2 are best: the least quotient of another over "
-            "α = 0.2, β = 0.1",
+            claim="α = 0.2 is best of the six: the least quotient of another over α = 0.2, β = 0.1",
             paper=f"{means[1] / best:.3f}",
             figure=least(latency_ratio(name, two[1]) for name in rest),
             holds=at_least(1),
@@ -181,12 +180,12 @@ def _findings(calibrated: bool) -> tuple[Finding, ...]:
         *order_of_policies(
             PAPER,
             {
-                "not reproduced": "Draws of 1,000 lognormal lengths differ by more than the "
-                "policies; on one draw MC-SF is best."
+                "not reproduced": "Draws of 1,000 lognormal lengths differ more than the "
+                "policies.  On one draw MC-SF is best."
             },
             {},
             {
-                "not reproduced": "The paper's lead is 1 % of the mean, without a test; here "
+                "not reproduced": "The paper's lead is 1 % of the mean, without a test.  Here "
                 "α = 0.1, β = 0.1 admits more requests and seldom cancels them."
             },
         ),
@@ -196,8 +195,8 @@ def _findings(calibrated: bool) -> tuple[Finding, ...]:
             figure=loop_share(_SIX[:2]),
             holds=at_most(0),
             reasons={
-                "not reproduced": "With some draws of requests α = 0.25 loops.  The paper "
-                "seems to seek the smallest α without a loop on one set of requests."
+                "not reproduced": "On some draws of requests α = 0.25 loops.  The paper "
+                "seems to search the smallest α without a loop on one set of requests."
             },
         ),
         *(_ratio(name) for name in PAPER if name != _SF),
@@ -211,12 +210,12 @@ def table(rows: pd.DataFrame) -> Table:
     lines = []
     for method, paper in PAPER.items():
         values = latencies(rows, method)
-        runs = int(rows["method"].eq(named(method)).sum())
+        runs = int(rows["method"].eq(method_text(method)).sum())
         ours = (values.mean(), values.std(ddof=1), values.max(), values.min())
         lines.append([LABELS[method], *paper, *ours, runs, runs - len(values)])
     names = ["average", "std. dev.", "max", "min"]
     keys = ["method", *names, *(f"our {name}" for name in names), "runs", "no schedule"]
-    note = "Seconds; left the paper's, then ours.  A run without a schedule is an endless loop."
+    note = "Seconds: the paper's, then ours.  A run without a schedule is an endless loop."
     kinds: Kinds = {"text": ["method"], "count": ["runs", "no schedule"]}
     return plain_table("statistics", "The table", note, keys, lines, kinds)
 
@@ -232,9 +231,9 @@ def figure(rows: pd.DataFrame) -> str:
     with drawing(4.2 * len(shown) + 1.6, 3.6) as made:
         panels = made.figure.subplots(1, len(shown), sharey=True, squeeze=False)[0]
         for axes, (section, title) in zip(panels, shown, strict=True):
-            own = rows[rows["section"] == section]
+            kept = rows[rows["section"] == section]
             for place, (method, paper) in enumerate(PAPER.items()):
-                values = latencies(own, method)
+                values = latencies(kept, method)
                 axes.plot(
                     values, [place] * len(values), "o", ms=3, alpha=0.5, color=looks[0]["color"]
                 )
@@ -247,30 +246,30 @@ def figure(rows: pd.DataFrame) -> str:
     return made.svg
 
 
-PAGE = Page(
+PAGE = ExperimentPage(
     slug="j2-table-1",
     title="J2 Table 1: mean latency of 1,000 requests at 50 a second",
     source="J2 (jaillet2025_v2) section 5.2.1 and Table 1; J1 (jaillet2025_v1) section 7.1.",
-    experiment="MC-SF, the same with requests in the order of arrival (MC-Benchmark), and six "
-    "settings of α-protection with and without β-clearing serve 1,000 conversations on a simulated "
-    "Llama-2-70B with two A100; the mean latency of 50 runs in seconds.",
+    experiment="MC-SF, the same in order of arrival (MC-Benchmark), and six settings of "
+    "α-protection with and without β-clearing serve 1,000 conversations on a simulated "
+    "Llama-2-70B with two A100.  Latencies are means of 50 runs in seconds.",
     settings=SETTINGS,
     tolerances=(
         (
             "5 % around a printed mean or quotient",
             "one and a half to five times the confidence of 50 runs here; the law of the lengths "
-            "is not known better",
+            "is no better known",
         ),
         (
             "half of a printed deviation",
-            "the confidence of a deviation of 50 runs is a fifth on either side, of the paper's "
-            "and of ours",
+            "a deviation of 50 runs has a confidence of a fifth on either side, in the paper and "
+            "here",
         ),
     ),
     figure=figure,
-    caption="Points are our runs, bars the paper's least to largest run with its mean.",
+    caption="Points: our runs.  Bars: the paper's least to largest run, with its mean.",
     parts=(
-        Part(
+        PagePart(
             "With the batch time as measured",
             "reproduction",
             "Nothing is fitted to the paper.",
@@ -278,15 +277,15 @@ PAGE = Page(
             _findings(calibrated=False),
             (table,),
         ),
-        Part(
+        PagePart(
             "With the batch time multiplied by 1.6",
             "calibration",
-            "The factor was chosen so that MC-SF has the paper's mean.",
+            "The factor is chosen so that MC-SF has the paper's mean.",
             ("calibrated",),
             _findings(calibrated=True),
             (table,),
         ),
-        Part(
+        PagePart(
             "With lognormal lengths",
             "other reading",
             "The other law, under the batch time as measured; 10 draws of lengths and arrivals.",
@@ -294,8 +293,8 @@ PAGE = Page(
             _findings(calibrated=False),
             (table,),
         ),
-        Part(
-            "The same requests in other streams of arrivals",
+        PagePart(
+            "The same requests with other arrivals",
             "calibration",
             "One draw of 1,000 lengths; runs differ in their arrivals only.  1.6 times the batch "
             "time as measured.",

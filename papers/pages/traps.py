@@ -1,4 +1,4 @@
-"""Instances on which a policy is provably bad: the ratio as M grows."""
+"""Traps: ratios of policies on provably bad instances, as M grows."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Callable
 import pandas as pd
 
 from papers.curves import plain_table
-from papers.latency import Figure, named
-from papers.page import Finding, Page, Part
+from papers.experiments import ExperimentPage, Finding, PagePart
+from papers.latency import Figure, method_text
 from papers.span import Span, at_least, exactly, near
 from reports.figures.style import drawing, styles
 from reports.table import Table
 
 _BEST = "svf"
-#: Policy, family and growth of its number of requests in M, by the curve's name.
+#: Policy, family, and exponent of its number of requests in M, by curve.
 _CURVES = {
     "MC-SF, W Theorem 2.1": ("mc-sf", "mcsf-trap", ""),
     "smallest s + o, W Theorem 8.2 as printed": ("mc-sf-total", "total-trap", "1.5"),
@@ -27,18 +27,18 @@ _E19 = "Errata E19: the algebra of the printed quotient fails."
 
 def _tel(rows: pd.DataFrame, method: str) -> pd.Series:
     """Return TEL by memory; seeds are averaged."""
-    own = rows[rows["method"] == named(method)]
-    found: pd.Series = own["tel"].astype(float).groupby(own["memory"].astype(int)).mean()
+    kept = rows[rows["method"] == method_text(method)]
+    found: pd.Series = kept["tel"].astype(float).groupby(kept["memory"].astype(int)).mean()
     return found
 
 
 def ratios(rows: pd.DataFrame, curve: str) -> pd.Series:
-    """Return a policy's TEL over that of the smallest volume first, by memory."""
+    """Return a policy's TEL over TEL of smallest volume first, by memory."""
     method, family, growth = _CURVES[curve]
-    own = rows[rows["family"] == family]
-    named = own["instance"].astype(str).str.extract(r"_growth([\d.]+)", expand=False)
-    own = own[named.fillna("1.5").eq(growth)] if growth else own
-    return (_tel(own, method) / _tel(own, _BEST)).dropna()
+    kept = rows[rows["family"] == family]
+    method_text = kept["instance"].astype(str).str.extract(r"_growth([\d.]+)", expand=False)
+    kept = kept[method_text.fillna("1.5").eq(growth)] if growth else kept
+    return (_tel(kept, method) / _tel(kept, _BEST)).dropna()
 
 
 def _of(curve: str, take: Callable[[pd.Series], float]) -> Figure:
@@ -58,10 +58,10 @@ def _example(method: str) -> Figure:
 
 
 def _over_stated(rows: pd.DataFrame) -> Span | None:
-    """Return the least of A_max's ratio to H-SF over the stated one, α = 2/u."""
+    """Return A_max's least ratio to H-SF over the stated ratio, α = 2/u."""
     upper = rows["instance"].astype(str).str.extract(r"_upper(\d+)", expand=False).astype(float)
-    own = rows.assign(memory=upper)[upper.notna()] if len(rows) else rows
-    found = (_tel(own, "a-max") / _tel(own, "h-sf")).dropna() if len(own) else pd.Series()
+    kept = rows.assign(memory=upper)[upper.notna()] if len(rows) else rows
+    found = (_tel(kept, "a-max") / _tel(kept, "h-sf")).dropna() if len(kept) else pd.Series()
     stated = [u / 2 * (1 + (u / 2) ** 0.5) / 2 for u in found.index]
     return exactly(float((found / stated).min())) if len(found) else None
 
@@ -70,7 +70,7 @@ _FINDINGS = (
     Finding("W Example 3.1: MC-SF", "64", _example("mc-sf"), near(64, 0), digits=0),
     Finding("W Example 3.1: Sorted-F", "45", _example("sorted-f-swap"), near(45, 0), digits=0),
     Finding(
-        "W Theorem 2.1: MC-SF over smallest volume, at the largest M over that at M = 16",
+        "W Theorem 2.1: MC-SF over smallest volume, at the largest M over M = 16",
         "grows without end",
         _of(next(iter(_CURVES)), lambda found: found.iloc[-1] / found.iloc[0]),
         at_least(1.01),
@@ -83,7 +83,7 @@ _FINDINGS = (
         reasons={"not reproduced": _E6},
     ),
     Finding(
-        "W Theorem 8.2 with M^1.25 requests: at the largest M over that at M = 16",
+        "W Theorem 8.2 with M^1.25 requests: at the largest M over M = 16",
         "grows without end",
         _of(_MENDED, lambda found: found.iloc[-1] / found.iloc[0]),
         at_least(1.01),
@@ -124,7 +124,7 @@ def figure(rows: pd.DataFrame) -> str:
     return made.svg
 
 
-PAGE = Page(
+PAGE = ExperimentPage(
     slug="traps",
     title="Traps: instances on which a policy is provably bad",
     source="W (wang2025) Theorems 2.1 and 8.2 and Example 3.1, C (chen2025) Theorem 2.",
@@ -136,9 +136,9 @@ PAGE = Page(
         ("unit", "rounds", "rounds"),
     ),
     figure=figure,
-    caption="Ratios to a schedule that passed the checker: the ratio to the optimum is no smaller.",
+    caption="Ratios to a checked schedule.  The ratio to the optimum is no smaller.",
     parts=(
-        Part(
+        PagePart(
             "Orders",
             "reproduction",
             "Every policy at its defaults.",
@@ -146,6 +146,6 @@ PAGE = Page(
             _FINDINGS,
             (table,),
         ),
-        Part("Wide predictions", "reproduction", "Five orders a point.", ("amax",), (_A_MAX,)),
+        PagePart("Wide predictions", "reproduction", "Five orders a point.", ("amax",), (_A_MAX,)),
     ),
 )

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import pandas as pd
 
 from papers.curves import draw_curves, latency_table
-from papers.drawn import among
+from papers.experiments import ExperimentPage, Finding, PagePart
 from papers.latency import latency_ratio, least
-from papers.page import Finding, Page, Part
-from papers.span import Span, at_least, at_most, near
+from papers.selected_rows import restrict
+from papers.span import FindingVerdict, at_least, at_most, near
 from reports.figures.style import drawing
 from reports.table import Table
 
@@ -25,70 +25,60 @@ LABELS = {
 }
 ADVISED = {_SF: "MC-SF", _SWAP: "Sorted-F (swap)", "sorted-lp": "Sorted-LP", "lp-swap": "LP-Swap"}
 _NO_NUMBER = "curves only"
+Reasons = dict[FindingVerdict, str]
 _TICKS = (20, 50, 100, 200, 500, 1_000)
-#: What "nearly identical" and "significant" are taken for.
+#: Our tolerances for "nearly identical" and "significant".
 _SAME, _CLEAR = 0.02, 0.05
-_FEW = "The repeats are too few for so small a difference."
-_GOOD_ALREADY = (
-    "The relaxation's order is good here already, also where prompts are long; the paper's "
-    "Sorted-LP is worse than its swaps.  How the paper solved so large a relaxation, or in which "
-    "time steps, is not stated."
-)
+_UNDECIDED: Reasons = {"undecided": "The repeats are too few for so small a difference."}
+_GOOD_ALREADY: Reasons = {
+    "not reproduced": "The relaxation's order is already good here, also with long prompts.  The "
+    "paper's Sorted-LP is worse than its swaps.  The paper does not state its solver or time steps "
+    "for so large a relaxation.",
+    **_UNDECIDED,
+}
+_FIRST: Reasons = {
+    "not reproduced": "Swaps keep the size of a batch, so its first requests matter: the smallest "
+    "peaks, or the first of the relaxation.",
+    **_UNDECIDED,
+}
 
 
 def _at_every_size(method: str, other: str, sizes: Iterable[int]) -> Finding:
     name = {**LABELS, **ADVISED}
     return Finding(
-        claim=f"{name[method]} is worse than {name[other]}: the least, over the sizes, of the mean "
-        "quotient of latencies",
+        claim=f"{name[method]} is worse than {name[other]}: the least mean quotient of latencies "
+        "over the sizes",
         paper=_NO_NUMBER,
-        figure=least(among(latency_ratio(method, other), n=n) for n in sizes),
+        figure=least(restrict(latency_ratio(method, other), n=n) for n in sizes),
         holds=at_least(1),
         reasons={
             "not reproduced": "At the smallest sizes few requests wait, so order matters less.",
-            "undecided": _FEW,
+            **_UNDECIDED,
         },
     )
 
 
-def _largest(method: str, other: str, holds: Span, claim: str) -> Finding:
-    return Finding(
-        claim=claim,
-        paper=_NO_NUMBER,
-        figure=among(latency_ratio(method, other), n=SIZES[-1]),
-        holds=holds,
-        reasons={"undecided": _FEW},
-    )
-
-
 def _advised() -> tuple[Finding, ...]:
-    return (
-        Finding(
-            claim="MC-SF is worse than Sorted-LP, mean quotient",
-            paper=_NO_NUMBER,
-            figure=latency_ratio(_SF, "sorted-lp"),
-            holds=at_least(1),
-            reasons={"undecided": _FEW},
-        ),
-        Finding(
-            claim="LP-Swap is significantly better than Sorted-LP (5 % or more), mean quotient",
-            paper=_NO_NUMBER,
-            figure=latency_ratio("lp-swap", "sorted-lp"),
-            holds=at_most(1 - _CLEAR),
-            reasons={"not reproduced": _GOOD_ALREADY, "undecided": _FEW},
-        ),
-        Finding(
-            claim="figure 10: LP-Swap and Sorted-F (swap) are nearly the same (within 2 %), mean "
-            "quotient",
-            paper=_NO_NUMBER,
-            figure=latency_ratio("lp-swap", _SWAP),
-            holds=near(1, _SAME),
-            reasons={
-                "not reproduced": "Swaps keep the size of a batch, so its first requests matter: "
-                "the smallest peaks, or the first of the relaxation.",
-                "undecided": _FEW,
-            },
-        ),
+    same = "figure 10: LP-Swap and Sorted-F (swap) are nearly the same (within 2 %), mean quotient"
+    return tuple(
+        Finding(claim, _NO_NUMBER, latency_ratio(method, other), holds, reasons=reasons)
+        for claim, method, other, holds, reasons in (
+            (
+                "MC-SF is worse than Sorted-LP, mean quotient",
+                _SF,
+                "sorted-lp",
+                at_least(1),
+                _UNDECIDED,
+            ),
+            (
+                "LP-Swap is significantly better than Sorted-LP (5 % or more), mean quotient",
+                "lp-swap",
+                "sorted-lp",
+                at_most(1 - _CLEAR),
+                _GOOD_ALREADY,
+            ),
+            (same, "lp-swap", _SWAP, near(1, _SAME), _FIRST),
+        )
     )
 
 
@@ -103,13 +93,13 @@ def advised_table(rows: pd.DataFrame) -> Table:
 
 
 def _with_advice(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of instances of which the relaxation was solved."""
+    """Return rows of instances with a solved relaxation."""
     advised = rows.loc[rows["section"] == "advised-seconds", "instance_sha256"]
     return rows[rows["instance_sha256"].isin(set(advised))]
 
 
 def figure(rows: pd.DataFrame) -> str:
-    """Draw the curves of figure 8, and those of figure 10 where there are rows of them."""
+    """Draw the curves of figure 8, and of figure 10 if there are rows."""
     advised = _with_advice(rows)
     with drawing(9.5, 5) as made:
         left, *right = made.figure.subplots(1, 2 if len(advised) else 1, squeeze=False)[0]
@@ -123,13 +113,13 @@ def figure(rows: pd.DataFrame) -> str:
     return made.svg
 
 
-PAGE = Page(
+PAGE = ExperimentPage(
     slug="w-fig-8",
     title="W figures 8 and 10: mean latency of a mixed trace",
     source="W (wang2025) section 7 and figure 8, Appendix 12 and figure 10.",
-    experiment="Conversations and long papers to be summarised, four to one, wait at 0; a "
+    experiment="Conversations and long papers to be summarised, four to one, wait at 0.  A "
     "simulated Llama-2-70B with two A100 serves them by FCFS, MC-SF, Sorted-LP, LP-Swap and "
-    "Sorted-F with either way to choose batches; mean latency for 200 to 2,000 requests.",
+    "Sorted-F with either way to choose batches.  Mean latency for 200 to 2,000 requests.",
     settings=(
         (
             "requests",
@@ -143,7 +133,7 @@ PAGE = Page(
             "batch time",
             "Vidur's linear regression, configuration not stated",
             "`llama2-70b-2xa100`, fitted to Vidur's profiles; prompts of several papers in one "
-            "round go beyond what was profiled",
+            "round are longer than any profiled batch",
         ),
         ("relaxation", "in rounds, solver not stated", "in rounds, HiGHS; 200 and 400 requests"),
         ("runs", "not stated", "5 draws, fewer with the relaxation"),
@@ -152,9 +142,9 @@ PAGE = Page(
         ("2 % for nearly the same, 5 % for significantly", "curves without numbers: our judgement"),
     ),
     figure=figure,
-    caption="Means over draws.  W's figures print no numbers, so there is no curve of its own.",
+    caption="Means over draws.  W's figures print no numbers, so W has no curve here.",
     parts=(
-        Part(
+        PagePart(
             "Figure 8: without the relaxation",
             "reproduction",
             "Latencies in seconds under a batch time, as in the paper.",
@@ -162,19 +152,20 @@ PAGE = Page(
             (
                 _at_every_size(_SF, _SWAP, SIZES),
                 _at_every_size(_QUANTILE, _SWAP, SIZES),
-                _largest(
-                    _SF,
-                    _QUANTILE,
-                    at_least(1),
+                Finding(
                     "MC-SF is worse than Sorted-F (quantile) at 2,000 requests, mean quotient",
+                    _NO_NUMBER,
+                    restrict(latency_ratio(_SF, _QUANTILE), n=SIZES[-1]),
+                    at_least(1),
+                    reasons=_UNDECIDED,
                 ),
             ),
             (table,),
         ),
-        Part(
+        PagePart(
             "Figures 8 and 10: with the relaxation",
             "reproduction",
-            "The relaxation of 2,000 requests at this M is beyond us; these are 200 and 400.",
+            "Sizes are 200 and 400, since the relaxation of 2,000 requests at this M is too large.",
             ("seconds", "advised-seconds"),
             _advised(),
             (advised_table,),

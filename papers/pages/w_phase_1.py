@@ -1,4 +1,4 @@
-"""W Table 3: the cost and the result of each way to choose the batches of Sorted-F."""
+"""W Table 3: seconds and TEL of each way to choose the batches of Sorted-F."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from papers.curves import Kinds, plain_table
-from papers.drawn import ratios, share
-from papers.latency import Figure, named
-from papers.page import Finding, Page, Part, either
+from papers.experiments import ExperimentPage, Finding, PagePart, either
+from papers.latency import Figure, method_text
+from papers.selected_rows import ratios, share
 from papers.span import Span, at_most, near, slope_of
 from reports.figures.style import drawing, styles
 from reports.table import Table
@@ -21,24 +21,24 @@ _COSTS = {
     "sorted-f-quantile": ("quantiles", 1),
 }
 _LABELS = {name: label for name, (label, _) in _COSTS.items()} | {"sorted-f-exact": "exact batches"}
-#: Below it a run is over before its time can be measured.
+#: Least n whose runs are long enough to measure.
 _LONG = 100
 _E7 = (
-    "Errata E7: the program asks that the peaks of a batch sum to at most M, Algorithm 1 that the "
-    "batch fits at each of its completions."
+    "Errata E7: the program requires that the peaks of a batch sum to at most M.  Algorithm 1 "
+    "requires that the batch fits at each of its completions."
 )
-_OURS = "The seconds are those of this code, in which a whole run has several batches to choose."
+_OURS = "The seconds are of our code, in which a run chooses several batches."
 
 
 def _seconds(rows: pd.DataFrame, method: str) -> pd.Series:
     """Return the mean seconds of a method's runs, by n."""
-    own = rows[rows["method"] == named(method)]
-    found: pd.Series = own["seconds"].astype(float).groupby(own["n"].astype(int)).mean()
+    kept = rows[rows["method"] == method_text(method)]
+    found: pd.Series = kept["seconds"].astype(float).groupby(kept["n"].astype(int)).mean()
     return found
 
 
 def _exponent(method: str) -> Figure:
-    """Return what gives the slope of log seconds in log n."""
+    """Return the figure: slope of log seconds in log n."""
 
     def figure(rows: pd.DataFrame) -> Span | None:
         found = _seconds(rows, method).loc[_LONG:]
@@ -50,7 +50,7 @@ def _exponent(method: str) -> Figure:
 def _cost(method: str) -> Finding:
     label, stated = _COSTS[method]
     return Finding(
-        claim=f"{label}: seconds grow with n to the power of, from n = {_LONG} on",
+        claim=f"{label}: exponent of n in the seconds, from n = {_LONG} on",
         paper=f"{stated} at most",
         figure=_exponent(method),
         holds=at_most(stated),
@@ -60,15 +60,15 @@ def _cost(method: str) -> Finding:
 
 
 def table(rows: pd.DataFrame) -> Table:
-    """Return TEL over that of the dynamic program, and seconds, by n."""
+    """Return TEL over TEL of the dynamic program, and seconds, by n."""
     lines = []
-    for n, own in rows.groupby(rows["n"].astype(int)):
-        quotients = [ratios(own, name, _DP).mean() for name in _LABELS if name != _DP]
-        took = [_seconds(own, name).mean() for name in _LABELS]
-        lines.append([n, own["instance_sha256"].nunique(), *quotients, *took])
+    for n, kept in rows.groupby(rows["n"].astype(int)):
+        quotients = [ratios(kept, name, _DP).mean() for name in _LABELS if name != _DP]
+        took = [_seconds(kept, name).mean() for name in _LABELS]
+        lines.append([n, kept["instance_sha256"].nunique(), *quotients, *took])
     labels = [label for name, label in _LABELS.items() if name != _DP]
     keys = ["n", "draws", *labels, *(f"{label} (s)" for label in _LABELS.values())]
-    note = "TEL over that with batches of the dynamic program, means over the draws; then seconds."
+    note = "TEL over TEL with the dynamic program's batches, means over the draws; then seconds."
     kinds: Kinds = {"count": keys[:2], "number": labels}
     return plain_table("phase-1", "By n", note, keys, lines, kinds)
 
@@ -86,12 +86,12 @@ def figure(rows: pd.DataFrame) -> str:
     return made.svg
 
 
-PAGE = Page(
+PAGE = ExperimentPage(
     slug="w-phase-1",
     title="W Table 3: the ways to choose batches",
     source="W (wang2025) sections 5.1 to 5.4, Table 3; errata E7.",
-    experiment="Three ways to choose the batches of Sorted-F: a dynamic program, which the table "
-    "calls exact, swaps and quantiles, which it calls heuristic; with their costs.",
+    experiment="The table has three ways to choose the batches of Sorted-F, with their costs: an "
+    "exact dynamic program, and heuristic swaps and quantiles.",
     settings=(
         ("requests", "no experiment", "family `uniform` of W section 11.2, n = 25 to 400, 3 draws"),
         ("memory", "", "100 tokens"),
@@ -100,10 +100,10 @@ PAGE = Page(
     figure=figure,
     caption="Seconds of whole runs, means over the draws.",
     parts=(
-        Part(
+        PagePart(
             "The dynamic program as exact",
             "reproduction",
-            "The table's exact values, next to Algorithm 1's own batches.",
+            "The table's exact program, next to Algorithm 1's batches.",
             ("phase-1",),
             (
                 Finding(
@@ -117,10 +117,10 @@ PAGE = Page(
             ),
             (table,),
         ),
-        Part(
+        PagePart(
             "The costs",
             "other settings",
-            "The table has costs in the limit, which no seconds confirm or refute; these are ours.",
+            "The table has asymptotic costs, which no seconds confirm or refute.",
             ("phase-1",),
             tuple(map(_cost, _COSTS)),
         ),

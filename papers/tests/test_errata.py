@@ -18,8 +18,8 @@ from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances.families import total_trap
 from instances.families.fitted import LOGNORMAL_OUTPUT, LOGNORMAL_PROMPT, LONGEST, Lognormal
+from papers.ledger.check_results import arriving, by_starts, refused, together
 from papers.ledger.checks.j1 import look_ahead
-from papers.ledger.shown import arriving, by_starts, refused, together
 from tests.oracles.brute_force import brute_force_optimum
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,9 +67,9 @@ def test_e1_shortest_first_is_not_optimal() -> None:
 def test_e2_the_candidates_own_completion() -> None:
     """As printed two requests hold 5 of 4 tokens at time 2; with the own completion they wait."""
     rows = [(0, 1, 3), (1, 1, 1)]
-    assert look_ahead(4, rows, own=False) == [0, 1]
+    assert look_ahead(4, rows, candidate=False) == [0, 1]
     assert refused(arriving(4, rows), (0, 1), "as printed").verdict.tokens == 5
-    assert look_ahead(4, rows, own=True) == [0, 3]
+    assert look_ahead(4, rows, candidate=True) == [0, 3]
     assert run_policy(policies()["mc-sf"], arriving(4, rows)).starts == (0, 3)
     # M = 3 is too small for any pair with equal prompts: the smallest memory is 4.
     for memory in (2, 3):
@@ -77,7 +77,9 @@ def test_e2_the_candidates_own_completion() -> None:
             for first, second in np.ndindex(memory - prompt, memory - prompt):
                 for arrival in (1, 2):
                     pair = [(0, prompt, first + 1), (arrival, prompt, second + 1)]
-                    by_starts(arriving(memory, pair), look_ahead(memory, pair, own=False), "fits")
+                    by_starts(
+                        arriving(memory, pair), look_ahead(memory, pair, candidate=False), "fits"
+                    )
 
 
 def test_n6_swaps_keep_the_size_of_a_batch() -> None:

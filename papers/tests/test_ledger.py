@@ -10,20 +10,20 @@ import pytest
 from pydantic import ValidationError
 
 from papers.__main__ import main
-from papers.ledger.again import agrees
-from papers.ledger.model import (
+from papers.experiments import pages as experiments
+from papers.ledger.check_results import CheckResult, refused, run_check, together
+from papers.ledger.ledger_pages import errata_text, index_text, paper_text
+from papers.ledger.recompute import agrees
+from papers.ledger.statements import (
     LETTERS,
     VERDICTS,
     Paper,
-    Statement,
-    Verdict,
+    PaperStatement,
+    StatementVerdict,
     errata,
     papers,
     statements,
 )
-from papers.ledger.render import errata_text, index_text, paper_text
-from papers.ledger.shown import Shown, refused, run_check, together
-from papers.page import pages as experiments
 from tests.docs.pages import ROOT, is_test
 
 CHECKED = [name for name, each in statements().items() if each.check]
@@ -162,7 +162,8 @@ def test_rows_name_what_there_is() -> None:
         made = {
             node.name
             for node in (ast.parse(source.read_text()).body if source.exists() else [])
-            if isinstance(node, ast.FunctionDef) and ast.unparse(node.returns or node) == "Shown"
+            if isinstance(node, ast.FunctionDef)
+            and ast.unparse(node.returns or node) == "CheckResult"
         }
         used = {each.check for each in papers()[letter].statement if each.check}
         assert used == {name for name in made if not name.startswith("_")}
@@ -193,9 +194,9 @@ WHOLE = {
 )
 def test_a_row_that_is_not_whole_is_refused(change: dict[str, object], complaint: str) -> None:
     """Each by what it lacks."""
-    assert Statement.model_validate(WHOLE).verdict == "refuted"
+    assert PaperStatement.model_validate(WHOLE).verdict == "refuted"
     with pytest.raises(ValidationError, match=complaint):
-        Statement.model_validate(WHOLE | change)
+        PaperStatement.model_validate(WHOLE | change)
 
 
 def test_a_statement_stands_once() -> None:
@@ -216,10 +217,10 @@ def test_a_statement_stands_once() -> None:
         ("not comparable", False, True),
     ],
 )
-def test_agreement(verdict: Verdict, holds: bool, agreed: bool) -> None:
+def test_agreement(verdict: StatementVerdict, holds: bool, agreed: bool) -> None:
     """Only a confirmed and a refuted row can be contradicted."""
     assert verdict in VERDICTS
-    assert agrees(verdict, Shown(holds, ())) == agreed
+    assert agrees(verdict, CheckResult(holds, ())) == agreed
 
 
 def test_a_schedule_that_fits_is_no_refused_one() -> None:
@@ -294,7 +295,7 @@ def test_all_are_computed(
     """A line each; one whose verdict is not what is computed ends with 1."""
     right = statements()["W Algorithm 2, section 5.1"]
     rows = {"W right": right, "W wrong": right.model_copy(update={"verdict": "confirmed"})}
-    monkeypatch.setattr("papers.ledger.again.statements", lambda: rows)
+    monkeypatch.setattr("papers.ledger.recompute.statements", lambda: rows)
     assert main(["--all", "--quiet"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert [("NOT" in line) for line in lines[:2]] == [False, True]

@@ -12,7 +12,7 @@ import pytest
 
 from papers.ledger import chen
 from papers.ledger.chen import geometric
-from papers.ledger.model import errata
+from papers.ledger.statements import errata
 
 
 def in_order(outputs: Sequence[int], memory: int, prompt: int, believed: Sequence[int]) -> int:

@@ -7,8 +7,8 @@ from itertools import product
 
 import pytest
 
+from papers.ledger.check_results import arriving, by_policy, by_starts, together
 from papers.ledger.checks import j1
-from papers.ledger.shown import arriving, by_policy, by_starts, together
 from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import brute_force_optimum
 
@@ -130,7 +130,7 @@ def test_a_burst_is_served_no_better_than_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("own", "sums"),
+    ("completion", "sums"),
     [
         # At 3 there are two, 3 + 2·3 = 9 tokens; at 5 the new one alone, 1 + 5.
         (5, [(3, 2, 3), (5, 1, 1)]),
@@ -139,6 +139,6 @@ def test_a_burst_is_served_no_better_than_so() -> None:
         (3, [(3, 2, 3)]),
     ],
 )
-def test_sums_of_completions(own: int, sums: list[j1.Sums]) -> None:
+def test_sums_of_completions(completion: int, sums: list[j1.Sums]) -> None:
     """One runs to 3 with s − p = 2, so 5 tokens then; another with s − p = 1 joins."""
-    assert j1.joined([(3, 1, 2)], own, 1) == sums
+    assert j1.add_completion([(3, 1, 2)], completion, 1) == sums

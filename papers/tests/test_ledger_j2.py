@@ -6,8 +6,8 @@ import math
 
 import pytest
 
+from papers.ledger.check_results import by_policy, together
 from papers.ledger.checks import j2
-from papers.ledger.shown import by_policy, together
 from tests.oracles.brute_force import brute_force_optimum
 
 

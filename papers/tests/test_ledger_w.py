@@ -9,8 +9,8 @@ from itertools import combinations
 import pytest
 
 from heuristics.reference.sorted_f import Item
+from papers.ledger.check_results import together
 from papers.ledger.checks import w
-from papers.ledger.shown import together
 from papers.tests.errata_alone import to_the_letter
 from tests.oracles.brute_force import brute_force_optimum
 

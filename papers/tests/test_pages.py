@@ -16,6 +16,8 @@ from kvopt.store.export import export_rows
 from kvopt.suites import read_suite
 from kvopt.sweeps.plan import plan
 from papers import __main__ as command
+from papers.experiment_pages import counts, index_text, page_text
+from papers.experiments import SUITES, ExperimentPage, Finding, JudgedFinding, PagePart, pages
 from papers.intervals import against_optimum, mean_between
 from papers.latency import (
     costs,
@@ -24,14 +26,12 @@ from papers.latency import (
     least,
     loop_share,
     mean_latency,
-    named,
+    method_text,
     over_best,
     worst_over_best,
 )
-from papers.page import SUITES, Finding, Judged, Page, Part, pages
+from papers.page_rows import COLUMNS, join_rows, planned_runs, read_rows, suite_rows
 from papers.pages import j1_theorem_5_3, j2_figure_2, j2_figure_3, j2_sweeps, j2_table_1
-from papers.render import counts, index_text, page_text
-from papers.rows import COLUMNS, joined, planned_runs, read_rows, suite_rows
 from papers.span import (
     Span,
     at_least,
@@ -63,7 +63,7 @@ def seconds(instance: str, method: str, latency: float | None, **more: Any) -> d
     """A run of ten requests with a mean latency in seconds; without one it loops for ever."""
     failed = {"status": "no_solution", "detail": "policy alpha-greedy loops for ever: at round 3"}
     tel = {} if latency is None else {"tel": round(latency * more.get("n", 10) * 1e9)}
-    what = {"instance": instance, "method": named(method), "batch_time": "unit"}
+    what = {"instance": instance, "method": method_text(method), "batch_time": "unit"}
     return what | (failed if latency is None else tel) | more
 
 
@@ -217,12 +217,12 @@ def test_slopes_of_figure_3() -> None:
         *(run for k, name in enumerate(six) for run in _line(0.011 + 0.0002 * k, name)),
     )
     part = next(each for each in j2_figure_3.PAGE.parts if each.sections == ("low-calibrated",))
-    verdicts = [each.verdict for each in part.judged(made.assign(section="low-calibrated"))]
+    verdicts = [each.verdict for each in part.judge(made.assign(section="low-calibrated"))]
     # The quotient of the slopes is 8.8; α = 0.2 has 0.0114 and is not the best.
     assert verdicts[:3] == ["reproduced", "reproduced", "reproduced"]
     assert verdicts[3] == "not reproduced"
     fast = made.assign(section="low-calibrated", tel=made["tel"] * 4)
-    assert [each.verdict for each in part.judged(fast)][:3] == [
+    assert [each.verdict for each in part.judge(fast)][:3] == [
         "not reproduced",
         "not reproduced",
         "reproduced",
@@ -247,10 +247,10 @@ def test_the_smallest_alpha() -> None:
     assert sorted(found) == [0.14, 0.15, 0.21]
     finding, share = j2_sweeps._loop_findings("high")
     close = _search({"a": [0.2], "b": [0.2], "c": [0.2]})
-    assert finding.judged(close).verdict == "reproduced"
-    assert finding.judged(_search({"a": [], "b": []})).verdict == "not reproduced"
-    assert share.judged(_search({"a": [0.15]})).verdict == "reproduced"
-    assert share.judged(_search({"a": [], "b": []})).verdict == "not reproduced"
+    assert finding.judge(close).verdict == "reproduced"
+    assert finding.judge(_search({"a": [], "b": []})).verdict == "not reproduced"
+    assert share.judge(_search({"a": [0.15]})).verdict == "reproduced"
+    assert share.judge(_search({"a": [], "b": []})).verdict == "not reproduced"
 
 
 def rounds(
@@ -300,14 +300,14 @@ def _many(better: float, bound: float, model: str = "am1", draws: int = 20) -> p
 def test_ratios_of_figure_2(made: pd.DataFrame, verdicts: list[str]) -> None:
     """Mean, worst ratio, and the share of optimal draws."""
     part = j2_figure_2.PAGE.parts[1]
-    assert [each.verdict for each in part.judged(made.assign(section="policies"))] == verdicts
+    assert [each.verdict for each in part.judge(made.assign(section="policies"))] == verdicts
 
 
 def test_the_share_of_optimal_draws() -> None:
     """Eleven of twenty are proved optimal, nine are beaten: 0.55 is near 0.57."""
     made = pd.concat([_many(1, 1, draws=11), _many(1.1, 1.2, model="am1x", draws=9)])
     made["family"] = "am1"
-    judged = j2_figure_2.PAGE.parts[1].judged(made.assign(section="policies"))
+    judged = j2_figure_2.PAGE.parts[1].judge(made.assign(section="policies"))
     assert judged[2].verdict == "reproduced"
     assert judged[2].ours == Span(0.55, 0.55)
 
@@ -338,7 +338,7 @@ def test_means_are_of_the_draws_that_were_solved() -> None:
     assert frame["draws"].tolist() == [3, 1, 2]
     assert frame["mean"].tolist()[1] == "1.1111 to 1.1111"
     # The worst ratio is of all draws.
-    judged = j2_figure_2.PAGE.parts[1].judged(rows(*made))
+    judged = j2_figure_2.PAGE.parts[1].judge(rows(*made))
     assert judged[1].ours == Span(10 / 9, 2.0)
 
 
@@ -347,8 +347,8 @@ def test_more_is_lost_with_arrivals() -> None:
     (finding,) = j2_figure_2.PAGE.parts[0].findings
     known = [_many(ratio, ratio, model) for ratio, model in ((1.0, "am1"), (1.1, "am2"))]
     turned = [_many(ratio, ratio, model) for ratio, model in ((1.1, "am1"), (1.0, "am2"))]
-    assert finding.judged(pd.concat(known)).verdict == "reproduced"
-    assert finding.judged(pd.concat(turned)).verdict == "not reproduced"
+    assert finding.judge(pd.concat(known)).verdict == "reproduced"
+    assert finding.judge(pd.concat(turned)).verdict == "not reproduced"
 
 
 def _regret(long: int) -> pd.DataFrame:
@@ -365,17 +365,17 @@ def _regret(long: int) -> pd.DataFrame:
 def test_regret_that_grows_and_does_not() -> None:
     """Twice as much at most counts as bounded."""
     unequal = j1_theorem_5_3.PAGE.parts[1]
-    overloaded, stable = unequal.judged(_regret(120))
+    overloaded, stable = unequal.judge(_regret(120))
     assert overloaded.verdict == "reproduced"
     assert stable.verdict == "not run"
-    assert unequal.judged(_regret(800))[0].verdict == "not reproduced"
+    assert unequal.judge(_regret(800))[0].verdict == "not reproduced"
     # With n given T is n / λ: here 10 / 0.5.
     renamed = _regret(1).assign(instance="geometric_n10_seed0_rate0.5")
     assert set(j1_theorem_5_3.regrets(renamed)["T"]) == {20}
 
 
 @pytest.mark.parametrize("page", pages().values(), ids=pages())
-def test_pages_are_whole(page: Page) -> None:
+def test_pages_are_whole(page: ExperimentPage) -> None:
     """Sections are the suite's, rows are of them, and no run is there twice."""
     suite = page.read_suite()
     sections = {section.name for section in suite.sections}
@@ -391,9 +391,9 @@ def test_pages_are_whole(page: Page) -> None:
 
 
 @pytest.mark.parametrize("page", pages().values(), ids=pages())
-def test_what_does_not_come_out_has_a_reason(page: Page) -> None:
+def test_what_does_not_come_out_has_a_reason(page: ExperimentPage) -> None:
     """Wherever there are rows."""
-    for judged in page.judged(read_rows(command.rows_file(page))):
+    for judged in page.judge(read_rows(command.rows_file(page))):
         for each in judged:
             told = each.finding.reasons.get(each.verdict)
             fine = each.verdict == "reproduced" or each.finding.fitted or each.few
@@ -435,8 +435,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     finding = Finding(
         "a claim", "5", _figure, holds, digits=0, reasons={"not reproduced": "a reason"}
     )
-    part = Part("A part", "reproduction", "About.", ("one",), (finding,))
-    page = Page("mine", "Mine", "Source.", "Experiment.", (("a", "b", "c"),), (part,), suite=suite)
+    part = PagePart("A part", "reproduction", "About.", ("one",), (finding,))
+    page = ExperimentPage(
+        "mine", "Mine", "Source.", "Experiment.", (("a", "b", "c"),), (part,), suite=suite
+    )
     monkeypatch.setattr(command, "pages", lambda: {"mine": page})
     monkeypatch.setattr(command, "FOLDER", tmp_path / "pages")
     monkeypatch.setattr(command, "require_checkout", lambda _: None)
@@ -499,9 +501,9 @@ def test_rows_of_a_store_are_added(place: Path) -> None:
     suite = read_suite(place / "mine.toml")
     rest = suite_rows(suite, place / "store.csv")
     old = rest.assign(tel=7)
-    both = joined(suite, old, rest[:1])
+    both = join_rows(suite, old, rest[:1])
     assert sorted(both["tel"]) == [3, 7, 7, 7]
-    assert len(joined(suite, old[:0], rest)) == 4
+    assert len(join_rows(suite, old[:0], rest)) == 4
 
 
 def test_a_suite_of_ones_own_goes_elsewhere(place: Path) -> None:
@@ -569,7 +571,7 @@ def test_few_runs_decide_nothing(place: Path) -> None:
     made = read_rows(command.rows_file(page))
     svf = made[made["method"].eq("svf") & made["section"].eq("one")].assign(tel=9)
     for runs, verdict in ((2, "not reproduced"), (1, "undecided")):
-        judged = page.judged(svf[:runs])
+        judged = page.judge(svf[:runs])
         assert [each.verdict for part in judged for each in part] == [verdict]
         text = page_text(page, svf[:runs], judged)
         assert f"**{verdict}**" in text
@@ -580,18 +582,20 @@ def test_what_was_fitted_is_not_counted() -> None:
     """It is shown as such."""
     fitted = Finding("a", "1", lambda _: exactly(1), at_most(2), fitted=True)
     judged = Finding("b", "1", lambda _: exactly(1), at_most(2))
-    part = Part("P", "calibration", "About.", ("policies",), (fitted, judged))
-    page = Page("x", "X", "S.", "E.", (("a", "b", "c"),), (part,), suite=SUITES / "traps.toml")
+    part = PagePart("P", "calibration", "About.", ("policies",), (fitted, judged))
+    page = ExperimentPage(
+        "x", "X", "S.", "E.", (("a", "b", "c"),), (part,), suite=SUITES / "traps.toml"
+    )
     made = rows(rounds("a", "mc-sf", 3)).assign(section="policy")
-    assert counts(page, page.judged(made)) == {"calibration": {"reproduced": 1}}
-    text = page_text(page, made, page.judged(made))
+    assert counts(page, page.judge(made)) == {"calibration": {"reproduced": 1}}
+    text = page_text(page, made, page.judge(made))
     assert text.count("**fitted by it**") == 1
     assert text.count("**reproduced**") == 1
-    assert "calibration" in index_text([(page, page.judged(made))], made, 1)
+    assert "calibration" in index_text([(page, page.judge(made))], made, 1)
 
 
 @pytest.mark.parametrize("page", pages().values(), ids=pages())
-def test_a_tolerance_has_a_reason(page: Page) -> None:
+def test_a_tolerance_has_a_reason(page: ExperimentPage) -> None:
     """A page on which a finding allows something on both sides says why so much."""
     every = [finding for part in page.parts for finding in part.findings]
     two_sided = [each for each in every if each.holds.low not in (-math.inf, each.holds.high)]
@@ -603,9 +607,9 @@ def test_a_verdict_that_hangs_on_its_tolerance() -> None:
     for value, hangs in ((10.2, False), (10.8, True), (11.5, True), (13.0, False)):
         finding = Finding("", "", lambda _: None, near(10, 0.1))
         ours = exactly(value)
-        assert Judged(finding, ours).hangs_on_tolerance == hangs
+        assert JudgedFinding(finding, ours).hangs_on_tolerance == hangs
     one_side = Finding("", "", lambda _: None, at_most(1))
-    assert Judged(one_side, exactly(1)).hangs_on_tolerance is None
+    assert JudgedFinding(one_side, exactly(1)).hangs_on_tolerance is None
 
 
 def test_a_reading_that_is_excluded_does_not_count() -> None:
@@ -614,16 +618,16 @@ def test_a_reading_that_is_excluded_does_not_count() -> None:
     rows = read_rows(command.rows_file(page))
     counted = [part for part in page.parts if part.counted]
     assert len(counted) < len(page.parts)
-    number = sum(counts(page, page.judged(rows))["reproduction"].values())
+    number = sum(counts(page, page.judge(rows))["reproduction"].values())
     assert number == sum(len(part.findings) for part in counted)
-    assert page_text(page, rows, page.judged(rows)).count("Another reading") == 1
+    assert page_text(page, rows, page.judge(rows)).count("Another reading") == 1
 
 
 def test_other_settings_do_not_count() -> None:
     """Its page has findings and no likely reasons; its line of the index has no numbers."""
     page = pages()["j2-figure-2-small"]
     rows = read_rows(command.rows_file(page))
-    judged = page.judged(rows)
+    judged = page.judge(rows)
     assert not counts(page, judged)
     text = page_text(page, rows, judged)
     assert "Likely reasons" not in text
@@ -638,13 +642,13 @@ def test_a_page_says_when_its_rows_were_run() -> None:
     """Days, commits, CPU and hours, of the rows; nothing without any."""
     page = pages()["w-table-4"]
     rows = read_rows(command.rows_file(page)).assign(seconds=1800.0, cpu="")
-    judged = page.judged(rows)
+    judged = page.judge(rows)
     hours = len(rows) / 2
     text = page_text(page, rows, judged)
-    assert text.startswith(f"# {page.title}\n\nRows: {len(rows)}; ")
+    assert f"\n\nRows: {len(rows)}; " in text
     assert f"; {hours:.1f} hours in all.\n" in text
     assert f"\n{len(rows)} rows do not name their CPU.\n" in text
     known = rows.assign(cpu="EPYC", cores=2, python="3.11.7")
     assert "`EPYC, 2 cores`; Python `3.11.7`" in page_text(page, known, judged)
     assert "is not known" not in page_text(page, known, judged)
-    assert "hours in all" not in page_text(page, rows.iloc[:0], page.judged(rows.iloc[:0]))
+    assert "hours in all" not in page_text(page, rows.iloc[:0], page.judge(rows.iloc[:0]))

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from papers.curves import by_size
-from papers.drawn import among, of_instances, parameter, ratios, share
-from papers.latency import latency_ratio, named
+from papers.experiments import ExperimentPage, Finding
+from papers.latency import latency_ratio, method_text
 from papers.ledger.chen import geometric, hindsight, stated_ratio
-from papers.page import Finding, Page
 from papers.pages import c_fig_1, c_fig_2, c_fig_3, c_fig_5_7, w_fig_8, w_phase_1, w_table_4
+from papers.selected_rows import of_instances, parameter, ratios, restrict, share
 from tests.oracles.lemma_2 import lemma_2
 
 
@@ -29,7 +29,7 @@ def rows_of(
             "n": n,
             "memory": 1000,
             "instance_sha256": [instance for instance, _, _ in runs],
-            "method": [named(method) for _, method, _ in runs],
+            "method": [method_text(method) for _, method, _ in runs],
             "tel": [tel for _, _, tel in runs],
             "lower_bound": [tel / 2 for _, _, tel in runs],
         }
@@ -44,7 +44,7 @@ def repeated(
     return [run for each in named_so for run in ((each, ours, ratio), (each, theirs, 1.0))]
 
 
-def finding(page: Page, start: str) -> Finding:
+def finding(page: ExperimentPage, start: str) -> Finding:
     """Return the one finding whose claim begins so."""
     every = [each for part in page.parts for each in part.findings]
     (found,) = (each for each in every if each.claim.startswith(start))
@@ -69,9 +69,11 @@ def test_parameters_come_from_names() -> None:
         rows["instance"][2]: 0.4,
     }
     half = share(lambda some: ratios(some, "a-min", "h-sf").le(1))
-    told = [half(rows), among(half, lower=25)(rows), among(half, lower=3)(rows)]
+    told = [half(rows), restrict(half, lower=25)(rows), restrict(half, lower=3)(rows)]
     assert [None if span is None else span.value for span in told] == [0.5, 1, None]
-    assert among(latency_ratio("a-min", "h-sf"), lower=25)(rows) is None  # one repeat has no mean
+    assert (
+        restrict(latency_ratio("a-min", "h-sf"), lower=25)(rows) is None
+    )  # one repeat has no mean
 
 
 @pytest.mark.parametrize(("tel", "verdict"), [(1.54, "reproduced"), (1.56, "not reproduced")])
@@ -84,8 +86,8 @@ def test_c_figure_2_allows_u_over_m(tel: float, verdict: str) -> None:
         ("two_point_lower25_long_share0.02", "h-sf", 1.0),
     ]
     rows = rows_of(*runs, section="two-point")
-    assert finding(c_fig_2.PAGE, "A_min keeps").judged(rows).verdict == verdict
-    assert finding(c_fig_2.PAGE, "the bounds cross").judged(rows).verdict == "reproduced"
+    assert finding(c_fig_2.PAGE, "A_min keeps").judge(rows).verdict == verdict
+    assert finding(c_fig_2.PAGE, "the bounds cross").judge(rows).verdict == "reproduced"
 
 
 def test_c_figure_2_sides() -> None:
@@ -96,9 +98,9 @@ def test_c_figure_2_sides() -> None:
         lines += [(name, each, 1.0 + (each != better)) for each in ("a-min", "a-ell")]
     claims = [finding(c_fig_2.PAGE, text) for text in ("below 0.382", "above 0.382")]
     rows = rows_of(*lines, section="two-point")
-    assert [each.judged(rows).verdict for each in claims] == ["reproduced"] * 2
+    assert [each.judge(rows).verdict for each in claims] == ["reproduced"] * 2
     turned = rows.assign(tel=3 - rows["tel"])
-    assert [each.judged(turned).verdict for each in claims] == ["not reproduced"] * 2
+    assert [each.judge(turned).verdict for each in claims] == ["not reproduced"] * 2
 
 
 def test_the_quotient_is_lemma_2() -> None:
@@ -134,9 +136,9 @@ def test_c_figure_1_growth() -> None:
         return rows_of(*chain(*runs), section="worst-mix")
 
     uppers = (5, 10, 50, 100)
-    assert claim.judged(rows({u: 1 + float(np.log(u)) for u in uppers})).verdict == "reproduced"
-    assert claim.judged(rows({u: 1 + u / 10 for u in uppers})).verdict == "not reproduced"
-    assert claim.judged(rows({u: 2.0 + u for u in uppers[:3]})).verdict == "not run"
+    assert claim.judge(rows({u: 1 + float(np.log(u)) for u in uppers})).verdict == "reproduced"
+    assert claim.judge(rows({u: 1 + u / 10 for u in uppers})).verdict == "not reproduced"
+    assert claim.judge(rows({u: 2.0 + u for u in uppers[:3]})).verdict == "not run"
 
 
 def test_table_4_knows_what_is_impossible() -> None:
@@ -145,7 +147,7 @@ def test_table_4_knows_what_is_impossible() -> None:
     for bound, verdict in ((9_000.0, "reproduced"), (11_000.0, "not reproduced")):
         runs = [(f"uniform_{seed}", "sorted-f-swap", 2 * bound + seed) for seed in range(4)]
         rows = rows_of(*runs, section="policies", family="uniform", n=100)
-        assert claim.judged(rows).verdict == verdict
+        assert claim.judge(rows).verdict == verdict
 
 
 def test_figure_8_asks_for_every_size() -> None:
@@ -160,8 +162,8 @@ def test_figure_8_asks_for_every_size() -> None:
             frames.append(rows_of(*runs, section="seconds", n=n))
         return pd.concat(frames, ignore_index=True)
 
-    assert claim.judged(rows(1.2)).verdict == "reproduced"
-    assert claim.judged(rows(0.9)).verdict == "not reproduced"
+    assert claim.judge(rows(1.2)).verdict == "reproduced"
+    assert claim.judge(rows(0.9)).verdict == "not reproduced"
     assert by_size(rows(0.9), "mc-sf").index.tolist() == list(w_fig_8.SIZES)
 
 
@@ -177,8 +179,8 @@ def test_figure_6_halves() -> None:
     for tel, verdict in ((0.5, "reproduced"), (0.29, "not reproduced")):
         runs = repeated("chat_{seed}", "a-max with bins(100)", "a-max with interval(1,1000)", tel)
         rows = rows_of(*runs, section="seconds", n=c_fig_5_7.MOST)
-        assert claims[0].judged(rows).verdict == verdict
-        assert claims[1].judged(rows).verdict == "not run"
+        assert claims[0].judge(rows).verdict == verdict
+        assert claims[1].judge(rows).verdict == "not run"
 
 
 def test_the_program_is_not_the_exact_one() -> None:
@@ -186,7 +188,7 @@ def test_the_program_is_not_the_exact_one() -> None:
     runs = [(f"u{k}", "sorted-f-dp", 100.0) for k in range(3)]
     runs += [(f"u{k}", "sorted-f-exact", tel) for k, tel in enumerate((90.0, 100.0, 110.0))]
     rows = rows_of(*runs, section="phase-1", n=25).assign(seconds=1.0)
-    judged = finding(w_phase_1.PAGE, "it gives the TEL").judged(rows)
+    judged = finding(w_phase_1.PAGE, "it gives the TEL").judge(rows)
     assert judged.verdict == "not reproduced"
     assert judged.ours is not None
     assert judged.ours.value == pytest.approx(1 / 3)
@@ -200,6 +202,6 @@ def test_seconds_that_grow(power: float, verdict: str) -> None:
         rows_of((f"u{n}", "sorted-f-dp", 1.0), section="phase-1", n=n).assign(seconds=took)
         for n, took in ((50, 9.0), *((n, n**power) for n in (100, 200, 400)))
     ]
-    claim = finding(w_phase_1.PAGE, "dynamic program: seconds")
-    assert claim.judged(pd.concat(frames, ignore_index=True)).verdict == verdict
-    assert claim.judged(pd.concat(frames[:3], ignore_index=True)).verdict == "not run"
+    claim = finding(w_phase_1.PAGE, "dynamic program: exponent")
+    assert claim.judge(pd.concat(frames, ignore_index=True)).verdict == verdict
+    assert claim.judge(pd.concat(frames[:3], ignore_index=True)).verdict == "not run"

@@ -20,10 +20,10 @@ from instances.worst_cases import (
     worst_case_instances,
     worst_of_each,
 )
-from papers.ledger.shown import arriving
+from papers.ledger.check_results import arriving
 from papers.worst_cases.__main__ import main
-from papers.worst_cases.page import figures, page_text
-from papers.worst_cases.search import POLICIES, SAME, left_out, multisets, optimum, worst
+from papers.worst_cases.exhaustive import POLICIES, SAME, left_out, multisets, optimum, worst
+from papers.worst_cases.worst_case_page import figures, page_text
 from tests.oracles.brute_force import brute_force_optimum
 from tests.tiers import a_few
 

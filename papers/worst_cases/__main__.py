@@ -1,4 +1,4 @@
-"""Command: exact worst ratios on small instances, ``python -m papers.worst_cases``."""
+"""Command ``python -m papers.worst_cases``: exact worst ratios on small instances."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from instances.worst_cases import ROWS, read_rows, rows_text
-from papers.worst_cases.page import figures, page_text
-from papers.worst_cases.search import worst
+from papers.worst_cases.exhaustive import worst
+from papers.worst_cases.worst_case_page import figures, page_text
 from support.checkout import require_checkout
 from support.command import CHECK_OPTION, QUIET_OPTION, Command, Options, option
 from support.committed import regenerate
@@ -32,7 +32,7 @@ def _size(text: str) -> tuple[int, int, int]:
 @option(
     "--run",
     "N,M[,LATEST]",
-    "go through all instances of this size, which arrive at 0 or up to round LATEST",
+    "run all instances of this size, arriving at 0 or up to round LATEST",
     _size,
 )
 @CHECK_OPTION
@@ -49,7 +49,7 @@ def main(options: Options) -> int:
     if not options.check:
         for slug, svg in figures(rows).items():
             write_text(FOLDER / f"{slug}.svg", svg)
-    # A figure is only looked for: its text depends on the drawing library's version.
+    # --check only looks for a figure: SVG depends on the drawing library's version.
     drawn = {path: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.svg")}
     files = {FOLDER / "README.md": page_text(rows)} | drawn
     present = [*FOLDER.glob("*.md"), *FOLDER.glob("*.svg")]

@@ -17,18 +17,18 @@ from heuristics.simulator import Setting
 from instances.families import amax_trap, two_point
 from instances.families.worst_mix import forms
 from papers.ledger import chen
-from papers.ledger.shown import Shown, by_policy, by_starts, together
+from papers.ledger.check_results import CheckResult, by_policy, by_starts, together
 
 
-def example_1() -> Shown:
+def example_1() -> CheckResult:
     """Run H-SF and A_max."""
     instance = chen.within(10, 1, 4, [1] * 5, prompt=1)
     first, second = by_policy("h-sf", instance), by_policy("a-max", instance)
     lines = (f"H-SF {first.tel}, A_max {second.tel}; printed 5 and 9",)
-    return Shown((first.tel, second.tel) == (5, 9), lines, (first, second))
+    return CheckResult((first.tel, second.tel) == (5, 9), lines, (first, second))
 
 
-def theorem_1() -> Shown:
+def theorem_1() -> CheckResult:
     """Compare the stated ratio with the bound that is proved, for α up to 2/9."""
     alphas = [Fraction(2, 9), Fraction(1, 5), *(Fraction(1, 2**k) for k in range(3, 20))]
     pairs = [(chen.proved(alpha), float((1 + 1 / alpha) / alpha / 2)) for alpha in alphas]
@@ -36,10 +36,10 @@ def theorem_1() -> Shown:
         f"α = {alpha}: proved {ours:.2f}, stated {theirs:.2f}"
         for alpha, (ours, theirs) in list(zip(alphas, pairs, strict=True))[:4]
     )
-    return Shown(all(ours <= theirs for ours, theirs in pairs), lines)
+    return CheckResult(all(ours <= theirs for ours, theirs in pairs), lines)
 
 
-def theorem_2() -> Shown:
+def theorem_2() -> CheckResult:
     """Evaluate the proof's quotient, run its instance, and compare with the proved bound."""
     lines, holds = [], True
     for root in (2, 10, 30):
@@ -55,10 +55,10 @@ def theorem_2() -> Shown:
     runs = [by_policy("a-max", trap, Setting(seed=seed)).tel for seed in range(3)]
     ratio = sum(runs) / 3 / by_policy("h-sf", trap).tel
     lines.append(f"run with ℓ = 2, u = 8: A_max over H-SF is {ratio:.2f}, stated 6")
-    return Shown(holds, tuple(lines))
+    return CheckResult(holds, tuple(lines))
 
 
-def theorem_4() -> Shown:
+def theorem_4() -> CheckResult:
     """Compare A_min's limit with the bound on restarts, and run both at u = 64."""
     first, with_prompts = (
         next(u for u in range(2, 10**4) if chen.halved_limit(u, s) > chen.restarts_keep(s))
@@ -74,10 +74,10 @@ def theorem_4() -> Shown:
         f"above it from u = {with_prompts} on",
         f"run with u = 64, M = 1,024: restarts {ours:.2f}, A_min {theirs:.2f} times H-SF",
     )
-    return Shown(chen.halved_limit(215) <= chen.restarts_keep(0), lines)
+    return CheckResult(chen.halved_limit(215) <= chen.restarts_keep(0), lines)
 
 
-def theorem_5() -> Shown:
+def theorem_5() -> CheckResult:
     """Compare the limit on the law of E16 with ln u."""
     uppers = (10, 100, 1000)
     over = [float(chen.halved_limit(upper)) / log(upper) for upper in uppers]
@@ -85,27 +85,29 @@ def theorem_5() -> Shown:
         f"u = {upper}: the ratio tends to {each * log(upper):.2f}, {each:.2f} times ln u"
         for upper, each in zip(uppers, over, strict=True)
     )
-    return Shown(not over[0] < over[1] / 2 < over[2] / 4, lines)
+    return CheckResult(not over[0] < over[1] / 2 < over[2] / 4, lines)
 
 
-def lemma_1() -> Shown:
+def lemma_1() -> CheckResult:
     """Run A_min on four requests, with many random orders."""
     instance = chen.within(4, 1, 2, (1, 1, 2, 2))
     runs = [by_policy("a-min", instance, Setting(seed=seed)) for seed in range(40)]
     cancelled = sum(len(each) for run in runs for each in run.schedule.attempts or ())
     lines = (f"{cancelled} cancelled in 40 runs; by Lemma 1 one in each run",)
-    return Shown(cancelled > 0, lines, tuple(runs[:1]))
+    return CheckResult(cancelled > 0, lines, tuple(runs[:1]))
 
 
-def lemma_2() -> Shown:
+def lemma_2() -> CheckResult:
     """Evaluate Lemma 2 and the limit on outputs 1 and 20."""
     shares = np.zeros(20)
     shares[[0, 19]] = float(1 - chen.RARE), float(chen.RARE)
     stated, found = chen.stated_ratio(shares), float(chen.rare_limit(20, chen.RARE))
-    return Shown(found <= stated, (f"Lemma 2 has {stated:.3f}, the ratio tends to {found:.3f}",))
+    return CheckResult(
+        found <= stated, (f"Lemma 2 has {stated:.3f}, the ratio tends to {found:.3f}",)
+    )
 
 
-def lemma_3() -> Shown:
+def lemma_3() -> CheckResult:
     """Eliminate in fractions: pivots of A and B, and the trace of B⁻¹A."""
     lines, holds = [], True
     for u in (2, 3, 5, 8):
@@ -118,7 +120,7 @@ def lemma_3() -> Shown:
         harmonic = sum(Fraction(1, k) for k in range(1, u + 1))
         holds &= min(pivots) > 0 and trace == harmonic
         lines.append(f"u = {u}: trace {trace}, H_u {harmonic}, least pivot {min(pivots)}")
-    return Shown(holds, tuple(lines))
+    return CheckResult(holds, tuple(lines))
 
 
 def _entries(i: int, j: int) -> tuple[Fraction, Fraction]:
@@ -143,7 +145,7 @@ def _solved(
     return [row[size:] for row in rows], pivots
 
 
-def figure_1() -> Shown:
+def figure_1() -> CheckResult:
     """Compare the fit with the largest quotient of the two forms."""
     uppers = (2, 5, 20, 50, 100, 200)
     errors = []
@@ -155,10 +157,10 @@ def figure_1() -> Shown:
         f"u = {u}: the fit is off by {100 * error:+.2f} %"
         for u, error in zip(uppers, errors, strict=True)
     )
-    return Shown(all(abs(error) < 0.01 for error in errors), lines)
+    return CheckResult(all(abs(error) < 0.01 for error in errors), lines)
 
 
-def theorem_6() -> Shown:
+def theorem_6() -> CheckResult:
     """Evaluate the limit, and run A_min near it."""
     stated, limit = Fraction(3 - Fraction(1, 20), 2), chen.rare_limit(20, chen.RARE)
     instance = chen.within(250, 1, 20, [20] * 45 + [1] * 9955)
@@ -167,10 +169,10 @@ def theorem_6() -> Shown:
         f"stated at most {float(stated)}, the ratio tends to {float(limit):.3f}",
         f"run with n = 10,000, M = 250: {found:.3f}",
     )
-    return Shown(limit <= stated, lines)
+    return CheckResult(limit <= stated, lines)
 
 
-def theorem_7() -> Shown:
+def theorem_7() -> CheckResult:
     """Run A_ℓ with prompts, over two seeds."""
     instance = two_point.generate(
         n=1000, memory=1500, lower=15, upper=50, long_share=0.5, prompt=100, seed=1
@@ -180,10 +182,10 @@ def theorem_7() -> Shown:
     stated = Fraction(17, 14)  # 1 + 0.3/1.4
     # What vanishes in the limit is at most the largest peak over M.
     lines = (f"{found:.3f}, stated at most {float(stated):.3f} + {150 / 1500:.1f}",)
-    return Shown(found <= stated + Fraction(150, 1500), lines)
+    return CheckResult(found <= stated + Fraction(150, 1500), lines)
 
 
-def alpha_star() -> Shown:
+def alpha_star() -> CheckResult:
     """Compare the difference of the bounds with its factors, in fractions."""
     alphas = [Fraction(k, 40) for k in range(1, 21)]
     same = all(
@@ -191,36 +193,38 @@ def alpha_star() -> Shown:
     )
     root = (3 - sqrt(5)) / 2
     lines = (f"(3 − α)/2 − 1 − α/(2(1 − α)) = (α² − 3α + 1)/(2(1 − α)): 0 at α = {root:.4f}",)
-    return Shown(same and abs(root * root - 3 * root + 1) < 1e-12, lines)
+    return CheckResult(same and abs(root * root - 3 * root + 1) < 1e-12, lines)
 
 
-def section_5_3_mode() -> Shown:
+def section_5_3_mode() -> CheckResult:
     """Find the peak of k q^(k − 1) in fractions, q = 9/10."""
     q = Fraction(9, 10)
     weights = {k: k * q ** (k - 1) for k in range(1, 100)}
     peaks = [k for k, weight in weights.items() if weight == max(weights.values())]
     near = [log(1 / q), 1 / log(1 / q)]
     lines = (f"q = 0.9: peaks at {peaks}; log(1/q) = {near[0]:.3f}, 1/log(1/q) = {near[1]:.2f}",)
-    return Shown(any(abs(k - near[0]) <= 1 for k in peaks), lines)
+    return CheckResult(any(abs(k - near[0]) <= 1 for k in peaks), lines)
 
 
-def section_6_h_sf() -> Shown:
+def section_6_h_sf() -> CheckResult:
     """Compare H-SF with a schedule of a smaller TEL."""
     instance = together(5, (1, 1), (1, 1), (1, 3), (1, 3))
     first, second = by_policy("h-sf", instance), by_starts(instance, (0, 1, 0, 3), "another one")
-    return Shown(first.tel <= second.tel, (f"H-SF {first.tel}, {second.tel}",), (first, second))
+    return CheckResult(
+        first.tel <= second.tel, (f"H-SF {first.tel}, {second.tel}",), (first, second)
+    )
 
 
-def example_ec_1() -> Shown:
+def example_ec_1() -> CheckResult:
     """Solve it."""
     instance = together(7, (1, 1), (1, 2), (1, 3), (1, 4))
     stated = by_starts(instance, (0, 0, 0, 2), "I3")
     found = kvopt.solve(instance, "search:counts")
     lines = (f"I3 has {stated.tel}, the search proves {found.bound} ({found.status})",)
-    return Shown(found.status == "optimal" and stated.tel == found.tel, lines, (stated,))
+    return CheckResult(found.status == "optimal" and stated.tel == found.tel, lines, (stated,))
 
 
-def proposition_ec_1() -> Shown:
+def proposition_ec_1() -> CheckResult:
     """Run two requests with 4 and with 3 tokens, and 16y with 18y and with 16y."""
     large, small = (by_policy("h-sf", together(memory, (1, 1), (1, 1))) for memory in (4, 3))
     allowed = large.tel / Fraction(3, 4)
@@ -236,10 +240,10 @@ def proposition_ec_1() -> Shown:
             f"M = {18 * y}: {tels[0]}; {16 * y} tokens: {tels[1]}, stated at most {9 * tels[0] / 8}"
         )
         holds &= 8 * tels[1] <= 9 * tels[0]
-    return Shown(holds, tuple(lines), (small,))
+    return CheckResult(holds, tuple(lines), (small,))
 
 
-def equations_ec_7_ec_10() -> Shown:
+def equations_ec_7_ec_10() -> CheckResult:
     """Run two requests in both orders, 16 in every order, and evaluate the limit as M grows."""
     alpha, means = Fraction(3, 4), []
     for memory in (8, 6):
@@ -257,10 +261,10 @@ def equations_ec_7_ec_10() -> Shown:
         "as M grows, over what is stated: " + ", ".join(map(str, limits)),
     )
     each = (means[1] <= means[0] / alpha, small <= 4 * large, min(limits) <= 1)
-    return Shown(any(each), lines)
+    return CheckResult(any(each), lines)
 
 
-def theorem_ec_1() -> Shown:
+def theorem_ec_1() -> CheckResult:
     """Compare outputs inside the interval with all outputs at its ends."""
     lines, holds = [], True
     for name, prompt, memory, lower, upper, inside in (
@@ -277,10 +281,10 @@ def theorem_ec_1() -> Shown:
         lines.append(
             f"{name}, s = {prompt}: outputs {inside} give {ratio(inside)}, ends at most {ends}"
         )
-    return Shown(holds, tuple(lines))
+    return CheckResult(holds, tuple(lines))
 
 
-def lemma_ec_1() -> Shown:
+def lemma_ec_1() -> CheckResult:
     """Run three requests of 2 tokens behind [2, 4], and of 6 behind [6, 9] with prompts."""
     lines, runs = [], []
     for prompt, memory, lower, upper in ((0, 10, 2, 4), (1, 24, 6, 9)):
@@ -292,7 +296,7 @@ def lemma_ec_1() -> Shown:
             starts = largest_batches(instance, range(3), [length] * 3)
             runs.append(by_starts(instance, starts, name))
             lines.append(f"s = {prompt}: {name} with {tokens} tokens {runs[-1].tel}")
-    return Shown(
+    return CheckResult(
         all(a.tel <= b.tel for a, b in zip(runs[::2], runs[1::2], strict=True)),
         lines=tuple(lines),
         drawn=tuple(runs[:1]),

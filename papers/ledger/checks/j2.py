@@ -13,14 +13,14 @@ from heuristics.guarantee import largest_share
 from heuristics.reference.mc_sf import mc_sf
 from instances import Instance, Request
 from instances.families import late_burst
+from papers.ledger.check_results import CheckResult, arriving, by_policy, by_starts, together
 from papers.ledger.checks.j1 import behind_the_long, burst_first, proposition_4_1
-from papers.ledger.shown import Shown, arriving, by_policy, by_starts, together
 
 #: s, o, n, M of identical requests.
 Case = tuple[int, int, int, int]
 
 
-def equations_1_to_4() -> Shown:
+def equations_1_to_4() -> CheckResult:
     """Solve two instances by the program and by an exact search."""
     lines, agree = [], True
     for name in ("tiny_handover", "example_3_1"):
@@ -28,11 +28,11 @@ def equations_1_to_4() -> Shown:
         agree &= by_program.status == by_search.status == "optimal"
         agree &= by_program.tel == by_search.tel
         lines.append(f"{name}: {by_program.tel} by the program, {by_search.tel} by search")
-    return Shown(agree, tuple(lines))
+    return CheckResult(agree, tuple(lines))
 
 
-def theorem_4_1() -> Shown:
-    """Compare what any start leaves of the burst with schedules, and MC-SF with both."""
+def theorem_4_1() -> CheckResult:
+    """Compare the cost of the burst after any start with schedules and with MC-SF."""
     lines, holds = [], True
     for memory in (64, 256, 1024, 4096):
         least = behind_the_long(isqrt(memory) // 2 - 1, 1, memory // 2, memory)
@@ -43,7 +43,7 @@ def theorem_4_1() -> Shown:
             f"M = {memory}: any start costs {least / most:.2f} times OPT, √M/28 is "
             f"{memory**0.5 / 28:.2f}"
         )
-    return Shown(holds, tuple(lines))
+    return CheckResult(holds, tuple(lines))
 
 
 def _little(memory: int, begin: int) -> int:
@@ -55,7 +55,7 @@ def _little(memory: int, begin: int) -> int:
     return by_starts(instance, [0] + [release] * (memory // 2), "the long one first").tel
 
 
-def algorithm_1() -> Shown:
+def algorithm_1() -> CheckResult:
     """Run simulator and pseudocode on random instances with arrivals."""
     chance, equal = Random(1), 0
     for _ in range(60):
@@ -66,10 +66,10 @@ def algorithm_1() -> Shown:
             rows.append((chance.randint(0, 5), prompt, chance.randint(1, memory - prompt)))
         instance = arriving(memory, rows)
         equal += by_policy("mc-sf", instance).schedule.starts == mc_sf(instance).starts
-    return Shown(equal == 60, (f"{equal} of 60 schedules are the pseudocode's",))
+    return CheckResult(equal == 60, (f"{equal} of 60 schedules are the pseudocode's",))
 
 
-def proposition_4_2() -> Shown:
+def proposition_4_2() -> CheckResult:
     """Count as for J1 Proposition 4.1."""
     return proposition_4_1()
 
@@ -84,7 +84,7 @@ def equal_prompts(draws: int, seed: int) -> Iterator[Instance]:
         yield together(memory, *((prompt, output) for output in outputs))
 
 
-def theorem_4_3_equal_prompts() -> Shown:
+def theorem_4_3_equal_prompts() -> CheckResult:
     """Compare MC-SF with SVF and with 1 + 2/(1 − α) times the volume bound."""
     worst, same = Fraction(0), True
     for instance in equal_prompts(150, 2):
@@ -96,10 +96,10 @@ def theorem_4_3_equal_prompts() -> Shown:
         "MC-SF is SVF on all 150 draws" if same else "MC-SF is not SVF",
         f"TEL over (1 + 2/(1 − α)) times the volume bound is at most {float(worst):.3f}",
     )
-    return Shown(same and worst <= 1, lines)
+    return CheckResult(same and worst <= 1, lines)
 
 
-def theorem_4_3_equal_outputs() -> Shown:
+def theorem_4_3_equal_outputs() -> CheckResult:
     """Compare MC-SF on identical requests with the steps of the proof."""
     worst, steps = Fraction(0), True
     for s, o, n, memory in identical(7):
@@ -113,7 +113,7 @@ def theorem_4_3_equal_outputs() -> Shown:
         "MC-SF is no worse than batches of floor(M/(s + o))" if steps else "a step fails",
         f"TEL over the volume bound is at most {float(worst):.3f}, stated 4",
     )
-    return Shown(steps and worst <= 4, lines)
+    return CheckResult(steps and worst <= 4, lines)
 
 
 def identical(step: int) -> Iterator[Case]:
@@ -128,10 +128,10 @@ def identical(step: int) -> Iterator[Case]:
 def _ordered_volumes(instance: Instance) -> int:
     """Return Σ n_o n_o' vol_o' over o' ≤ o (token-rounds)."""
     volumes = [(r.output, r.volume) for r in instance.requests]
-    return sum(volume for own, _ in volumes for output, volume in volumes if output <= own)
+    return sum(volume for longer, _ in volumes for output, volume in volumes if output <= longer)
 
 
-def lemma_4_4() -> Shown:
+def lemma_4_4() -> CheckResult:
     """Compare MC-SF with the stated bound, in fractions."""
     return _worst(
         equal_prompts(60, 3),
@@ -144,24 +144,24 @@ def lemma_4_4() -> Shown:
     )
 
 
-def lemma_4_5() -> Shown:
-    """Compare how long MC-SF is at a class of outputs with the stated bound."""
+def lemma_4_5() -> CheckResult:
+    """Compare MC-SF's time at a class of outputs with the stated bound."""
     worst, classes = Fraction(0), 0
     for instance in equal_prompts(60, 5):
-        own: dict[int, list[tuple[int, Request]]] = {}
+        levels: dict[int, list[tuple[int, Request]]] = {}
         starts = by_policy("mc-sf", instance).schedule.starts
         for start, request in zip(starts, instance.requests, strict=True):
-            own.setdefault(request.output.bit_length(), []).append((start, request))
-        for level, runs in own.items():
+            levels.setdefault(request.output.bit_length(), []).append((start, request))
+        for level, runs in levels.items():
             took = max(p + each.output for p, each in runs) - min(p for p, _ in runs)
             volumes = sum(each.volume for _, each in runs)
             stated = Fraction(192 * volumes, instance.memory) + 5 * (2**level - 1)
             worst, classes = max(worst, took / stated), classes + 1
     lines = (f"{classes} classes: at most {float(worst):.3f} of the stated length",)
-    return Shown(worst <= 1, lines)
+    return CheckResult(worst <= 1, lines)
 
 
-def lemma_4_7() -> Shown:
+def lemma_4_7() -> CheckResult:
     """Compare the stated bound with the volume bound, which is at most OPT."""
     return _worst(
         equal_prompts(100, 4),
@@ -176,9 +176,11 @@ def lemma_4_7() -> Shown:
     )
 
 
-def _worst(drawn: Iterator[Instance], ratio: Callable[[Instance], Fraction], words: str) -> Shown:
+def _worst(
+    drawn: Iterator[Instance], ratio: Callable[[Instance], Fraction], words: str
+) -> CheckResult:
     worst = max(map(ratio, drawn))
-    return Shown(worst <= 1, (f"{words} is at most {float(worst):.4f}",))
+    return CheckResult(worst <= 1, (f"{words} is at most {float(worst):.4f}",))
 
 
 def dual(s: int, o: int, n: int, memory: int) -> tuple[Fraction, list[Fraction], Fraction]:
@@ -205,7 +207,7 @@ def printed_value(case: Case) -> Fraction:
     return n * o + n * y - memory * first**2 / (2 * d)
 
 
-def lemma_b_1() -> Shown:
+def lemma_b_1() -> CheckResult:
     """Test row (23) for every t, in fractions."""
     cases, wrong = 0, 0
     for s, o, n, memory in identical(3):
@@ -214,10 +216,10 @@ def lemma_b_1() -> Shown:
         for t in range(len(multipliers) + int(y) + o + 2):
             running = zip(range(s + 1, s + o + 1), multipliers[t : t + o], strict=False)
             wrong += y - sum(tokens * multiplier for tokens, multiplier in running) > t
-    return Shown(not wrong, (f"{cases} cases, {wrong} rows violated",))
+    return CheckResult(not wrong, (f"{cases} cases, {wrong} rows violated",))
 
 
-def dual_value_after_lemma_b_1() -> Shown:
+def dual_value_after_lemma_b_1() -> CheckResult:
     """Compare the printed form with the value, and with a schedule."""
     case = (0, 1, 3, 2)
     found = by_policy("mc-sf", together(2, *[(0, 1)] * 3))
@@ -228,10 +230,10 @@ def dual_value_after_lemma_b_1() -> Shown:
         f"{float(printed_value(case))}, MC-SF {found.tel}",
         f"the value is at most the printed form in {below} of {cases} cases",
     )
-    return Shown(printed_value(case) <= found.tel, lines, (found,))
+    return CheckResult(printed_value(case) <= found.tel, lines, (found,))
 
 
-def lemma_b_2() -> Shown:
+def lemma_b_2() -> CheckResult:
     """Evaluate the quotient, in fractions."""
     found = _quotient((0, 2, 1, 23))
     inside = max(map(_quotient, identical(3)))
@@ -239,7 +241,7 @@ def lemma_b_2() -> Shown:
         f"with n > m and M ≥ 2(s + o) at most {float(inside):.2f}, stated at most 4",
         f"s = 0, o = 2, n = 1, M = 23, where n ≤ m: {float(found):.2f}",
     )
-    return Shown(inside <= 4, lines)
+    return CheckResult(inside <= 4, lines)
 
 
 def _quotient(case: Case) -> Fraction:

@@ -13,10 +13,10 @@ from instances import Instance, read_instance
 from instances.families import example_3_1 as example
 from instances.families import mcsf_trap, total_trap
 from instances.named import find_instance
-from papers.ledger.shown import Drawn, Shown, by_policy, by_starts, together
+from papers.ledger.check_results import CheckedSchedule, CheckResult, by_policy, by_starts, together
 
 
-def theorem_2_1() -> Shown:
+def theorem_2_1() -> CheckResult:
     """Compare MC-SF with the other order, for three memories, and both bounds for more."""
     lines, holds = [], True
     for root in (2, 3, 4):
@@ -29,7 +29,7 @@ def theorem_2_1() -> Shown:
     bounds = [trap_bounds(root) for root in range(2, 1000)]
     above = all(11 * least >= root * most for root, (least, most) in enumerate(bounds, 2))
     lines.append(f"the bounds' ratio is at least M^(1/4)/11 up to M = 999^4: {above}")
-    return Shown(holds and above, tuple(lines))
+    return CheckResult(holds and above, tuple(lines))
 
 
 def trap_bounds(root: int) -> tuple[int, int]:
@@ -44,7 +44,7 @@ def second_kind_first(root: int) -> list[int]:
     return [second[-1] + 2 + place // root**2 for place in range(memory)] + second
 
 
-def theorem_2_2() -> Shown:
+def theorem_2_2() -> CheckResult:
     """Run three requests of x = 1 with M = T, and with M = T + 3."""
     tight, wide = (by_policy("svf", together(memory, *[(1, 1)] * 3)) for memory in (3, 6))
     least = volume_bound(tight.instance)
@@ -52,18 +52,18 @@ def theorem_2_2() -> Shown:
         f"M = T = 3: every schedule needs {least} at least, printed 3; one has {tight.tel}",
         f"M = T + 3 = 6: {wide.tel}",
     )
-    return Shown(least <= 3 or wide.tel != 3, lines, (tight,))
+    return CheckResult(least <= 3 or wide.tel != 3, lines, (tight,))
 
 
-def example_3_1() -> Shown:
+def example_3_1() -> CheckResult:
     """Run MC-SF and Sorted-F."""
     instance = example.generate()
     first, second = by_policy("mc-sf", instance), by_policy("sorted-f-exact", instance)
     lines = (f"MC-SF {first.tel}, Sorted-F {second.tel}; printed 64 and 45",)
-    return Shown((first.tel, second.tel) == (64, 45), lines, (first, second))
+    return CheckResult((first.tel, second.tel) == (64, 45), lines, (first, second))
 
 
-def example_3_2() -> Shown:
+def example_3_2() -> CheckResult:
     """Compare both orders of two batches that each fill the memory."""
     cases, wrong, memory = 0, 0, 24
     full = [(memory // n - o, o, n) for n in (1, 2, 3, 4, 6) for o in range(1, memory // n + 1)]
@@ -75,7 +75,7 @@ def example_3_2() -> Shown:
             first, second = (by_starts(instance, each, "batches").tel for each in starts)
             cases += 1
             wrong += (one[1] * two[2] < two[1] * one[2]) != (first < second)
-    return Shown(not wrong, (f"{cases} pairs of batches, {wrong} of them otherwise",))
+    return CheckResult(not wrong, (f"{cases} pairs of batches, {wrong} of them otherwise",))
 
 
 def batches(instance: Instance) -> list[list[Item]]:
@@ -95,7 +95,7 @@ def small_instances(n: int, memory: int) -> Iterator[Instance]:
         yield together(memory, *chosen)
 
 
-def lemma_3_3() -> Shown:
+def lemma_3_3() -> CheckResult:
     """Compare mean and largest output of every batch, on all small instances."""
     cases, wrong = 0, 0
     for memory in (3, 4, 5):
@@ -104,7 +104,7 @@ def lemma_3_3() -> Shown:
                 outputs = [item.output for item in batch]
                 cases += 1
                 wrong += 2 * sum(outputs) <= len(outputs) * max(outputs)
-    return Shown(not wrong, (f"{cases} batches, {wrong} of them otherwise",))
+    return CheckResult(not wrong, (f"{cases} batches, {wrong} of them otherwise",))
 
 
 def waits(batches: Sequence[list[Item]], lengths: Sequence[int | Fraction]) -> Fraction:
@@ -131,7 +131,7 @@ def ends_of_groups(found: Sequence[list[Item]]) -> list[bool]:
 
 
 def grouped(found: Sequence[list[Item]], *, aligned: bool) -> Fraction:
-    """Return the TEL of groups by the formula of Proof 9.2, or aligned by that of Proof 4.14."""
+    """Return the TEL of groups by Proof 9.2, or of aligned groups by Proof 4.14."""
     lengths = [
         _length(batch, aligned=aligned) if end else 0
         for batch, end in zip(found, ends_of_groups(found), strict=True)
@@ -144,7 +144,7 @@ def _length(batch: list[Item], *, aligned: bool) -> Fraction:
     return Fraction(total, len(batch)) if aligned else Fraction(batch[-1].output)
 
 
-def theorem_4_4() -> Shown:
+def theorem_4_4() -> CheckResult:
     """Compare Sorted-F with its batches one after the other, on all small instances."""
     cases, wrong = 0, 0
     for memory in (3, 4, 5):
@@ -152,7 +152,7 @@ def theorem_4_4() -> Shown:
             found = by_policy("sorted-f-exact", instance)
             cases += 1
             wrong += found.tel > one_after_the_other(batches(instance))
-    return Shown(not wrong, (f"{cases} instances, {wrong} of them otherwise",))
+    return CheckResult(not wrong, (f"{cases} instances, {wrong} of them otherwise",))
 
 
 def drawn_batches(draws: int) -> Iterator[list[list[Item]]]:
@@ -163,7 +163,7 @@ def drawn_batches(draws: int) -> Iterator[list[list[Item]]]:
         yield batches(together(16, *((chance.randint(0, 16 - o), o) for o in outputs)))
 
 
-def theorem_4_7() -> Shown:
+def theorem_4_7() -> CheckResult:
     """Compare the longest outputs in a group, and both totals by the formulas."""
     longest, worst, wrong = 0, Fraction(0), 0
     for found in drawn_batches(150):
@@ -179,10 +179,10 @@ def theorem_4_7() -> Shown:
         f"groups of up to {longest} batches, {wrong} of them otherwise than Lemma 4.10 and (4)",
         f"one after the other over grouped is at most {float(worst):.3f}, stated below 4",
     )
-    return Shown(not wrong and worst < 4, lines)
+    return CheckResult(not wrong and worst < 4, lines)
 
 
-def theorem_4_7_memory() -> Shown:
+def theorem_4_7_memory() -> CheckResult:
     """Compare the peaks of the batches that end a group with M less the largest peak."""
     instance = together(6, *[(1, 1)] * 4)
     found = batches(instance)
@@ -191,10 +191,10 @@ def theorem_4_7_memory() -> Shown:
     ends = [peak for peak, end in zip(peaks, ends_of_groups(found), strict=True) if end]
     sizes = [len(batch) for batch in found]
     lines = (f"batches of {sizes}; peaks of those that end a group {ends}, stated above {least}",)
-    return Shown(all(peak > least for peak in ends), lines)
+    return CheckResult(all(peak > least for peak in ends), lines)
 
 
-def equation_4_middle() -> Shown:
+def equation_4_middle() -> CheckResult:
     """Compare the powers of 1/2 of a group with what they are stated to sum to at most."""
     half, lines, holds = Fraction(1, 2), [], True
     for a in range(1, 8):
@@ -202,20 +202,20 @@ def equation_4_middle() -> Shown:
         middle = 4 * (1 - half ** ((a - 1) // 2))
         holds = holds and powers <= middle
         lines.append(f"a = {a}: {powers}, stated at most {middle}")
-    return Shown(holds, tuple(lines))
+    return CheckResult(holds, tuple(lines))
 
 
-def theorem_4_13() -> Shown:
+def theorem_4_13() -> CheckResult:
     """Compare grouped and aligned batches by the formulas."""
     worst = max(
         grouped(found, aligned=False) / grouped(found, aligned=True) for found in drawn_batches(150)
     )
-    return Shown(
+    return CheckResult(
         worst < 2, (f"grouped over aligned is at most {float(worst):.3f}, stated below 2",)
     )
 
 
-def equation_3() -> Shown:
+def equation_3() -> CheckResult:
     """Compare the last start of the third batch with the end of the second."""
     instance = together(7, (1, 3), (3, 1), (3, 1), (3, 1))
     found = by_policy("sorted-f-exact", instance)
@@ -223,41 +223,41 @@ def equation_3() -> Shown:
     ended = max(found.schedule.starts[item.position] + item.output for item in second)
     started = max(found.schedule.starts[item.position] for item in third)
     lines = (f"batch 2 completes at {ended}, batch 3 starts at {started}",)
-    return Shown(started <= ended, lines, (found,))
+    return CheckResult(started <= ended, lines, (found,))
 
 
-def theorem_4_19() -> Shown:
+def theorem_4_19() -> CheckResult:
     """Compare the two aligned schedules, whose outputs are all 1."""
     instance = together(10, *[(1, 1)] * 3, *[(7, 1)] * 4)
-    ours: Drawn = by_policy("sorted-f-exact", instance)
+    ours: CheckedSchedule = by_policy("sorted-f-exact", instance)
     best = by_starts(instance, (0, 1, 2, 0, 1, 2, 3), "the optimum")
     sizes = [len(batch) for batch in batches(instance)]
     lines = (
         f"aligned Sorted-F {ours.tel}, aligned optimum {best.tel}",
         f"batches of {sizes}: F of the three small ones is 1/3, of a small and a large one 1/2",
     )
-    return Shown(ours.tel <= best.tel, lines, (ours, best))
+    return CheckResult(ours.tel <= best.tel, lines, (ours, best))
 
 
-def algorithm_2() -> Shown:
+def algorithm_2() -> CheckResult:
     """Compare the batches of Algorithms 1 and 2 on two requests."""
     instance = together(4, (1, 1), (1, 2))
-    exact: Drawn = by_policy("sorted-f-exact", instance)
+    exact: CheckedSchedule = by_policy("sorted-f-exact", instance)
     peaks = by_starts(instance, (0, 1), "one at a time, as by Σ peaks")
     sizes = [len(batch) for batch in batches(instance)]
     both = sum(request.peak for request in instance.requests)
     lines = (f"Algorithm 1 takes batches of {sizes}; the peaks sum to {both} of 4",)
-    return Shown(sizes != [2] or both <= 4, lines, (exact, peaks))
+    return CheckResult(sizes != [2] or both <= 4, lines, (exact, peaks))
 
 
-def figures_6_7() -> Shown:
+def figures_6_7() -> CheckResult:
     """Mix the published means."""
     means = [0.8 * chat + 0.2 * long for chat, long in ((41.84, 2546.39), (85.35, 296.08))]
     lines = (f"{means[0]:.2f} and {means[1]:.2f}; printed 542.75 and 127.50",)
-    return Shown([f"{mean:.2f}" for mean in means] == ["542.75", "127.50"], lines)
+    return CheckResult([f"{mean:.2f}" for mean in means] == ["542.75", "127.50"], lines)
 
 
-def theorem_8_2() -> Shown:
+def theorem_8_2() -> CheckResult:
     """Evaluate the ratio of the printed instance by its sums, and run a small one."""
     roots = (4, 16, 64, 256, 1024)
     ratios = [trap_ratio(root, root**3) for root in roots]
@@ -270,7 +270,7 @@ def theorem_8_2() -> Shown:
         ),
         f"M = 16, run: {first.tel / second.tel:.2f}",
     )
-    return Shown(
+    return CheckResult(
         all(3 * ratio >= 2 * root for ratio, root in zip(ratios, roots, strict=True)), lines
     )
 
@@ -287,7 +287,7 @@ def trap_ratio(root: int, second: int) -> Fraction:
     return Fraction(long + (root - 1) * waits + short, long + waits + short)
 
 
-def table_4() -> Shown:
+def table_4() -> CheckResult:
     """Compare two printed figures with a bound and with a schedule."""
     uniform, exponential = (
         read_instance(find_instance(name)) for name in ("uniform_100", "exponential_100")
@@ -297,4 +297,4 @@ def table_4() -> Shown:
         f"uniform: every schedule needs {least:,}, printed 9,748.3",
         f"exponential: FCFS needs {most:,}, printed 6,016.9 for Sorted-F",
     )
-    return Shown(not (least > 9_748.3 and most < 6_016.9), lines)
+    return CheckResult(not (least > 9_748.3 and most < 6_016.9), lines)

@@ -1,4 +1,4 @@
-"""The page of exact worst cases and its figures: functions of the rows."""
+"""Page and figures of exact worst cases."""
 
 from __future__ import annotations
 
@@ -7,44 +7,44 @@ from collections.abc import Sequence
 from matplotlib.patches import Rectangle
 
 from instances.worst_cases import Worst, worst_of_each
-from papers.worst_cases.search import POLICIES, left_out
+from papers.worst_cases.exhaustive import POLICIES, left_out
 from reports import markdown
 from reports.figures.style import COLOURS, INK, drawing
 from reports.markdown import pipe_table
 
 _HEAD = """\
-For each policy the largest TEL over the optimum, among **all** instances of n requests with memory
-M, in every order of the requests.  A request is (s, o), or (a, s, o) with arrivals, with s ≥ 0,
-o ≥ 1, s + o ≤ M.  The optimum is exact, by dynamic programming, and so is the ratio: on instances
-of these sizes the policy as kvopt breaks its ties does no worse.  Sorted-F, whose paper leaves ties
-between batches open, may do worse when they are broken otherwise.  Policies are ranked by it, over
-all sizes below.
+The page ranks policies by their largest TEL over the optimum, among **all** instances of n requests
+with memory M, in every order of the requests.  A request is (s, o), or (a, s, o) with arrivals,
+with s ≥ 0, o ≥ 1, s + o ≤ M.  Dynamic programming gives the exact optimum.  The ratio is exact for
+kvopt's order of ties.  The paper of Sorted-F leaves ties between batches open, and another order
+may be worse.
 
-A ratio that does not grow with M here may do so later: MC-SF has no constant ratio (W Theorem 2.1).
+A ratio that is constant in M here may grow at larger M: W Theorem 2.1 shows this for MC-SF.
 
 ```sh
-python -m papers.worst_cases --run 3,5     # all instances of 3 requests and 5 tokens again
+python -m papers.worst_cases --run 3,5     # runs all instances of 3 requests and 5 tokens
 python -m papers.worst_cases --run 3,3,3   # the same with arrivals from 0 to 3
-python -m papers.worst_cases --check       # is the page what the rows give?
+python -m papers.worst_cases --check       # compares the page with the rows
 python solve.py worst_case_svf --policy svf
 ```
 
 The worst of each policy is in [the library](../../reports/library/README.md), as family
-`worst-case`. """
+`worst-case`.
+"""
 _PARTS = (
     ("All arrive at 0", "at_0", "The size is n and M."),
     (
         "With arrivals",
         "arrivals",
-        "Arrivals are whole rounds from 0 to the latest, and the first is 0.  A policy does not "
-        "know what has not arrived, the optimum does.",
+        "Arrivals are whole rounds from 0 to the latest, and the first is 0.  The optimum knows "
+        "future arrivals, a policy does not.",
     ),
 )
 _LARGEST_ALPHA = 0.65
 
 
 def page_text(rows: Sequence[Worst]) -> str:
-    """Return the page: policies by their worst ratio, a table by size, and what is left out."""
+    """Return the page: policies by worst ratio, ratios by size, and policies left out."""
     parts = [_HEAD]
     for place, (title, slug, about) in enumerate(_PARTS):
         of_part = [row for row in rows if (row.latest > 0) == bool(place)]
@@ -91,7 +91,7 @@ def figures(rows: Sequence[Worst]) -> dict[str, str]:
 
 
 def heat_map(rows: Sequence[Worst]) -> str:
-    """Draw the worst ratio of each policy over n and M, the least bad policy first."""
+    """Draw each policy's worst ratio over n and M, the best policy first."""
     ranked = worst_of_each(rows, arrivals=bool(rows[0].latest))
     largest = max(float(row.ratio) for row in rows)
     memories = sorted({row.memory for row in rows})

@@ -1,7 +1,7 @@
 """All instances of a size: the optimum of each, and each policy's TEL.
 
-A size is a number of requests, a memory and a latest arrival; an instance is a multiset of
-requests (a, s, o) with s ≥ 0, o ≥ 1, s + o ≤ M, of which the first arrives at 0.
+A size is a number of requests, a memory and a latest arrival.  An instance is a multiset of
+requests (a, s, o) with s ≥ 0, o ≥ 1, s + o ≤ M; the first arrives at 0.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from heuristics.policy import AdvisedPolicy
 from heuristics.registry import policies
 from heuristics.simulator import run_policy
 from instances.worst_cases import Triple, Worst
-from papers.ledger.shown import arriving
+from papers.ledger.check_results import arriving
 
 #: Policies that know the outputs, draw nothing, and differ from one another.
 POLICIES = (
     *("fcfs", "mc-sf", "mc-sf-first-fit", "mc-sf-total", "output-peak", "sorted-f-dp"),
     *("sorted-f-exact", "sorted-f-swap", "svf", "svf-1bit", "svf-first-fit", "wait"),
 )
-#: A policy that makes the same schedules, by the name of the other.
+#: Policies with the schedules of another policy.
 SAME = {"h-sf": "mc-sf", "mc-benchmark": "fcfs"}
-#: Above every TEL of small instances: nothing that waits may start any more at this round.
+#: A cost above every TEL of small instances: no waiting request may start at this round.
 _NEVER = 10**9
 
 
 def left_out() -> dict[str, str]:
-    """Return why each other policy has no exact worst case here, by name."""
+    """Return the reason by policy for having no exact worst case."""
     return {name: _reason(name) for name in policies() if name not in POLICIES}
 
 
@@ -44,11 +44,11 @@ def _reason(name: str) -> str:
         return "draws: its TEL is a mean over seeds"
     if not policy.clairvoyant:
         return "does not know the outputs: its TEL depends on the predictions, or has no end"
-    return "not gone through yet"
+    return "not computed yet"
 
 
 def multisets(n: int, memory: int, latest: int = 0) -> Iterator[tuple[Triple, ...]]:
-    """Return all instances of n requests, up to their order; the first arrives at 0."""
+    """Return all instances of n requests up to order; the first arrives at 0."""
     kinds = [
         (a, s, o)
         for a in range(latest + 1)
@@ -61,11 +61,10 @@ def multisets(n: int, memory: int, latest: int = 0) -> Iterator[tuple[Triple, ..
 def optimum(requests: Sequence[Triple], memory: int) -> int:
     """Return the least TEL (rounds), by dynamic programming.
 
-    The state is the round, what waits, and the tokens that those that run will hold at each later
-    time. At a round a request that has arrived starts, which costs its output, or the round passes,
-    which costs one for each that waits. Requests that start at one round do so in the order of the
-    list. Where none runs and all have arrived, one may start now: to wait would shift all that
-    follows.
+    The state is the round, the waiting requests, and the tokens that running requests hold at later
+    times.  A waiting request starts, at the cost of its output, or the round passes, at a cost of
+    one per waiting request.  Starts at one round follow the list's order.  If none runs and all
+    have arrived, one starts now: waiting would only shift the schedule.
     """
     last = max(arrival for arrival, _, _ in requests)
 
@@ -93,7 +92,7 @@ def optimum(requests: Sequence[Triple], memory: int) -> int:
 
 
 def worst(n: int, memory: int, latest: int = 0) -> list[Worst]:
-    """Return the worst of each policy, over all orders of the requests; the first among equals."""
+    """Return each policy's first worst case over all instances and request orders."""
     found: dict[str, Worst] = {}
     for requests in multisets(n, memory, latest):
         least = optimum(requests, memory)

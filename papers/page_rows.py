@@ -1,4 +1,4 @@
-"""The rows of a page, of its suite's runs, as they are committed next to it."""
+"""Rows of a page: one for each run of its suite, as committed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from kvopt.sweeps.plan import plan
 from reports.nightly.rows import read_rows as committed_rows
 from reports.nightly.rows import typed
 
-#: The key of one run; the sources may have changed since, as its schedule was checked.
+#: Key of a run; sources are no part of it, since its schedule was checked.
 RUN = ["instance_sha256", "batch_time", "method", "seed", "time_limit", "threads"]
-#: Statuses of runs that are to be run again.
+#: Statuses of failed runs, which say nothing about the method.
 BROKEN = ("error", "crashed")
-#: The oldest rows do not know the last five.
+#: Old rows have no value in the last five.
 COLUMNS = (
     *("section", "instance", "family", "n", "memory", *RUN, "status", "tel", "lower_bound"),
     *("bound_source", "detail", "evictions", "mean_tokens", "peak_tokens", "seconds"),
@@ -27,10 +27,9 @@ COLUMNS = (
 
 
 def suite_rows(suite: Suite, location: str | Path) -> pd.DataFrame:
-    """Return the rows of a suite's runs that a store or an exported file holds, with ``COLUMNS``.
+    """Return the rows of a suite's runs from a store or an exported file.
 
-    Of a run that was repeated the last row counts; one that broke (``BROKEN``) says nothing of its
-    method and is left out.
+    The last row of a repeated run counts; ``BROKEN`` runs are left out.
     """
     found = stored_rows(location).drop(columns="section")
     found = found[~found["status"].isin(BROKEN)]
@@ -45,8 +44,8 @@ def _run(task: Task) -> dict[str, object]:
     return {"section": task.section, "instance_sha256": sha} | asked | {"method": task.method.text}
 
 
-def joined(suite: Suite, old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
-    """Return old and new rows of a suite in its order; of a run in both the new row counts."""
+def join_rows(suite: Suite, old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
+    """Return old and new rows in the suite's order; a new row replaces an old one."""
     both = pd.concat([old, new], ignore_index=True) if len(old) else new
     both = both.drop_duplicates(["section", *RUN], keep="last")
     order = {section.name: place for place, section in enumerate(suite.sections)}
@@ -57,7 +56,7 @@ def joined(suite: Suite, old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
 
 
 def planned_runs(suite: Suite, sections: Iterable[str]) -> int:
-    """Return how many runs sections of a suite are; instances are not read for it."""
+    """Return the number of runs in sections of a suite, without reading instances."""
     return sum(
         len(section.sources)
         * sum(section.seeds if method.seeded else 1 for method in section.methods)
@@ -67,7 +66,7 @@ def planned_runs(suite: Suite, sections: Iterable[str]) -> int:
 
 
 def read_rows(path: Path) -> pd.DataFrame:
-    """Return committed rows; none where there is no file. Raises RowsError if it is damaged."""
+    """Return committed rows, none without a file; RowsError if it is damaged."""
     if not path.exists():
         return typed(pd.DataFrame(columns=list(COLUMNS)), COLUMNS)
     return committed_rows(path, COLUMNS)

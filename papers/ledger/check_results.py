@@ -1,4 +1,4 @@
-"""What a check shows: figures, whether the statement holds in them, and schedules."""
+"""Results of checks: figures, schedules, and if the statement holds."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """A schedule that shows it, and what the checker says of it."""
+class CheckedSchedule:
+    """A schedule with the checker's verdict."""
 
     instance: Instance
     schedule: Schedule
@@ -30,24 +30,24 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What a check shows: whether the statement holds, the figures, and schedules."""
+class CheckResult:
+    """Result of a check: if the statement holds, figures as text, schedules."""
 
     holds: bool
     lines: tuple[str, ...]
-    drawn: tuple[Drawn, ...] = ()
+    drawn: tuple[CheckedSchedule, ...] = ()
 
 
-def run_check(letter: str, name: str) -> Shown:
-    """Compute a check of a paper's statement; AttributeError if it has none of that name."""
-    found: Shown = getattr(
+def run_check(letter: str, name: str) -> CheckResult:
+    """Compute a check of a paper by name; AttributeError for an unknown name."""
+    found: CheckResult = getattr(
         importlib.import_module(f"papers.ledger.checks.{letter.lower()}"), name
     )()
     return found
 
 
 def together(memory: int, *pairs: Pair) -> Instance:
-    """Return an instance of requests (prompt, output) that all arrive at 0."""
+    """Return an instance of requests (prompt, output); all arrive at 0."""
     return arriving(memory, [(0, prompt, output) for prompt, output in pairs])
 
 
@@ -56,28 +56,28 @@ def arriving(memory: int, rows: Sequence[tuple[int, int, int]]) -> Instance:
     return Instance("statement", memory, tuple(Request(i, *row) for i, row in enumerate(rows)))
 
 
-def by_policy(name: str, instance: Instance, setting: Setting = DEFAULT_SETTING) -> Drawn:
-    """Return the schedule of a policy, which the checker accepts."""
+def by_policy(name: str, instance: Instance, setting: Setting = DEFAULT_SETTING) -> CheckedSchedule:
+    """Return a policy's schedule, accepted by the checker."""
     return accepted(instance, run_policy(policies()[name], instance, setting))
 
 
-def by_starts(instance: Instance, starts: Sequence[int], method: str) -> Drawn:
-    """Return a schedule by its starts, which the checker accepts."""
+def by_starts(instance: Instance, starts: Sequence[int], method: str) -> CheckedSchedule:
+    """Return the schedule with these starts, accepted by the checker."""
     return accepted(instance, make_schedule(instance, starts, method))
 
 
-def refused(instance: Instance, starts: Sequence[int], method: str) -> Drawn:
-    """Return a schedule that exceeds the memory; ValueError if the checker accepts it."""
+def refused(instance: Instance, starts: Sequence[int], method: str) -> CheckedSchedule:
+    """Return a schedule that exceeds the memory; ValueError if it fits."""
     schedule = make_schedule(instance, starts, method)
     verdict = check_schedule(instance, schedule)
     if verdict.tokens is None:
         raise ValueError(f"{method}: expected more tokens than M, found {verdict}")
-    return Drawn(instance, schedule, verdict)
+    return CheckedSchedule(instance, schedule, verdict)
 
 
-def accepted(instance: Instance, schedule: Schedule) -> Drawn:
-    """Return a schedule that the checker accepts; ValueError if it does not."""
+def accepted(instance: Instance, schedule: Schedule) -> CheckedSchedule:
+    """Return a schedule with its verdict; ValueError if the checker refuses it."""
     verdict = check_schedule(instance, schedule)
     if not verdict.valid:
         raise ValueError(f"{schedule.method}: {verdict}")
-    return Drawn(instance, schedule, verdict)
+    return CheckedSchedule(instance, schedule, verdict)

@@ -1,4 +1,4 @@
-"""The ledger as Markdown, and the page of the errata: pure functions of the rows."""
+"""Pages of the ledger and the errata as Markdown."""
 
 from __future__ import annotations
 
@@ -6,26 +6,37 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from textwrap import fill
 
-from papers.ledger.model import VERDICTS, Erratum, Paper, Statement, errata, papers, statements
+from papers.ledger.statements import (
+    VERDICTS,
+    Erratum,
+    Paper,
+    PaperStatement,
+    errata,
+    papers,
+    statements,
+)
 from reports.markdown import pipe_table
 
 _INDEX = """\
 # The ledger of statements
 
-Every numbered statement, table and figure of the four [papers](../../docs/papers.md) that define
-the problem, what K states of requests that all arrive at 0, and what the abstracts of A and F
-state, with a verdict and how it is known.  A statement is **confirmed** or **refuted** by a proof
-or by a computation in integers or fractions; a refuted one has a smallest counterexample, and the
-checker says of every schedule in it whether it fits.  An experiment is **not reproduced** where
-figures on the stated settings differ, and **not comparable** where the paper does not state what
-they depend on.  **Not run** is what has not been computed here, **open** what is not decided by
-what has: no number of instances confirms a statement about all.
+The ledger has every numbered statement, table and figure of the four
+[papers](../../docs/papers.md) that define the problem.  It adds K on requests that all arrive at 0,
+and the abstracts of A and F.  Each has a verdict and its evidence.
+
+- **confirmed**, **refuted**: by a proof, or by a computation in integers or fractions.  A refuted
+  statement has a smallest counterexample, and the checker judges every schedule in it.
+- **not reproduced**: our figures on the stated settings differ.
+- **not comparable**: the paper does not state settings that its figures depend on.
+- **not run**: nothing is computed here.
+- **open**: our computations do not decide it, since no number of instances confirms a statement
+  about all.
 
 ```sh
-python -m papers J1                  # the statements of a paper
+python -m papers J1                  # lists the statements of a paper
 python -m papers "J1 Theorem 5.3"    # computes one again, --plot FILE draws its schedules
 python -m papers --all               # computes all again
-python -m papers.ledger --check      # are the pages and the errata what the rows give?
+python -m papers.ledger --check      # compares the pages and the errata with the rows
 ```
 
 """
@@ -34,8 +45,8 @@ _ERRATA = """\
 # Errata of the papers
 
 The page lists defects in the published texts that we found while implementing them.  Each item has
-its place, the printed text, the reason why it fails or the right text, the smallest instance known
-that shows it, its verdict in the [ledger](../papers/ledger/README.md), and its tests.
+its place, the printed text, the reason for its failure or the right text, the smallest known
+instance, its verdict in the [ledger](../papers/ledger/README.md), and its tests.
 
 - E items are errors of the text.  N items are notes on the assumptions of a stated guarantee.
 - Numbers are final.  A wrong item is struck, not removed.  To cite one: "kvopt errata, item E1",
@@ -68,29 +79,29 @@ def index_text() -> str:
         if each.verdict == "refuted"
     ]
     table = pipe_table(["statement", "states", "erratum"], refuted)
-    return f"{_INDEX}{_counts()}\n## What is refuted\n\n{table}"
+    return f"{_INDEX}{_counts()}\n## Refuted statements\n\n{table}"
 
 
 def paper_text(paper: Paper) -> str:
     """Return the page of a paper."""
     checked = sum(1 for each in paper.statement if each.check)
     head = (
-        f"# {paper.letter}: what it states, and what is known of it\n\n"
+        f"# {paper.letter}: statements and verdicts\n\n"
         f"`{paper.key}`, arXiv {paper.arxiv}: {paper.version}.  Of {len(paper.statement)} rows "
-        f'{checked} have a check that `python -m papers "{paper.letter} ..."` computes again.\n\n'
+        f'{checked} have a check, which `python -m papers "{paper.letter} ..."` computes.\n\n'
     )
     rows = [
         [each.id, _states(each), f"**{each.verdict}**", _known(paper, each)]
         for each in paper.statement
     ]
-    return head + pipe_table(["statement", "states", "verdict", "known by"], rows)
+    return head + pipe_table(["statement", "states", "verdict", "evidence"], rows)
 
 
-def _states(each: Statement) -> str:
+def _states(each: PaperStatement) -> str:
     return f"{each.states} *Assumes*: {each.assumes}" if each.assumes else each.states
 
 
-def _known(paper: Paper, each: Statement) -> str:
+def _known(paper: Paper, each: PaperStatement) -> str:
     parts = [each.counterexample, each.evidence]
     if each.page:
         parts.append(f"[Its page](../{each.page}.md).")
@@ -112,7 +123,7 @@ def errata_text() -> str:
 
 
 def _item(item: Erratum) -> str:
-    """Return an item: what is printed, why it fails, and the rows that it is about."""
+    """Return an item: the printed text, its failure, and its statements."""
     about = {name: each for name, each in statements().items() if item.number in each.errata}
     parts: list[tuple[str, str]] = []
     text = item.text
@@ -138,7 +149,7 @@ def _bullets(parts: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _filled(text: str, indent: str = "") -> str:
-    """Return a text in lines, which break at blanks alone."""
+    """Return a text wrapped at blanks."""
     return fill(
         text, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )

@@ -1,4 +1,4 @@
-"""The rows of the ledger as text, and their checks computed again."""
+"""Statements of the ledger as text, and their checks computed again."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from papers.ledger.model import Verdict, papers, statements
-from papers.ledger.shown import Drawn, Shown, run_check
+from papers.ledger.check_results import CheckedSchedule, CheckResult, run_check
+from papers.ledger.statements import StatementVerdict, papers, statements
 from support.progress import telling
 from support.usage import UsageError
 
-#: Most starts of a schedule that are printed.
+#: Most printed starts of a schedule.
 _STARTS = 24
 
 
-def listed(letter: str) -> str:
+def format_statements(letter: str) -> str:
     """Return the statements of a paper as a table."""
     rows = [[each.id, each.verdict, each.states] for each in papers()[letter].statement]
     headers, widths = ["statement", "verdict", "states"], [24, None, 60]
     return str(tabulate(rows, headers, tablefmt="simple", maxcolwidths=widths))
 
 
-def compute(name: str, plot: str | None) -> int:
-    """Print a row, compute its check, and draw what it shows; return the exit code."""
+def recompute_statement(name: str, plot: str | None) -> int:
+    """Print a statement, compute its check, draw its schedules; return the exit code."""
     row = statements()[name]
     fields = {
         "statement": name,
@@ -42,7 +42,7 @@ def compute(name: str, plot: str | None) -> int:
             print(f"{label:<10} {text}")
     if not row.check:
         if plot:
-            raise UsageError(f"--plot: {name} has no check that draws anything")
+            raise UsageError(f"--plot: {name} has no check")
         return 0
     shown = run_check(name.split()[0], row.check)
     for line in shown.lines:
@@ -56,18 +56,18 @@ def compute(name: str, plot: str | None) -> int:
     return 0 if agreed else 1
 
 
-def agrees(verdict: Verdict, shown: Shown) -> bool:
-    """Return whether what was computed is what the verdict says; open rows say nothing."""
+def agrees(verdict: StatementVerdict, shown: CheckResult) -> bool:
+    """Return True if the check and the verdict agree, or if the verdict decides nothing."""
     return shown.holds == (verdict == "confirmed") or verdict not in ("confirmed", "refuted")
 
 
-def _schedule(drawn: Drawn) -> str:
+def _schedule(drawn: CheckedSchedule) -> str:
     starts = drawn.schedule.starts
     shown = " ".join(map(str, starts[:_STARTS])) + (" ..." if len(starts) > _STARTS else "")
     return f"{drawn.schedule.method}: starts {shown}, TEL {drawn.tel}; {drawn.verdict}"
 
 
-def _draw(name: str, shown: Shown, plot: str) -> None:
+def _draw(name: str, shown: CheckResult, plot: str) -> None:
     from schedules.picture import pair_picture, picture_of, save_picture  # loads matplotlib
 
     if not shown.drawn:
@@ -85,8 +85,8 @@ def _draw(name: str, shown: Shown, plot: str) -> None:
         raise UsageError(f"--plot: {error}") from None
 
 
-def compute_all() -> int:
-    """Compute every check; print the verdict and whether they agree; return the exit code."""
+def recompute_all() -> int:
+    """Compute every check; print its verdict and the agreement; return the exit code."""
     checks = {name: row for name, row in statements().items() if row.check}
     wrong = 0
     for name, row in telling(checks.items(), "checks"):

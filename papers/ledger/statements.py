@@ -1,4 +1,4 @@
-"""A row a statement, a file a paper; the errata are about these rows."""
+"""Data of the ledger: statements by paper, and the errata about them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-Verdict = Literal[
+StatementVerdict = Literal[
     "confirmed", "refuted", "not reproduced", "not comparable", "not run", "open", "nothing to test"
 ]
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+VERDICTS: tuple[StatementVerdict, ...] = get_args(StatementVerdict)
 FOLDER = Path(__file__).parent
 #: Letters of the papers, which name their files.
 LETTERS = ("J1", "J2", "W", "C", "K", "A", "F")
@@ -23,18 +23,18 @@ class _Row(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
 
-class Statement(_Row):
-    """What a paper states and assumes, in our words, and what is known of it.
+class PaperStatement(_Row):
+    """A statement of a paper, its assumptions, verdict and evidence.
 
-    A refuted statement has a ``counterexample``: a smallest instance, or numbers. ``check`` is the
-    function of ``papers.ledger.checks`` that computes it again within seconds, ``page`` that of the
-    experiment, for what took a campaign; ``tests`` are named where no check computes it.
+    A refuted statement has a ``counterexample``: a smallest instance, or numbers.  ``check`` names
+    a function of ``papers.ledger.checks``, ``page`` an experiment; ``tests`` stand for a missing
+    check.
     """
 
     id: str = Field(min_length=1)
     states: str = Field(min_length=1)
     assumes: str = ""
-    verdict: Verdict
+    verdict: StatementVerdict
     counterexample: str = ""
     evidence: str = ""
     check: str = Field("", pattern=r"^[a-z0-9_]*$")
@@ -56,18 +56,18 @@ class Statement(_Row):
 
     @property
     def command(self) -> bool:
-        """Whether a command shows it again."""
+        """True if a check, a page or a test shows it again."""
         return bool(self.check or self.page or self.tests)
 
 
 class Paper(_Row):
-    """A paper, by the letter that it is cited by, and its statements in the paper's order."""
+    """A paper by its cited letter, with statements in the paper's order."""
 
     letter: Literal["J1", "J2", "W", "C", "K", "A", "F"]
     key: str
     arxiv: str = Field(pattern=r"^\d{4}\.\d{5}$")
     version: str
-    statement: tuple[Statement, ...]
+    statement: tuple[PaperStatement, ...]
 
     @model_validator(mode="after")
     def _names_each_once(self) -> Self:
@@ -76,13 +76,13 @@ class Paper(_Row):
             raise ValueError(f"{self.letter}: more than one {twice[0]}")
         return self
 
-    def counts(self) -> Counter[Verdict]:
+    def counts(self) -> Counter[StatementVerdict]:
         """Return the number of its statements by verdict."""
         return Counter(each.verdict for each in self.statement)
 
 
 class Erratum(_Row):
-    """An item of the errata page; verdicts and counterexamples are those of the rows."""
+    """An item of the errata; statements hold its verdict and counterexample."""
 
     number: str = Field(pattern=r"^[EN]\d+$")
     title: str
@@ -98,7 +98,7 @@ class Errata(_Row):
 
 @cache
 def papers() -> dict[str, Paper]:
-    """Return the papers by letter; pydantic's ValueError names the field of a damaged file."""
+    """Return the papers by letter; pydantic's ValueError names a damaged field."""
     return {name: Paper.model_validate(_table(f"{name.lower()}.toml")) for name in LETTERS}
 
 
@@ -108,8 +108,8 @@ def errata() -> dict[str, Erratum]:
     return {item.number: item for item in Errata.model_validate(_table("errata.toml")).item}
 
 
-def statements() -> dict[str, Statement]:
-    """Return all statements by the name they are cited by, such as ``J1 Theorem 5.3``."""
+def statements() -> dict[str, PaperStatement]:
+    """Return all statements by their cited names, such as ``J1 Theorem 5.3``."""
     return {
         f"{paper.letter} {each.id}": each for paper in papers().values() for each in paper.statement
     }
