@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
 import pandas as pd
 
@@ -13,7 +13,6 @@ from papers.pages.j2_table_1 import LAW
 from papers.selected_rows import restrict
 from papers.span import Span, at_least, at_most, near
 from reports.figures.style import drawing
-from reports.table import Table
 
 MOST = 2000
 _H = "h-sf"
@@ -143,13 +142,6 @@ _UPPER_LABELS = {
 }
 
 
-def _table(labels: dict[str, str]) -> tuple[Callable[[pd.DataFrame], Table], ...]:
-    def table(rows: pd.DataFrame) -> Table:
-        return latency_table(rows, labels)
-
-    return (table,)
-
-
 def figure(rows: pd.DataFrame) -> str:
     """Draw a panel for each figure of the paper."""
     panels = (
@@ -215,7 +207,7 @@ PAGE = ExperimentPage(
             "Ties are drawn anew, as the paper says.",
             ("seconds",),
             _a_min(),
-            _table(_MIN_LABELS),
+            (partial(latency_table, labels=_MIN_LABELS),),
         ),
         PagePart(
             "A_max in random order",
@@ -223,7 +215,7 @@ PAGE = ExperimentPage(
             "As Algorithm 1 says for one interval.",
             ("seconds",),
             _a_max("a-max", _RANDOM),
-            _table(_MAX_LABELS),
+            (partial(latency_table, labels=_MAX_LABELS),),
         ),
         PagePart(
             "A_max by upper ends",
@@ -232,7 +224,7 @@ PAGE = ExperimentPage(
             "takes the smallest upper ends first.  With [1, 1000] nothing changes.",
             ("seconds",),
             _a_max("a-max(order=upper)", _BY_UPPER),
-            _table(_UPPER_LABELS),
+            (partial(latency_table, labels=_UPPER_LABELS),),
         ),
     ),
 )

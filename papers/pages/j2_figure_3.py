@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,6 @@ from papers.latency import Figure, method_text
 from papers.pages.j2_table_1 import KINDS, LABELS, RATES, SETTINGS
 from papers.span import Span, at_least, at_most, exactly, near, quotient, slope_of
 from reports.figures.style import drawing, styles
-from reports.table import Table
 
 _SF, _BENCHMARK, *_SIX = LABELS
 #: Tolerance of slopes, which the paper reads off a figure.
@@ -200,11 +200,6 @@ def _low(calibrated: bool) -> tuple[Finding, ...]:
     )
 
 
-def table(rows: pd.DataFrame) -> Table:
-    """Return the mean latency by n and method."""
-    return latency_table(rows, LABELS)
-
-
 def figure(rows: pd.DataFrame) -> str:
     """Draw the mean latency against n, a panel for each demand and batch time."""
     found = list(dict.fromkeys(rows["section"]))
@@ -249,7 +244,7 @@ def _part(demand: str, how: str, kind: PartKind) -> PagePart:
         else f"{RATES[demand]} requests a second, {note}.",
         (f"{demand}-{how}",),
         _high(calibrated) if demand == "high" else _low(calibrated),
-        (table,),
+        (partial(latency_table, labels=LABELS),),
     )
 
 

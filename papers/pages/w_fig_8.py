@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 import pandas as pd
 
@@ -82,11 +83,6 @@ def _advised() -> tuple[Finding, ...]:
     )
 
 
-def table(rows: pd.DataFrame) -> Table:
-    """Return the curves of figure 8 as numbers."""
-    return latency_table(rows, LABELS)
-
-
 def advised_table(rows: pd.DataFrame) -> Table:
     """Return the curves of figure 10 as numbers."""
     return latency_table(_with_advice(rows), ADVISED)
@@ -160,7 +156,7 @@ PAGE = ExperimentPage(
                     reasons=_UNDECIDED,
                 ),
             ),
-            (table,),
+            (partial(latency_table, labels=LABELS),),
         ),
         PagePart(
             "Figures 8 and 10: with the relaxation",

@@ -22,7 +22,7 @@ def held(rows: Sequence[Row], starts: dict[int, int], time: int) -> int:
 
 
 def fits(rows: Sequence[Row], starts: dict[int, int], memory: int) -> bool:
-    """Tell whether the memory suffices at every time."""
+    """Return True if the memory suffices at every time."""
     last = max(p + rows[i][2] for i, p in starts.items())
     return all(held(rows, starts, time) <= memory for time in range(1, last + 1))
 
@@ -200,8 +200,8 @@ def _largest(u: int) -> float:
 
 
 def _read(name: str) -> tuple[list[Row], int]:
-    told = json.loads((INSTANCES / name).read_text(encoding="utf-8"))
-    return [(r["arrival"], r["prompt"], r["output"]) for r in told["requests"]], told["memory"]
+    data = json.loads((INSTANCES / name).read_text(encoding="utf-8"))
+    return [(r["arrival"], r["prompt"], r["output"]) for r in data["requests"]], data["memory"]
 
 
 def _excess() -> Iterator[float]:

@@ -115,7 +115,7 @@ def _spread(numbers: str) -> set[str]:
     return found
 
 
-def _told(name: str) -> set[tuple[str, str]]:
+def _stated_items(name: str) -> set[tuple[str, str]]:
     """Return what a row's id names, as (kind, number)."""
     kind, found = "", set()
     name = re.sub(r"(\S*\d) to (\S*\d)", r"\1-\2", name.replace(",", " ").replace("and", " "))
@@ -127,25 +127,13 @@ def _told(name: str) -> set[tuple[str, str]]:
     return found
 
 
-def test_a_row_says_what_it_is_about() -> None:
-    """Kinds and numbers of an id, with lists and ranges."""
-    assert _told("Theorem 4.7, Lemmas 4.10, 4.11, Equation 4") == {
-        ("Theorem", "4.7"),
-        ("Lemma", "4.10"),
-        ("Lemma", "4.11"),
-        ("Equation", "4"),
-    }
-    assert _told("Definitions EC.1 to EC.3") == {("Definition", f"EC.{k}") for k in (1, 2, 3)}
-    assert _told("Figure 2, arrivals") == {("Figure", "2")}
-
-
 @pytest.mark.parametrize("letter", LETTERS)
 def test_every_statement_of_the_papers_has_a_row(letter: str) -> None:
     """Whatever a paper numbers is in the id of a row."""
     rows = papers()[letter].statement
-    told = set().union(*(_told(each.id) for each in rows))
+    stated = set().union(*(_stated_items(each.id) for each in rows))
     numbered = {(kind, n) for kind, numbers in NUMBERED[letter].items() for n in _spread(numbers)}
-    assert sorted(numbered - told) == []
+    assert sorted(numbered - stated) == []
     assert rows
 
 

@@ -1,4 +1,4 @@
-"""Refuted statements of C, derived a second time by small programs of their own."""
+"""Refuted statements of C, derived a second time by small independent programs."""
 
 from __future__ import annotations
 

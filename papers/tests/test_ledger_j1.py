@@ -120,7 +120,7 @@ def test_a_burst_is_served_no_better_than_so() -> None:
     """A long (2, 6) starts at 0, M = 8, and a burst of (2, 1) comes at 4, two before its end.
 
     At 5 and 6 the long one holds 7 and 8 tokens, so both wait until 6: latencies 3 and 3.  Brute
-    force over all starts of the burst beside the long one has the same.
+    force over all starts of the burst next to the long one has the same.
     """
     instance = arriving(8, [(0, 2, 6), (4, 2, 1), (4, 2, 1)])
     starts = product(range(4, 12), repeat=2)

@@ -18,7 +18,7 @@ Pair = tuple[int, int]
 
 
 def fits(batch: Sequence[Pair], memory: int) -> bool:
-    """Tell whether a batch fits if all of it starts together."""
+    """Return True if a batch fits if all of it starts together."""
     longest = max(o for _, o in batch)
     return all(
         sum(s + time for s, o in batch if o >= time) <= memory for time in range(1, longest + 1)
@@ -50,14 +50,14 @@ def test_batches_leave_a_gap() -> None:
     pairs = [(1, 3), (3, 1), (3, 1), (3, 1)]
     assert least(pairs, 7) == [((1, 3), (3, 1))]
     assert least([(3, 1), (3, 1)], 7) == [((3, 1),)]
-    begun = [(0, 3, 1), (0, 1, 3)]
-    assert held([*begun, (0, 3, 1)], 1) > 7
-    begun.append((1, 3, 1))
-    assert held(begun, 2) == 7
+    started = [(0, 3, 1), (0, 1, 3)]
+    assert held([*started, (0, 3, 1)], 1) > 7
+    started.append((1, 3, 1))
+    assert held(started, 2) == 7
     # A fourth does not fit at 1 or 2, since the longest still runs; at 3 it does.
-    assert held([*begun, (1, 3, 1)], 2) > 7
-    assert held([*begun, (2, 3, 1)], 3) == 8
-    assert held([*begun, (3, 3, 1)], 4) <= 7
+    assert held([*started, (1, 3, 1)], 2) > 7
+    assert held([*started, (2, 3, 1)], 3) == 8
+    assert held([*started, (3, 3, 1)], 4) <= 7
     assert w.equation_3().drawn[0].schedule.starts == (0, 0, 1, 3)
 
 
@@ -68,7 +68,7 @@ def test_batches_leave_a_gap() -> None:
 def test_theorem_4_4_fails_to_the_letter(
     batches: list[list[tuple[int, int]]], memory: int, found: int, one_by_one: int
 ) -> None:
-    """Algorithm 1 counts a request at t = p + o, s + o tokens, beside those that start at t."""
+    """Algorithm 1 counts a request at t = p + o, s + o tokens, next to the starts at t."""
     for k, batch in enumerate(batches):
         assert tuple(sorted(batch)) in [
             tuple(sorted(each)) for each in least([pair for b in batches[k:] for pair in b], memory)

@@ -55,8 +55,8 @@ def rows(*runs: dict[str, Any]) -> pd.DataFrame:
     """Committed rows with plain defaults."""
     plain = {"section": "s", "family": "chat", "n": 10, "memory": 100, "status": "feasible"}
     plain |= {"seed": 0, "time_limit": 60.0, "threads": 1, "batch_time": "", "detail": ""}
-    told = [plain | {"instance_sha256": digest(str(run["instance"]))} | run for run in runs]
-    return typed(pd.DataFrame(told), COLUMNS)
+    filled = [plain | {"instance_sha256": digest(str(run["instance"]))} | run for run in runs]
+    return typed(pd.DataFrame(filled), COLUMNS)
 
 
 def seconds(instance: str, method: str, latency: float | None, **more: Any) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def seconds(instance: str, method: str, latency: float | None, **more: Any) -> d
     ],
 )
 def test_the_rule(figure: Span | None, holds: Span, verdict: str) -> None:
-    """Inside it comes out, apart it does not, and else it cannot be told."""
+    """Inside it comes out, apart it does not, and else it is undecided."""
     assert judge(figure, holds) == verdict
 
 
@@ -379,14 +379,14 @@ def test_pages_are_whole(page: ExperimentPage) -> None:
     """Sections are the suite's, rows are of them, and no run is there twice."""
     suite = page.read_suite()
     sections = {section.name for section in suite.sections}
-    own = {name for part in page.parts for name in part.sections}
-    assert own <= sections
+    kept = {name for part in page.parts for name in part.sections}
+    assert kept <= sections
     found = read_rows(command.rows_file(page))
     assert set(found["section"]) <= sections
     assert not found.duplicated(
         ["section", "instance_sha256", "batch_time", "method", "seed", "time_limit", "threads"]
     ).any()
-    for name in own:
+    for name in kept:
         assert (found["section"] == name).sum() <= planned_runs(suite, [name])
 
 
@@ -395,9 +395,9 @@ def test_what_does_not_come_out_has_a_reason(page: ExperimentPage) -> None:
     """Wherever there are rows."""
     for judged in page.judge(read_rows(command.rows_file(page))):
         for each in judged:
-            told = each.finding.reasons.get(each.verdict)
+            text = each.finding.reasons.get(each.verdict)
             fine = each.verdict == "reproduced" or each.finding.fitted or each.few
-            assert fine or each.ours is None or told, each.finding.claim
+            assert fine or each.ours is None or text, each.finding.claim
 
 
 def test_planned_runs_are_those_of_a_sweep() -> None:
@@ -423,8 +423,8 @@ time_limit = 10
 
 
 def _figure(made: pd.DataFrame) -> Span | None:
-    own = made[made["method"] == "svf"]
-    return exactly(float(own["tel"].sum())) if len(own) else None
+    kept = made[made["method"] == "svf"]
+    return exactly(float(kept["tel"].sum())) if len(kept) else None
 
 
 @pytest.fixture
@@ -519,7 +519,7 @@ def test_a_suite_of_ones_own_goes_elsewhere(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "text"),
     [
         (["nowhere", "--store", "x"], "nowhere"),
         (["mine"], "--store"),
@@ -530,13 +530,13 @@ def test_a_suite_of_ones_own_goes_elsewhere(place: Path) -> None:
     ],
 )
 def test_bad_usage(
-    arguments: list[str], told: str, place: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], text: str, place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One line, exit code 2."""
     del place
     assert command.main(arguments) == 2
     line = capsys.readouterr().err
-    assert told in line
+    assert text in line
     assert line.count("\n") == 1
 
 

@@ -69,8 +69,8 @@ def test_parameters_come_from_names() -> None:
         rows["instance"][2]: 0.4,
     }
     half = share(lambda some: ratios(some, "a-min", "h-sf").le(1))
-    told = [half(rows), restrict(half, lower=25)(rows), restrict(half, lower=3)(rows)]
-    assert [None if span is None else span.value for span in told] == [0.5, 1, None]
+    spans = [half(rows), restrict(half, lower=25)(rows), restrict(half, lower=3)(rows)]
+    assert [None if span is None else span.value for span in spans] == [0.5, 1, None]
     assert (
         restrict(latency_ratio("a-min", "h-sf"), lower=25)(rows) is None
     )  # one repeat has no mean

@@ -26,13 +26,13 @@ def test_every_suite_is_whole(path: Path) -> None:
     """All methods and instances exist, and a common interval holds every output."""
     for section in read_suite(path).sections:
         calls = [method.call for method in section.methods if method.call]
-        told = [call for call in calls if call.prediction and not call.policy.clairvoyant]
+        predicted = [call for call in calls if call.prediction and not call.policy.clairvoyant]
         # The first and the last draw of each section: the rest differ in their seeds only.
-        for source in section.sources if told else {section.sources[0], section.sources[-1]}:
+        for source in section.sources if predicted else {section.sources[0], section.sources[-1]}:
             loaded = load(source)
             assert loaded.fault == ""
             assert loaded.instance is not None
-            for call in told:
+            for call in predicted:
                 predict(loaded.instance, call.prediction, call.prediction_values, 0)
 
 

@@ -1,4 +1,4 @@
-"""The exact worst ratios: an optimum of their own, rows that can be derived again, the page."""
+"""The exact worst ratios: an independent optimum, rows that can be derived again, the page."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ def test_rows_are_what_they_say() -> None:
 )
 def test_rows_are_derived_again(n: int, memory: int, latest: int) -> None:
     """All instances of a size anew."""
-    own = [row for row in ROWS if row.size == (n, memory, latest)]
-    assert rows_text(worst(n, memory, latest)) == rows_text(own)
+    kept = [row for row in ROWS if row.size == (n, memory, latest)]
+    assert rows_text(worst(n, memory, latest)) == rows_text(kept)
 
 
 def test_the_library_has_the_worst_of_each_policy() -> None:
@@ -107,11 +107,11 @@ def test_the_library_has_the_worst_of_each_policy() -> None:
         for row in worst_of_each(ROWS, arrivals=arrivals):
             if any(arrival for arrival, _, _ in row.requests) != arrivals:
                 continue  # with arrivals none that arrives late is worse
-            told = f"{row.policy} {row.tel}/{row.optimum}"
+            stated = f"{row.policy} {row.tel}/{row.optimum}"
             of_policy = [
                 each
                 for each in family
-                if told in (each.source or "") and each.name.endswith("_arrivals") == arrivals
+                if stated in (each.source or "") and each.name.endswith("_arrivals") == arrivals
             ]
             assert len(of_policy) == 1
             assert read_instance(library_files()[of_policy[0].name]) == of_policy[0]
@@ -131,8 +131,8 @@ def test_the_page_ranks() -> None:
 def test_a_panel_a_policy() -> None:
     """Every ratio by size stands in the figure as text: letters are shapes, so as groups."""
     for arrivals, svg in zip((False, True), figures(ROWS).values(), strict=True):
-        own = [row for row in ROWS if (row.latest > 0) == arrivals]
-        assert svg.count('<g id="patch_') >= len(own)
+        kept = [row for row in ROWS if (row.latest > 0) == arrivals]
+        assert svg.count('<g id="patch_') >= len(kept)
         assert "currentColor" in svg
 
 
