@@ -233,15 +233,13 @@ def figure(rows: pd.DataFrame) -> str:
 
 def _part(demand: str, how: str, kind: PartKind) -> PagePart:
     calibrated = how == "calibrated"
-    note = (
-        "1.6 times the batch time, as for Table 1" if calibrated else "the batch time as measured"
-    )
+    note = "the batch time as measured."
+    if calibrated:
+        note = "1.6 times the batch time, as for Table 1.  No slope was used for the factor."
     return PagePart(
         f"{demand.capitalize()} demand, {how.replace('-', ' ')}",
         kind,
-        f"{RATES[demand]} requests a second, {note}.  No slope was used for the factor."
-        if calibrated
-        else f"{RATES[demand]} requests a second, {note}.",
+        f"{RATES[demand]} requests a second, {note}",
         (f"{demand}-{how}",),
         _high(calibrated) if demand == "high" else _low(calibrated),
         (partial(latency_table, labels=LABELS),),

@@ -90,7 +90,7 @@ def test_the_rule(figure: Span | None, holds: Span, verdict: str) -> None:
 
 
 def test_a_span_has_two_ends_in_order() -> None:
-    """The other way round it is a mistake."""
+    """Ends in reverse order are refused."""
     for low, high in ((2.0, 1.0), (math.nan, 1.0)):
         with pytest.raises(ValueError, match="low <= high"):
             Span(low, high)
@@ -198,8 +198,8 @@ def test_figures_come_out_and_do_not(
     assert judge(figure(TWO[:0]), holds) == "not run"
 
 
-def test_what_loops_is_worse_than_anything() -> None:
-    """On one draw twice as bad, on the other without end."""
+def test_a_loop_is_worse_than_any_latency() -> None:
+    """One draw is twice as bad, the other has no end."""
     span = over_best(["alpha-greedy(alpha=0.3)"], ["mc-sf"])(TWO)
     assert span is not None
     assert (span.low, span.high) == (2, math.inf)
