@@ -13,11 +13,11 @@ from kvopt.methods.grammar import MethodError
 from kvopt.store import StoreError
 from kvopt.store.export import ExportError
 from kvopt.suites import SuiteError
+from papers.experiment import ExperimentPage, pages
 from papers.experiment_pages import index_text, page_text
-from papers.experiments import ExperimentPage, pages
+from papers.experiment_rows import join_rows, read_rows, suite_rows
 from papers.ledger.recompute import format_statements, recompute_all, recompute_statement
 from papers.ledger.statements import LETTERS, statements
-from papers.page_rows import join_rows, read_rows, suite_rows
 from reports.freshness import stale_rows, stated
 from reports.nightly.rows import RowsError, rows_text
 from support.checkout import require_checkout

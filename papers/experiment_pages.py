@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from papers.experiments import COUNTED, ExperimentPage, Finding, JudgedFinding, PagePart
-from papers.page_rows import planned_runs
+from papers.experiment import COUNTED, ExperimentPage, Finding, JudgedFinding, PagePart
+from papers.experiment_rows import planned_runs
 from papers.span import CONFIDENCE, FindingVerdict, span_text
 from reports import markdown
 from reports.freshness import origin_text, stale_rows

@@ -10,7 +10,7 @@ import pandas as pd
 
 from instances.families.worst_mix import apportioned, worst_mix
 from papers.curves import Kinds, plain_table
-from papers.experiments import ExperimentPage, Finding, PagePart
+from papers.experiment import ExperimentPage, Finding, PagePart
 from papers.latency import Figure, latency_ratio
 from papers.ledger.chen import hindsight
 from papers.selected_rows import of_instances, parameter, ratios, restrict

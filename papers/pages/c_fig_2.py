@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from papers.curves import draw_points, plain_table
-from papers.experiments import ExperimentPage, Finding, PagePart
+from papers.experiment import ExperimentPage, Finding, PagePart
 from papers.latency import Figure
 from papers.selected_rows import of_instances, ratios, share
 from papers.span import Span, at_most, exactly, near

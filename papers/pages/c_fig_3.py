@@ -7,7 +7,7 @@ from itertools import pairwise
 import pandas as pd
 
 from papers.curves import draw_points, plain_table
-from papers.experiments import ExperimentPage, Finding, PagePart, either
+from papers.experiment import ExperimentPage, Finding, PagePart, either
 from papers.latency import Figure, latency_ratio
 from papers.ledger.chen import geometric, stated_ratio
 from papers.selected_rows import of_instances, ratios, restrict

@@ -7,7 +7,7 @@ from functools import partial
 import pandas as pd
 
 from papers.curves import draw_curves, latency_table
-from papers.experiments import ExperimentPage, Finding, PagePart, either
+from papers.experiment import ExperimentPage, Finding, PagePart, either
 from papers.latency import latency_ratio
 from papers.pages.j2_table_1 import LAW
 from papers.selected_rows import restrict

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from papers.curves import plain_table
-from papers.experiments import ExperimentPage, Finding, PagePart
+from papers.experiment import ExperimentPage, Finding, PagePart
 from papers.intervals import against_optimum, mean_between
 from papers.span import FindingVerdict, Span, at_most, quotient
 from reports.figures.style import drawing, styles

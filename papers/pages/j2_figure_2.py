@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from papers.curves import Kinds, plain_table
-from papers.experiments import ExperimentPage, Finding, PagePart, PartKind
+from papers.experiment import ExperimentPage, Finding, PagePart, PartKind
 from papers.intervals import against_optimum, mean_between
 from papers.span import FindingVerdict, Span, at_least, at_most, near
 from reports.figures.style import INK, drawing, styles

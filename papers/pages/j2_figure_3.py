@@ -11,7 +11,7 @@ import pandas as pd
 
 from instances.batch_time import NANOSECONDS
 from papers.curves import latency_table
-from papers.experiments import ExperimentPage, Finding, PagePart, PartKind, either
+from papers.experiment import ExperimentPage, Finding, PagePart, PartKind, either
 from papers.latency import Figure, method_text
 from papers.pages.j2_table_1 import KINDS, LABELS, RATES, SETTINGS
 from papers.span import Span, at_least, at_most, exactly, near, quotient, slope_of

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from papers.curves import Kinds, plain_table
-from papers.experiments import ExperimentPage, Finding, PagePart, PartKind, either
+from papers.experiment import ExperimentPage, Finding, PagePart, PartKind, either
 from papers.latency import costs, loop_share, loops, method_text, over_best
 from papers.pages.j2_table_1 import KINDS, RATES, SETTINGS
 from papers.span import at_least, at_most, mean_of, near

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from papers.curves import Kinds, plain_table
-from papers.experiments import ExperimentPage, Finding, PagePart, PartKind, either
+from papers.experiment import ExperimentPage, Finding, PagePart, PartKind, either
 from papers.latency import (
     latencies,
     latency_ratio,

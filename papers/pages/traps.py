@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from papers.curves import plain_table
-from papers.experiments import ExperimentPage, Finding, PagePart
+from papers.experiment import ExperimentPage, Finding, PagePart
 from papers.latency import Figure, method_text
 from papers.span import Span, at_least, exactly, near
 from reports.figures.style import drawing, styles

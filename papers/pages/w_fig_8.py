@@ -8,7 +8,7 @@ from functools import partial
 import pandas as pd
 
 from papers.curves import draw_curves, latency_table
-from papers.experiments import ExperimentPage, Finding, PagePart
+from papers.experiment import ExperimentPage, Finding, PagePart
 from papers.latency import latency_ratio, least
 from papers.selected_rows import restrict
 from papers.span import FindingVerdict, at_least, at_most, near

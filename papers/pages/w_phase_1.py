@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from papers.curves import Kinds, plain_table
-from papers.experiments import ExperimentPage, Finding, PagePart, either
+from papers.experiment import ExperimentPage, Finding, PagePart, either
 from papers.latency import Figure, method_text
 from papers.selected_rows import ratios, share
 from papers.span import Span, at_most, near, slope_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from papers.curves import Kinds, plain_table
-from papers.experiments import ExperimentPage, Finding, PagePart, either
+from papers.experiment import ExperimentPage, Finding, PagePart, either
 from papers.latency import latency_ratio, method_text
 from papers.selected_rows import restrict_family
 from papers.span import Span, at_least, at_most, mean_of, near

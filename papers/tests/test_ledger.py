@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from papers.__main__ import main
-from papers.experiments import pages as experiments
+from papers.experiment import pages as experiments
 from papers.ledger.check_results import CheckResult, refused, run_check, together
 from papers.ledger.ledger_pages import errata_text, index_text, paper_text
 from papers.ledger.recompute import agrees

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from papers.curves import by_size
-from papers.experiments import ExperimentPage, Finding
+from papers.experiment import ExperimentPage, Finding
 from papers.latency import latency_ratio, method_text
 from papers.ledger.chen import geometric, hindsight, stated_ratio
 from papers.pages import c_fig_1, c_fig_2, c_fig_3, c_fig_5_7, w_fig_8, w_phase_1, w_table_4

@@ -9,7 +9,7 @@ import click
 
 from instances.worst_cases import ROWS, read_rows, rows_text
 from papers.worst_cases.exhaustive import worst
-from papers.worst_cases.worst_case_page import figures, page_text
+from papers.worst_cases.ratio_page import figures, page_text
 from support.checkout import require_checkout
 from support.command import CHECK_OPTION, QUIET_OPTION, Command, Options, option
 from support.committed import regenerate
