@@ -70,7 +70,7 @@ def test_a_request_alone_is_always_admitted() -> None:
 
 @pytest.mark.parametrize("wrong", ["120", 0, -3, 101, 2.5, True, [5], None])
 def test_predictions_that_are_none_are_left_out(wrong: object) -> None:
-    """A client cannot stop the engine by what it writes into a request."""
+    """A client cannot stop the engine by its predictions."""
     assert predicted(request(5, 100, output_upper=wrong)) == (100, 100)
     assert predicted(request(5, 100, output_lower=wrong, output_upper=40)) == (40, 40)
     assert predicted(request(5, 100, output_lower=7, output_upper=40)) == (7, 40)
