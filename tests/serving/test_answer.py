@@ -53,7 +53,6 @@ def _answer(
 
 
 def _said(found: Answer | None) -> str:
-    """Return the conclusion of an answer."""
     assert found is not None
     return "".join(text for text, _ in found.conclusion())
 

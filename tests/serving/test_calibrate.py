@@ -114,7 +114,6 @@ def test_what_cannot_be_calibrated_gets_one_line(
 
 
 def test_spans_of_years_get_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No batch time is as long as such rounds."""
     run = measured(tmp_path, drawn(30))
     file = run / "requests.jsonl"
     records = [json.loads(each) for each in file.read_text().splitlines()]

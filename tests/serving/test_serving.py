@@ -57,7 +57,6 @@ def four(tmp_path: Path) -> Path:
 
 
 def _by_hand(told: dict[Any, Any]) -> None:
-    """Compare metrics by name with the numbers above."""
     assert told["mean_e2el_ms"] == pytest.approx(sum(LATENCIES_MS) / 4)
     assert told["mean_ttft_ms"] == pytest.approx(sum(TTFT_MS) / 4)
     assert told["p99_ttft_ms"] == pytest.approx(np.percentile(TTFT_MS, 99))
@@ -336,7 +335,6 @@ def test_one_row_a_request(suffix: str, tmp_path: Path, four: Path) -> None:
     ],
 )
 def test_what_is_refused(arguments: list[str], expected: str, four: Path, refused: Refused) -> None:
-    """One line, exit code 2."""
     assert expected in refused(solve, four, "--quiet", *arguments)
 
 

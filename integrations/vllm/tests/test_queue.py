@@ -17,7 +17,6 @@ from kvopt.methods.syntax import MethodError
 
 
 def request(prompt: int, most: int, made: int = 0, **given: Any) -> Seen:
-    """Return a request as the engine has it."""
     return Seen(
         prompt, most, SimpleNamespace(extra_args=given or None), made // 2, made - made // 2
     )

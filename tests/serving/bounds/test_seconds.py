@@ -37,7 +37,6 @@ Triples = list[tuple[int, int, int]]
 
 
 def _instance(requests: Triples, memory: int) -> Instance:
-    """Arrivals are given in nanoseconds."""
     instance = instance_of(
         memory,
         *((a // SECOND if a % SECOND == 0 else a / SECOND, s, o) for a, s, o in requests),
@@ -48,7 +47,6 @@ def _instance(requests: Triples, memory: int) -> Instance:
 
 
 def _model(coefficients: Coefficients) -> BatchTime:
-    """Return linear(...) with these picoseconds."""
     text = ",".join(f"{value // SECOND}.{value % SECOND:09d}" for value in coefficients)
     model = parse_batch_time(f"linear({text})")
     assert model.coefficients == coefficients

@@ -51,7 +51,6 @@ def test_all_options_arrive(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_listing_names_every_format(capsys: pytest.CaptureFixture[str]) -> None:
-    """With its summary and its columns."""
     assert main(["--list"]) == 0
     shown = capsys.readouterr().out
     for form in formats().values():

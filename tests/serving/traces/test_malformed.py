@@ -87,7 +87,6 @@ def test_a_wrong_unit(case: Case, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", [c for c in TIMED if c.order[0]], ids=lambda case: case.file)
 def test_rows_out_of_order(case: Case, tmp_path: Path) -> None:
-    """The row that arrives before the one above it."""
     good, bad = case.order
     assert case.text.count(good) == 1
     told = refusal(damaged(case, tmp_path, case.text.replace(good, bad)))
@@ -137,7 +136,6 @@ def _damages(case: Case) -> Iterator[tuple[bytes, str]]:
 
 @each_case
 def test_what_is_no_text(case: Case, tmp_path: Path) -> None:
-    """Each is told with its row."""
     for data, expected in _damages(case):
         told = refusal(damaged(case, tmp_path, data), case.format)
         assert expected in told
@@ -225,7 +223,6 @@ def test_a_table_that_was_put_together_wrong(case: Case, tmp_path: Path) -> None
     ],
 )  # fmt: skip
 def test_damaged_json(file: str, content: str, expected: str, tmp_path: Path) -> None:
-    """Each with its row."""
     case = BY_NAME[file]
     assert expected in refusal(damaged(case, tmp_path, content), case.format)
 
@@ -270,7 +267,6 @@ def test_options_out_of_range(options: dict[str, object], expected: str) -> None
     ],
 )
 def test_options_that_do_not_fit(file: str, options: dict[str, object], expected: str) -> None:
-    """Told in one line."""
     with pytest.raises(TraceOptionError, match=expected):
         read_trace(BY_NAME[file].path, TraceOptions.of(options))
 

@@ -86,7 +86,6 @@ def test_the_engines_settings_give_the_memory(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_damaged_settings(meta: str, expected: str, tmp_path: Path) -> None:
-    """One line that names the file."""
     with pytest.raises(TraceError) as refused:
         read_trace(folder(tmp_path, meta), TraceOptions(memory=100))
     assert expected in str(refused.value)

@@ -125,7 +125,6 @@ def test_one_of_several_runs(tmp_path: Path, between: str) -> None:
 
 
 def test_a_run_of_a_format_that_has_none() -> None:
-    """Is refused by the name of the option."""
     with pytest.raises(TraceOptionError, match="run: goes with files of several runs, vidur has"):
         read(BY_NAME["vidur.csv"].path, run=1)
 
