@@ -110,8 +110,8 @@ def test_the_same_figures_everywhere(four: Path, tmp_path: Path) -> None:
     assert "| 0.292 |" in _squeezed(files["tables/serving.md"])
     # No run in rounds, so nothing of them.
     assert "tables/runs.csv" not in files["README.md"]
-    assert "requests that run and wait" in files["instances/four.md"]
-    assert "- best schedule UB, seconds: 1.170" in files["instances/four.md"]
+    assert "requests that run and wait" in files["instances/four.html"]
+    assert "best schedule UB, seconds</th><td>1.170</td>" in files["instances/four.html"]
 
 
 def _squeezed(text: str) -> str:
