@@ -1,4 +1,4 @@
-"""``kvopt calibrate`` finds the batch time that made the tokens of a run, and tells its error."""
+"""``kvopt calibrate`` finds the batch time that made the tokens of a run, and its error."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_the_true_numbers_are_found(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_the_error_is_of_other_requests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where every second one took twice as long as its rounds, that is what is told."""
+    """Where every second one took twice as long as its rounds, so is the error."""
     assert main([str(measured(tmp_path, drawn(120), scale=2.0))]) == 0
     _, errors = told(capsys.readouterr().out)
     assert errors["TPOT"][0] == pytest.approx(-50, abs=1)

@@ -126,7 +126,7 @@ def test_the_figure_has_a_title_and_bars_over_seeds() -> None:
 
 
 def test_a_goodput_above_the_bound_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a wrong result, for one of the two is; the table has the bound beside it."""
+    """As a wrong result, for one of the two is; the table has the bound, too."""
     store = tmp_path / "runs.sqlite"
     asked = partial(rate_sweep, SIX, (2.0,), [read_method("svf")], WISHES, store=store)
     table, _, wrong = asked(slo=read_slo("e2el:9s"))

@@ -54,7 +54,7 @@ def test_look_ahead_against_every_step(planned_ahead: int) -> None:
         if not fits(running, blocks, block, planned_ahead):
             continue
         new = request(draws.randint(1, 12), draws.randint(1, 20))
-        allowed = LookAhead(blocks, block, planned_ahead).beside(running)(new)
+        allowed = LookAhead(blocks, block, planned_ahead).check_with(running)(new)
         assert allowed == fits([*running, new], blocks, block, planned_ahead)
         found[allowed] += 1
     assert min(found.values()) > 200

@@ -1,4 +1,4 @@
-"""``kvopt convert`` writes a trace as an instance file, and tells what it skipped."""
+"""``kvopt convert`` writes a trace as an instance file, and reports skipped rows."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def test_a_missing_column(case: Case, tmp_path: Path) -> None:
 
 @each_table
 def test_a_row_with_other_fields_than_the_header(case: Case, tmp_path: Path) -> None:
-    """Nobody can tell which field is lost: a shifted row would be a wrong request."""
+    """The lost field is unknown: a shifted row would be a wrong request."""
     header, row, *others = csv.reader(case.text.splitlines(keepends=True))
     for wrong in ([*row, "7"], row[1:]):
         with (tmp_path / case.file).open("w", newline="") as file:
@@ -74,7 +74,7 @@ def test_a_row_with_other_fields_than_the_header(case: Case, tmp_path: Path) -> 
 
 @each_timed
 def test_a_wrong_unit(case: Case, tmp_path: Path) -> None:
-    """What is no time of the unit is told with its row and what was expected."""
+    """A value that is no time of the unit is refused with its row."""
     good, bad = case.time
     assert case.text.count(good) == 1
     row = case.text[: case.text.index(good)].count("\n") + 1
@@ -273,7 +273,7 @@ def test_options_that_do_not_fit(file: str, options: dict[str, object], expected
 
 @pytest.mark.parametrize("year", ["0001", "1969", "2262", "9999"])
 def test_dates_that_have_no_nanoseconds(year: str, tmp_path: Path) -> None:
-    """Whatever the other rows state, a year beyond 64 bits is told with its row."""
+    """A year beyond 64 bits is refused with its row."""
     path = tmp_path / "azure.csv"
     path.write_text(
         "TIMESTAMP,ContextTokens,GeneratedTokens\n2024-05-12 00:00:00+00:00,10,4\n"

@@ -128,7 +128,7 @@ def test_times_out_of_order(old: str, new: str, tmp_path: Path) -> None:
 
 
 def test_a_sweep_has_several_runs(tmp_path: Path) -> None:
-    """One is chosen by its number; its model is told."""
+    """One is chosen by its number; its model is known."""
     report = json.loads(BY_NAME["guidellm.json"].text)
     report["benchmarks"] *= 2
     (tmp_path / "benchmarks.json").write_text(json.dumps(report))
