@@ -18,7 +18,7 @@ from instances.batch_time import parse_batch_time
 from kvopt.best_known import __main__ as best_known
 from kvopt.best_known.files import REGISTRY_FILE
 from kvopt.commands.evaluate import main as evaluate
-from kvopt.methods.witness import is_own, word_counts
+from kvopt.methods.witness import word_counts
 from kvopt.runs.record import PROVED
 from kvopt.runs.stated_optimum import evaluated
 from kvopt.runs.task import Finished
@@ -102,7 +102,6 @@ def forger(tmp_path: Path, monkeypatch: Patch) -> Forger:
         ("certificate: prices", PRICES, 11, True),
         ("certificate: prices", PRICES, 12, False),
         ("certificate: prices", PRICES | {"memory": [0] * 5}, 11, False),
-        ("certificate: work", None, 12, False),
         ("certificate: ", {}, 12, False),
         ("volumes", None, volume_bound(FOUR), True),
         ("volumes", None, volume_bound(FOUR) + 1, False),
@@ -196,15 +195,6 @@ def test_a_certificate_that_is_not_there_is_not_merged(forger: Forger, method: s
     assert f'"value": {volume_bound(FOUR)},\n    "method": "volumes"' in text
 
 
-def test_what_is_evaluated_is_what_the_row_is_about(forger: Forger) -> None:
-    """Another instance in the place of the row's, whose volumes say more, proves nothing of it."""
-    more = Instance("more", 2, tuple(Request(i, 0, 1, 1) for i in range(9)))
-    bound = volume_bound(more)
-    assert bound > volume_bound(FOUR)
-    forger.put(stored=more, lower_bound=bound, bound_source="volumes")
-    assert forger.believed == [False]
-
-
 @pytest.mark.parametrize(("starts", "expected"), [(None, False), (OPTIMAL, True), ([0] * 4, False)])
 def test_a_certificate_needs_its_schedule(
     forger: Forger, starts: list[int] | None, expected: bool
@@ -260,7 +250,7 @@ def test_an_optimum_needs_its_bound(forger: Forger, bound: int | None) -> None:
     assert not prepare(read_rows(forger.path))["solved"].any()
 
 
-@pytest.mark.parametrize("status", ["", "OPTIMAL", "proved", "optimal ", "\u00f6ptimal", "None"])
+@pytest.mark.parametrize("status", ["", "OPTIMAL", "optimal "])
 def test_unknown_statuses_end(forger: Forger, status: str, tmp_path: Path, capsys: Capture) -> None:
     """In one line, by all who read rows, from a store and from exported rows."""
     forger.put(starts=OPTIMAL, tel=12)
@@ -275,14 +265,6 @@ def test_unknown_statuses_end(forger: Forger, status: str, tmp_path: Path, capsy
         assert told.count("status: expected one of optimal, feasible, ") == told.count("\n") == 2
     assert best_known.main(["--store", str(forger.path), "--folder", str(tmp_path / "r")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_a_file_in_capitals_is_a_file(forger: Forger) -> None:
-    """Its schedule may keep tokens, so that without one its TEL bounds nothing."""
-    forger.put(method="FILE:mine.py", tel=11, lower_bound=None)
-    assert is_own("FILE:mine.py")
-    with contextlib.closing(Store(forger.path)) as store:
-        assert [each.keeps_tokens for each in run_summaries(store, None)] == [True]
 
 
 @pytest.mark.slow("repeats")
