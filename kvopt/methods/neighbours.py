@@ -1,8 +1,8 @@
 """Files that can decide what a custom file does, as one digest.
 
-These are all files of its folder, or of the outermost package that holds it.  So are those of every
-module that they import by name, unless it is the suite's, Python's or installed.  A file below
-``site-packages`` has the top folder there.
+These are all files of its folder, or of the outermost package that holds it, and all files of the
+modules that they import by name.  Modules of the suite, of Python and of ``site-packages`` do not
+count.  A file below ``site-packages`` has the top folder there.
 
 Not counted are hidden files, ``__pycache__``, virtual environments, reports, stores
 (``*.sqlite``), exported rows (CSV), instance files, logs (``*.log``, ``*.out``, ``*.err`` that
