@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -20,6 +22,7 @@ from kvopt.methods.fingerprint import unread_neighbours
 from kvopt.methods.grammar import read_methods
 from kvopt.methods.knowledge import shown_methods
 from kvopt.progress import Display
+from kvopt.runs.task import Task
 from kvopt.store import Store
 from kvopt.store.belief import believed_rows, judged
 from kvopt.store.location import store_files
@@ -31,6 +34,9 @@ from schedules.evidence import bounds_hold
 from schedules.gap import gaps
 from serving.metrics import METRICS
 from support.outputs import written_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def comparison(
@@ -82,25 +88,45 @@ def comparison(
         warnings.warn(line, stacklevel=3)
     if not tasks:
         raise InputError("expected a method, found none")
+    with carried_out(tasks, store, jobs, progress) as ran:
+        if ran.left:
+            line = f"interrupted: {ran.left} of {len(tasks)} runs are missing"
+            warnings.warn(line, stacklevel=3)
+        rows = judged(ran.rows.reset_index(), ran.store).set_index("key")
+    for line in alarms(list(ran.shown.values())):
+        warnings.warn(f"A METHOD IS WRONG: {line}", stacklevel=3)
+    return _table(rows, ran.shown)
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """Stored runs: their rows and summaries by key, and the number that Ctrl-C left undone."""
+
+    store: Store
+    rows: pd.DataFrame
+    shown: dict[str, RunSummary]
+    left: int
+
+
+@contextmanager
+def carried_out(
+    tasks: Sequence[Task], location: str | Path | None, jobs: int, progress: bool
+) -> Generator[SweepResult, None, None]:
+    """Run the runs that a store lacks, and hold it open; None means a temporary store."""
     with (
         tempfile.TemporaryDirectory(prefix="kvopt-") as folder,
-        closing(Store(Path(folder) / "runs.sqlite" if store is None else store)) as opened,
+        closing(Store(Path(folder) / "runs.sqlite" if location is None else location)) as store,
     ):
-        stored = opened.statuses()
+        stored = store.statuses()
         todo = [task for task in tasks if (task.key, task.code) not in stored]
         display = Display(sys.stdout, len(todo), quiet=not progress)
         with suppress(KeyboardInterrupt):
-            keep = partial(opened.put, tell=partial(print, file=sys.stderr))
+            keep = partial(store.put, tell=partial(print, file=sys.stderr))
             display.follow(run_local(todo, jobs, display.take), keep)
-        if display.left:
-            line = f"interrupted: {display.left} of {len(tasks)} runs are missing"
-            warnings.warn(line, stacklevel=3)
         keys = [task.key for task in tasks]
-        shown = {run.key: run for run in run_summaries(opened, keys)}
-        rows = judged(opened.rows(keys), opened).set_index("key")
-    for line in alarms(list(shown.values())):
-        warnings.warn(f"A METHOD IS WRONG: {line}", stacklevel=3)
-    return _table(rows.reindex([key for key in keys if key in shown]), shown)
+        shown = {run.key: run for run in run_summaries(store, keys)}
+        rows = store.rows(keys).set_index("key").reindex([key for key in keys if key in shown])
+        yield SweepResult(store, rows, shown, display.left)
 
 
 def _sources(instance: Instance | str | Path) -> Iterator[Source]:
