@@ -33,6 +33,7 @@ from reports.rows import prepare
 from schedules import make_schedule
 from schedules.files import parse_schedule
 from schedules.model import STATUSES
+from serving.bounds.certificate import evaluate_rates, read_rate_certificate
 from serving.bounds.loads import work_bound
 from tests.kvopt.best_known.registry import FOUR, OPTIMAL, PAIR, PRICES, SWEEP, have_library
 from tests.kvopt.sweep_tools import Capture, Patch, store_runs
@@ -63,9 +64,7 @@ class Forger:
         """Store a row of ``FOUR`` as it is told, and return its key."""
         fields = {"method": OWN, "lower_bound": 12, "bound_source": ""} | fields
         row = record(instance=instance.name, instance_sha256=instance.sha256, **fields)
-        schedule = None
-        if starts is not None:
-            schedule = make_schedule(instance, starts, row.method)
+        schedule = None if starts is None else make_schedule(instance, starts, row.method)
         store_runs(self.path, Finished(row, schedule, certificate, stored or instance))
         return row.key
 
@@ -111,12 +110,7 @@ def forger(tmp_path: Path, monkeypatch: Patch) -> Forger:
     ],
 )
 def test_a_proof_that_is_named_is_evaluated(
-    forger: Forger,
-    method: str,
-    source: str,
-    certificate: dict[str, Any] | None,
-    bound: int,
-    expected: bool,
+    forger: Forger, method: str, source: str, certificate: Any, bound: int, expected: bool
 ) -> None:
     """Without its certificate a source is a text, whoever names it."""
     forger.put(method=method, certificate=certificate, lower_bound=bound, bound_source=source)
@@ -135,9 +129,7 @@ def test_evaluations_are_remembered(forger: Forger, monkeypatch: Patch, tmp_path
     monkeypatch.setattr(belief, "evaluated", counting)
     source = "certificate: sweep"
     forger.put(certificate=SWEEP, bound_source=source)
-    assert forger.believed == [True]
-    assert forger.believed == [True]
-    assert len(evaluations) == 1
+    assert [forger.believed, forger.believed, len(evaluations)] == [[True], [True], 1]
     forger.put(certificate=SWEEP | {"value": 13}, seed=1, bound_source=source)
     assert sorted(forger.believed) == [False, True]
     assert len(evaluations) == 2
@@ -161,18 +153,29 @@ def test_bounds_in_seconds_count(forger: Forger, source: str, bound: int, expect
     assert forger.believed == [expected]
 
 
+def test_a_bound_of_few_at_a_time_is_none_of_others(forger: Forger) -> None:
+    """One at a time nearly the whole base is charged for each token: 2 ms and 1 of work."""
+    few = {"kind": "work", "value": 0, "batch_time": TAU, "running": 1, "seat": 10**6}
+    value = evaluate_rates(TIMED, read_rate_certificate(few))
+    assert 2_999_900 < value <= 3_000_000
+    assert value > WORK
+    forger.put(TIMED, few, lower_bound=value, bound_source="work", batch_time=TAU)
+    assert forger.believed == [False]
+
+
+def _merged(forger: Forger) -> str:
+    """Merge the store into a new registry; return its text."""
+    folder = forger.path.parent / "registry"
+    assert best_known.main(["--store", str(forger.path), "--folder", str(folder)]) == 0
+    return (folder / REGISTRY_FILE).read_text()
+
+
 @pytest.mark.parametrize(
     ("method", "expected"),
     [
-        ("auto", True),
-        ("highs:ilp", True),
-        ("gurobi:ilp", True),
-        ("foo:ilp", False),
-        ("ipopt:ilp", False),
-        ("svf", False),
-        (OWN, False),
-        ("FILE:mine.py", False),
-        ("", False),
+        *((method, True) for method in ("auto", "highs:ilp", "HIGHS:ILP", "gurobi:ilp")),
+        *((method, False) for method in ("foo", "foo:ilp", "ipopt:ilp", "svf", "highs:nothing")),
+        *((method, False) for method in (OWN, "FILE:mine.py", "")),
     ],
 )
 def test_whose_word_counts(forger: Forger, method: str, expected: bool) -> None:
@@ -180,19 +183,14 @@ def test_whose_word_counts(forger: Forger, method: str, expected: bool) -> None:
     assert word_counts(method) == expected
     forger.put(method=method, bound_source="HiGHS", starts=OPTIMAL, tel=12)
     assert forger.believed == [expected]
-    folder = forger.path.parent / "registry"
-    assert best_known.main(["--store", str(forger.path), "--folder", str(folder)]) == 0
-    text = (folder / REGISTRY_FILE).read_text()
-    assert ('"kind": "solver-reported"' in text) == expected
+    assert ('"kind": "solver-reported"' in _merged(forger)) == expected
 
 
 @pytest.mark.parametrize("method", ["auto", "highs:ilp", OWN])
 def test_a_certificate_that_is_not_there_is_not_merged(forger: Forger, method: str) -> None:
     """Not as a solver's report either: no solver says so of its own bound."""
     forger.put(method=method, bound_source="certificate: sweep", starts=OPTIMAL, tel=12)
-    folder = forger.path.parent / "registry"
-    assert best_known.main(["--store", str(forger.path), "--folder", str(folder)]) == 0
-    text = (folder / REGISTRY_FILE).read_text()
+    text = _merged(forger)
     assert "solver-reported" not in text
     assert f'"value": {volume_bound(FOUR)},\n    "method": "volumes"' in text
 
@@ -202,13 +200,8 @@ def test_a_certificate_needs_its_schedule(
     forger: Forger, starts: list[int] | None, expected: bool
 ) -> None:
     """A schedule of TEL 12, which the checker accepts; that the row says 12 is not enough."""
-    certificate = PRICES | {"upper_bound": 12}
-    told: dict[str, Any] = {
-        "certificate": certificate,
-        "bound_source": "certificate: prices",
-        "tel": 12,
-    }
-    forger.put(starts=starts, lower_bound=11, **told)
+    certificate, source = PRICES | {"upper_bound": 12}, "certificate: prices"
+    forger.put(FOUR, certificate, starts, lower_bound=11, bound_source=source, tel=12)
     assert forger.believed == [expected]
 
 
@@ -307,9 +300,7 @@ def test_no_row_of_a_forger_raises_a_bound(forger: Forger) -> None:
 
 def _summary(method: str, tel: int | None, bound: int | None, **more: str) -> RunSummary:
     given: dict[str, Any] = {"instance_sha256": "one", "status": "feasible", "detail": ""} | more
-    return RunSummary(
-        key=method, instance="i", method=method, seed=0, tel=tel, lower_bound=bound, **given
-    )
+    return RunSummary(method, "i", method=method, seed=0, tel=tel, lower_bound=bound, **given)
 
 
 def test_a_bound_above_the_schedule_of_another_run() -> None:

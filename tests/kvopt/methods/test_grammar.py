@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parents[3]
         ("file:./mine,svf,file:my_policy.py", ["file:./mine", "svf", "file:my_policy.py"]),
         ('FILE : "x,y(1).py" ( how="a,b" ),svf', ['FILE : "x,y(1).py" ( how="a,b" )', "svf"]),
         ("file:a b.py(beta=0..2 step 0.5) WITH exact", None),
-        ("cpsat:cpsat-strong(groups=no,equal=no)", None),
+        ("cpsat:cpsat-strong(groups=no,differences=no)", None),
     ],
 )
 def test_commas_inside_brackets_and_quotes_split_nothing(
