@@ -131,7 +131,7 @@ def as_policy_call(policy: Policy, method: Method) -> PolicyCall:
     if own is None:
         values = read_values(policy.name, None, policy.parameters)
         return PolicyCall(policy, values, None, {}, method.text)
-    if own.described != _describe_policy(policy):
+    if own.policy != _describe_policy(policy):
         raise OwnMethodError(
             f"{method.path and method.path.name}: its POLICY declares something else than before"
         )

@@ -20,7 +20,6 @@ from kvopt.methods.grammar import (
     method_of_document,
     read_method,
     read_methods,
-    split_methods,
 )
 from kvopt.methods.knowledge import (
     WORDS,
@@ -30,6 +29,7 @@ from kvopt.methods.knowledge import (
     only_bounds,
     shown_method,
 )
+from kvopt.methods.syntax import split_methods
 from kvopt.runs.execute import execute
 from kvopt.runs.task import Task
 from kvopt.store.export import read_rows
