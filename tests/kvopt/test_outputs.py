@@ -96,20 +96,15 @@ def test_a_suite_is_an_input(small: Path, refused: Refused) -> None:
 def test_reports_and_the_registry_keep_the_store(small: Path, refused: Refused) -> None:
     """The folder of a report or a registry is neither the store nor the place where it lies."""
     del small
-    stores = (
-        "runs.sqlite",
-        "report/instances/runs.sqlite",
-        "best_known.json",
-        "best_known/r.sqlite",
-    )
-    for location in map(Path, stores):
-        location.parent.mkdir(parents=True, exist_ok=True)
-        Store(location).close()
+    stores = ("runs.sqlite", "report/instances/runs.sqlite", "best_known.json", "best_known/r.db")
+    for name in stores:
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Store(name).close()
     build, registry = reports.build.main, kvopt.best_known.__main__.main
     assert "is the input" in refused(build, "--store", stores[0], "--out", stores[0])
     assert "is an input" in refused(build, "--store", stores[1], "--out", "report")
-    for location in stores[2:]:
-        assert "is an input" in refused(registry, "--store", location, "--folder", ".")
+    for name in stores[2:]:
+        assert "is an input" in refused(registry, "--store", name, "--folder", ".")
 
 
 def test_the_files_of_a_store() -> None:
