@@ -25,7 +25,7 @@ from serving.answer import answer_on, missing, totals
 from serving.best_bound import KnownBound, best_bound, coverage, of_run, told_bound
 from serving.choice import rounds_only
 from serving.slo import Slo
-from support.text import counted, wrapped
+from support.text import wrapped
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,7 @@ def policies_table(
         lines, why = _carried_out(instance, series, progress, bound)
         here = [each for line in lines for each in of_run(instance, line.record)]
         here += bound.bounds(instance, at_once=bool(why))
+    unbegun = why or "the time was over"
     compared, against, wrong, misstated = _compared(instance, batch_time, lines, here, slo)
     kept = KEEPS_TOKENS_COVERED if against.covers_kept else KEEPS_TOKENS_NOTE
     below = [
@@ -80,7 +81,7 @@ def policies_table(
         f"class: {OF_CLASSES}",
         *_unrun([(line.record.method, line.reason) for line in lines if line.reason]),
         *_unrun((name, f"not run: {reason}") for name, reason in refused),
-        _unbegun(series, why or "the time was over"),
+        *_unrun((each.method.text, f"not run, {unbegun}") for each in series.waiting),
     ]
     notes = map(wrapped, filter(None, "\n".join(below).splitlines()))
     text = "\n".join([table_text(instance, lines, against), *notes])
@@ -171,16 +172,17 @@ def _compared(
         line = f"the bound {told_bound(bound, batch_time)} exceeds the TEL of a checked schedule"
         return line, Against(slo=slo), line, misstated
     value = 0 if bound is None else bound.value
-    optimum = _optimum(instance, believed=not misstated)
-    if optimum is not None and value <= optimum[1]:
-        return optimum[0], Against(optimum[1], True, covers, slo), "", misstated
-    text = f"lower bound {told_bound(bound, batch_time)}"
-    if batch_time:
-        text += f"; batch time {batch_time}\nthe bound covers {coverage(instance, batch_time)}"
     known = registered(instance)
-    if known is not None:
-        text = f"best known {known}\n{text}"
-    return text, Against(value, False, covers, slo), "", misstated
+    shown = optimal = f"best known {known}\n" if known is not None else ""
+    optimum = known.upper if known is not None and known.upper == known.lower else None
+    if optimum is None and not misstated and (optimum := instance.stated_optimum) is not None:
+        optimal += f"known optimum {optimum}"
+    if optimum is not None and value <= optimum:
+        return optimal, Against(optimum, True, covers, slo), "", misstated
+    shown += f"lower bound {told_bound(bound, batch_time)}"
+    if batch_time:
+        shown += f"; batch time {batch_time}\nthe bound covers {coverage(instance, batch_time)}"
+    return shown, Against(value, False, covers, slo), "", misstated
 
 
 def _answered(
@@ -196,31 +198,9 @@ def _answered(
     return f"answer: {missing(unrun)}" if unrun else ""
 
 
-def _optimum(instance: Instance, *, believed: bool) -> tuple[str, int] | None:
-    """Return a line on the optimum (rounds) and the optimum; None where it is unknown.
-
-    The statement of the instance's file counts if it is ``believed``.
-    """
-    known = registered(instance)
-    if known is not None and known.upper == known.lower:
-        return f"best known {known}", known.upper
-    if believed and (stated := instance.stated_optimum) is not None:
-        text = "" if known is None else f"best known {known}\n"
-        return f"{text}known optimum {stated}", stated
-    return None
-
-
 def _unrun(found: Iterable[tuple[str, str]]) -> list[str]:
     """Return one line for each reason, with the policies that lack a schedule for it."""
     of_reason: dict[str, list[str]] = {}
     for name, reason in found:
         of_reason.setdefault(reason, []).append(name)
     return [f"{', '.join(names)}: {reason}" for reason, names in of_reason.items()]
-
-
-def _unbegun(series: Series, why: str) -> str:
-    """Return one line on the policies that were not run, empty if all were."""
-    names = [task.method.text for task in series.waiting]
-    were = "was" if len(names) == 1 else "were"
-    runs = f"{counted(len(names), 'policy')} {were} not run"
-    return f"{runs}, {why}: {', '.join(names)}" if names else ""
