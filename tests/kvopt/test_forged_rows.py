@@ -235,8 +235,8 @@ def test_no_digit_is_lost(value: int, forger: Forger, tmp_path: Path, capsys: Ca
     assert (line["known"], line["upper"]) == (value, value)
     assert evaluate(["leaderboard", "--store", str(forger.path)]) == 0
     build(["--store", str(forger.path), "--out", str(tmp_path / "report")])
-    text = (tmp_path / "report" / "instances" / f"{PAIR.name}.md").read_text()
-    assert f" {value:,} " in text
+    text = (tmp_path / "report" / "instances" / f"{PAIR.name}.html").read_text()
+    assert f"{value:,}" in text
     assert not any(f"{value + each:,}" in text for each in (-1, 1))
     assert "TEL" in capsys.readouterr().out
 
