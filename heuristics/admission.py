@@ -55,7 +55,7 @@ class Active(NamedTuple):
 class Clocked(NamedTuple):
     """Arrays that the kernel fills: start rounds, completions (ns), and late beginnings."""
 
-    #: Of each request, shape (n,).
+    #: One a request, shape (n,).
     starts: Column
     completions: Column
     #: Rounds that begin later than the one before ends, and when (ns); shape (n,), of which the
@@ -205,7 +205,7 @@ def run_in_order(requests, line, memory, passes, active, coefficients, clocked):
     starts, ends, late_rounds, late_times = clocked
     base, per_prefill, per_square, per_decode, per_read = coefficients
     n = len(starts)
-    # Heaps of ranks and of (round, request); what leaves at once tells a compiler the type.
+    # Heaps of ranks and of (round, request); the first element shows a compiler the type.
     waiting, completions, passed = [0], [(0, 0)], [0]
     waiting.pop(), completions.pop(), passed.pop()
     heaps = (waiting, completions, passed)

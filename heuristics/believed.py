@@ -9,7 +9,7 @@ from heuristics.policy import Rules, State
 
 
 class BelievedEnds:
-    """Believed ends of the active requests, and the look-ahead beside them.
+    """Believed ends of the active requests, and the look-ahead among them.
 
     A request is believed to make as many tokens as was said when it was added, and one more than it
     has made as soon as that is more.  Those of one end are counted together, so a look-ahead costs
@@ -20,7 +20,7 @@ class BelievedEnds:
         # Only ends after the round of the last look-ahead: a request that has outlived its end is
         # believed to end at the next time, and what it holds then is in ``State.tokens_next``.
         self._ends: list[int] = []
-        #: By end: how many requests, and the sum of prompt − start (they hold that + time each).
+        #: Number of requests by end, and the sum of prompt − start (they hold that + time each).
         self._groups: dict[int, list[int]] = {}
         self._all = [0, 0]
         self._of: dict[int, tuple[int, int]] = {}
@@ -46,7 +46,7 @@ class BelievedEnds:
     def allows(self, state: State, tokens_next: int, prompt: int, belief: int) -> bool:
         """Return whether a request can start now without exceeding M if all beliefs are true.
 
-        ``tokens_next`` are held at time ``state.now + 1`` by what is active or was added now.
+        ``tokens_next`` are held at time ``state.now + 1`` by all that run or start now.
         """
         if tokens_next + prompt + 1 > state.memory:
             return False
@@ -81,7 +81,7 @@ class BelievedEnds:
 class LookAheadRules(Rules):
     """Admission in an order, until the look-ahead refuses the next request."""
 
-    #: Whether another request may be next in the next round.
+    #: True where another request may be next in the next round.
     redraws = False
 
     def __init__(self, beliefs: Sequence[int] = ()) -> None:

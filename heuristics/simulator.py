@@ -52,7 +52,7 @@ class Setting:
     advice: NDArray[np.float64] | None = None
     """For an ``AdvisedPolicy``: expected start of each request, shape (n,), rounds."""
     batch_time: BatchTime | None = None
-    """How long a round takes, for instances in seconds; None for instances in rounds."""
+    """Length of a round, for instances in seconds; None for instances in rounds."""
 
 
 DEFAULT_SETTING = Setting()
