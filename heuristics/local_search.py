@@ -163,18 +163,8 @@ class Search:
 
     def anneal(self, moves: int, temperature: float) -> None:
         """Try some moves at a temperature (rounds)."""
-        self._as_run(annealing.anneal)(
-            self._walk,
-            self._columns,
-            self._memory,
-            self._best,
-            self._totals,
-            self._state,
-            moves,
-            temperature,
-            self._rules,
-            self._trial,
-        )
+        state = self._walk, self._columns, self._memory, self._best, self._totals, self._state
+        self._as_run(annealing.anneal)(*state, moves, temperature, self._rules, self._trial)
 
     def pace(self, order: Ints) -> None:
         """Go on from the best paced schedule of a list, if it is better than the best."""

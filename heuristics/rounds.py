@@ -113,8 +113,8 @@ def drive(
             f"{name}: chunks of prompts and stalled rounds have no place in unit rounds; "
             "expected arrivals in seconds"
         )
-    run = _Run(name, rules, arrivals, outputs, _State(memory, prompts), keeps_tokens)
-    run.batch_time = batch_time or UNIT_ROUND
+    state = _State(memory, prompts)
+    run = _Run(name, rules, arrivals, outputs, state, keeps_tokens, batch_time or UNIT_ROUND)
     while run.unfinished:
         run.one_round()
     return run.trace
@@ -130,7 +130,7 @@ class _Run:
     outputs: Sequence[int]
     state: _State
     keeps_tokens: bool
-    batch_time: BatchTime = UNIT_ROUND
+    batch_time: BatchTime
 
     def __post_init__(self) -> None:
         n = len(self.outputs)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heuristics.admission import Requests, starts_in_order, starts_in_time
-from heuristics.planned import PlannedRules
+from heuristics.believed import PlannedRules
 from heuristics.policy import (
     UNIT_ROUND,
     AdvisedPolicy,

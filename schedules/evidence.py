@@ -125,11 +125,6 @@ class Witness:
         return _RESTS_ON.get(self.argument, frozenset()) | {self.argument}
 
 
-def construction_witness(value: int) -> Witness:
-    """Return the witness that the construction of an instance of the library is."""
-    return Witness(CONSTRUCTION, value, CONSTRUCTION, frozenset(), Argument.AREA)
-
-
 @dataclass(frozen=True)
 class Verdict:
     """Verdict on an optimum, its reason, and what several proofs ``shared`` that count as one."""
@@ -279,7 +274,8 @@ def _closed(witnesses: Sequence[Witness], construction: int | None) -> Verdict:
     """Decide by what a schedule that the best bound meets counts as optimal."""
     found = sorted(witnesses, key=lambda each: bool(each.certificate))
     if construction is not None:
-        found.append(construction_witness(construction))
+        built = Witness(CONSTRUCTION, construction, CONSTRUCTION, frozenset(), Argument.AREA)
+        found.append(built)
     names = list(dict.fromkeys(each.name for each in found))
     if not names:
         return Verdict("one witness", "one solver-reported bound only")

@@ -28,7 +28,7 @@ from dataclasses import replace
 
 from heuristics.batching.swap import batches_by_swaps
 from heuristics.batching.table import batches_by_peaks, batches_exactly
-from heuristics.planned import PlannedRules
+from heuristics.believed import PlannedRules
 from heuristics.policy import Choice, Ints, Known, RoundPolicy, State
 
 PHASE_1: dict[str, Callable[[Known], Iterator[Ints]]] = {
