@@ -16,20 +16,17 @@ def per_instance(runs: pd.DataFrame) -> pd.DataFrame:
     Columns id, label, method, told, family, instance, n, memory, known, standing, engine, marked,
     tel, ratio_low, ratio_high, failed, kept (in one seed at least), seconds, optimal (share of the
     seeds), gap_low and gap_high (a seed without a schedule counts as 1), by_seed (the seeds'
-    gap_low). tel and ratios are missing if any seed gave no schedule: a mean over those that did
-    would hide the failures.
+    gap_low). If any seed gave no schedule, tel and ratios are missing: a mean would hide failures.
     """
     groups = runs.groupby(["id", "label"], sort=True)
     first = groups[_OF_THE_PAIR].first()
-    found = groups["tel"].count()
-    seeds = groups["tel"].size()
+    complete = groups["tel"].count().eq(groups["tel"].size())
     means = groups[["tel", "ratio_low", "ratio_high"]].mean().astype("Float64")
     optimal = runs["gap_opt"].eq(0).fillna(False) & ~runs["kept"]
-    shares = optimal.astype(float).groupby([runs["id"], runs["label"]], sort=True).mean()
-    frame = first.join(means.where(found.eq(seeds), axis=0)).assign(
+    frame = first.join(means.where(complete, axis=0)).assign(
         kept=groups["kept"].any(),
         seconds=groups["seconds"].mean(),
-        optimal=shares,
+        optimal=optimal.astype(float).groupby([runs["id"], runs["label"]], sort=True).mean(),
         gap_low=groups["gap_low"].mean(),
         by_seed=runs.sort_values("seed").groupby(["id", "label"])["gap_low"].agg(tuple),
         # Without a bound for one seed, nothing is known of the mean's upper end.
@@ -44,18 +41,18 @@ def whole_mean(groups: SeriesGroupBy[Any, Any]) -> pd.Series:
 
 
 def family_mean(frame: pd.DataFrame, column: str) -> pd.Series:
-    """Return of each ``label`` the mean over the families of a column's mean in each.
+    """Return for each ``label`` the mean over the families of a column's mean in each.
 
-    It is missing where a value is: a mean over the others would be over other instances.
+    The mean is missing where a value is: without it the instances would be others.
     """
     means = whole_mean(frame.groupby(["label", "family"])[column])
     return whole_mean(means.groupby("label"))
 
 
 def worst_instances(averaged: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Return the line of the instance with the greatest lower end of the ratio, of each group.
+    """Return for each group the line of the instance with the greatest lower end of the ratio.
 
-    Of equal ones it is the smallest. Added are ``instances`` and ``unsolved``; where an instance
+    The smallest of equal ones is taken. Added are ``instances`` and ``unsolved``; where an instance
     has no schedule, ``ratio_high`` is missing and ``known`` False.
     """
     order = [*keys, "ratio_low", "n", "instance", "id"]

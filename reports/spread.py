@@ -17,10 +17,9 @@ _SEED = re.compile(r"_seed\d+")
 def spread(lines: pd.DataFrame) -> float:
     """Return the sample standard deviation, over the seeds, of a mean over instances; NaN with one.
 
-    A seed is one of the method, or of the family that draws its instances, where as many are drawn
-    in each way. ``lines`` has instance, family and by_seed. Families weigh alike; instances with
-    fewer seeds than others are left out: a seed's mean is over the same instances as the next
-    one's.
+    ``lines`` has instance, family and by_seed. A seed is the method's, or the family's where its
+    instances are all drawn with the same seeds. Families weigh alike. Instances with fewer seeds
+    than others are left out, so each seed's mean is over the same instances.
     """
     columns = (lines[name] for name in ("instance", "family", "by_seed"))
     ordered = sorted(zip(*columns, strict=True), key=itemgetter(0))
@@ -56,5 +55,5 @@ def spread_of_runs(runs: pd.DataFrame, keys: list[str]) -> pd.Series:
 
 
 def spread_note(spreads: pd.Series) -> str:
-    """Return what ± means, for the note of a table; empty where no line has it."""
+    """Return the meaning of ±, for the note of a table; empty where no line has it."""
     return _NOTE if spreads.notna().any() else ""

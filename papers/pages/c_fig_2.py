@@ -79,7 +79,7 @@ def _better(method: str, other: str, *, below: bool) -> Figure:
 
 
 def table(rows: pd.DataFrame) -> Table:
-    """Return measured ratios beside the bounds, a line for each pair of lengths and share."""
+    """Return measured ratios next to the bounds, a line for each pair of lengths and share."""
     mins, ells = ratios(rows, "a-min", "h-sf"), ratios(rows, "a-ell", "h-sf")
     frame = pd.DataFrame(
         {
@@ -130,7 +130,7 @@ PAGE = Page(
     ),
     tolerances=(
         ("0.2 % around 0.382", "three digits are printed"),
-        ("u/M beside each bound", "bounds are stated up to O(1/M)"),
+        ("u/M next to each bound", "bounds are stated up to O(1/M)"),
     ),
     figure=figure,
     caption="Lines are stated, points measured, one for each α and share of long outputs.",

@@ -137,10 +137,10 @@ def table(rows: pd.DataFrame) -> Table:
     lines = []
     for model, title in TITLES.items():
         every, ran = _draws(rows, model), _with_auto(rows, model)
-        told = [(title, every)]
+        groups = [(title, every)]
         if len(ran) < len(every):
-            told.append((f"{title}; `auto` ran", ran))
-        for name, draws in told if len(every) else ():
+            groups.append((f"{title}; `auto` ran", ran))
+        for name, draws in groups if len(every) else ():
             ends = [
                 f"{draws['low'].agg(take):.4f} to {draws['high'].agg(take):.4f}"
                 for take in ("min", "mean", "max")

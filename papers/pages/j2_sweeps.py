@@ -242,8 +242,8 @@ def figure(rows: pd.DataFrame) -> str:
 
 
 def _parts(demand: str, how: str, kind: Kind) -> tuple[Part, ...]:
-    told = "1.6 times the batch time" if how == "calibrated" else "the batch time as measured"
-    about = f"{RATES[demand]} requests a second, {told}."
+    note = "1.6 times the batch time" if how == "calibrated" else "the batch time as measured"
+    about = f"{RATES[demand]} requests a second, {note}."
     name = f"{demand} demand, {how.replace('-', ' ')}"
     return (
         Part(

@@ -207,7 +207,7 @@ def _findings(calibrated: bool) -> tuple[Finding, ...]:
 
 
 def table(rows: pd.DataFrame) -> Table:
-    """Return the paper's table with ours beside it."""
+    """Return the paper's table with ours."""
     lines = []
     for method, paper in PAPER.items():
         values = latencies(rows, method)
@@ -222,7 +222,7 @@ def table(rows: pd.DataFrame) -> Table:
 
 
 def figure(rows: pd.DataFrame) -> str:
-    """Draw every run's mean latency by method, and the paper's range beside it."""
+    """Draw every run's mean latency by method, with the paper's range."""
     shown = [
         (section, title)
         for section, title in (("as-measured", "as measured"), ("calibrated", "calibrated"))

@@ -36,8 +36,8 @@ def ratios(rows: pd.DataFrame, curve: str) -> pd.Series:
     """Return a policy's TEL over that of the smallest volume first, by memory."""
     method, family, growth = _CURVES[curve]
     own = rows[rows["family"] == family]
-    told = own["instance"].astype(str).str.extract(r"_growth([\d.]+)", expand=False)
-    own = own[told.fillna("1.5").eq(growth)] if growth else own
+    named = own["instance"].astype(str).str.extract(r"_growth([\d.]+)", expand=False)
+    own = own[named.fillna("1.5").eq(growth)] if growth else own
     return (_tel(own, method) / _tel(own, _BEST)).dropna()
 
 

@@ -69,7 +69,7 @@ def table(rows: pd.DataFrame) -> Table:
     labels = [label for name, label in _LABELS.items() if name != _DP]
     keys = ["n", "draws", *labels, *(f"{label} (s)" for label in _LABELS.values())]
     note = "TEL over that with batches of the dynamic program, means over the draws; then seconds."
-    kinds: Kinds = {"count": keys[:2], "ratio": labels}
+    kinds: Kinds = {"count": keys[:2], "number": labels}
     return plain_table("phase-1", "By n", note, keys, lines, kinds)
 
 
@@ -103,7 +103,7 @@ PAGE = Page(
         Part(
             "The dynamic program as exact",
             "reproduction",
-            "What the table calls exact, beside Algorithm 1's own batches.",
+            "The table's exact values, next to Algorithm 1's own batches.",
             ("phase-1",),
             (
                 Finding(

@@ -23,11 +23,7 @@ _PAIR = re.compile(r'"([^"]*)"\s+as\s+"([^"]*)"')
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block of a page, and what its marker says.
-
-    It runs unless a reason says ``elsewhere``, with ``changes`` of texts; or it becomes a ``file``,
-    or an ``edit``: file, and line after which it is inserted.
-    """
+    """A fenced block of a page, and what its marker says."""
 
     page: Path
     line: int

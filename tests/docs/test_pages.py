@@ -62,14 +62,6 @@ def test_tests_exist(page: Path) -> None:
     assert [each for each in named if not is_test(each)] == []
 
 
-def test_what_does_not_exist_is_seen() -> None:
-    """The patterns above take what they should."""
-    assert _FILE.fullmatch("formulations/mip/no.py")
-    assert _FOLDER.fullmatch("formulations/no/")
-    assert _MODULE.fullmatch("kvopt.no")
-    assert not exists("kvopt.no")
-
-
 def test_every_page_is_in_the_contents() -> None:
     """A page that no table of contents has is a page that nobody finds."""
     named = re.findall(r"([\w/]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)

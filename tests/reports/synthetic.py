@@ -93,13 +93,7 @@ ENGINES = (
 
 
 def many(instances: int, methods: int, points: int = 6, seed: int = 0) -> pd.DataFrame:
-    """Return rows of every method on every instance; the last third of the methods are engines.
-
-    Parameters
-    ----------
-    points
-        Points in each trace of an engine.
-    """
+    """Return rows of every method on every instance; the last third of the methods are engines."""
     draws = np.random.default_rng(seed)
     names = [f"policy{k:02}" if k >= len(POLICIES) else POLICIES[k] for k in range(methods)]
     engines = [

@@ -130,7 +130,7 @@ def test_what_keeps_tokens_is_marked_and_ranked_in_its_own_problem() -> None:
     assert lines["rank"].tolist() == [1, 2]
     assert lines.loc["vllm-v1 *", "worst"] == "[1.250, ?]"
     assert lines["optimal"].isna().tolist() == [True, False]
-    assert "OPT and LB are no bounds for it" in _part(results, BLIND).note
+    assert any("OPT and LB are no bounds for it" in each for each in _part(results, BLIND).notes)
     assert "Non-clairvoyant, 2 policies: vllm-v1 * leaves at least 10.0 %; alpha-beta" in str(
         verdict(results.units)[2]
     )
@@ -169,14 +169,6 @@ def test_bounds_have_a_board_of_their_own(method: str) -> None:
     assert (board["mean"][method], board["closed"][method]) == (0.25, 0)
 
 
-def test_engines_have_a_board_of_their_own() -> None:
-    """They are no policies: among the solvers, not on the leaderboard."""
-    engine = record(instance="b", method="cpsat", tel=150, lower_bound=140, seconds=9.0)
-    tables = _tables(results_of(*_policies(), engine))
-    assert "cpsat" in tables["solvers"].index
-    assert "cpsat" not in tables[CLAIRVOYANT].index
-
-
 def test_the_verdict_is_computed() -> None:
     """A sentence a class and one on the worst; another row gives another winner."""
     over = "(mean over 2 instances)."
@@ -200,21 +192,10 @@ def test_the_verdict_is_computed() -> None:
 
 
 def test_the_verdict_without_some_kinds_of_policies() -> None:
-    """What was not run is said; of solvers alone, what they solve, the one of most first."""
+    """A class without a run is named."""
     told = [str(each) for each in verdict(results_of(record(tel=100)).units)]
     assert told[0].startswith("Clairvoyant, 1 policy: svf leaves")
     assert told[2] == "No non-clairvoyant policy was run."
-    proved = {"tel": 100, "lower_bound": 100, "status": "optimal", "bound_source": "CP-SAT"}
-    runs = (
-        record(method="cpsat:cpsat", instance="a", seconds=3.0, **proved),
-        record(method="cpsat:cpsat", instance="b", seconds=3.0, **proved),
-        record(method="highs:ilp", instance="a", tel=100, seconds=10.0),
-    )
-    (alone,) = verdict(results_of(*runs).units)
-    assert str(alone) == (
-        "Solvers: cpsat:cpsat solves 2 of 2 runs (shifted mean 3 s); highs:ilp solves 0 of 1 run "
-        "(shifted mean 10 s)."
-    )
 
 
 def _part(results: Results, slug: str) -> Table:

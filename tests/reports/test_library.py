@@ -15,7 +15,7 @@ from kvopt.best_known.entry import Registry
 from reports.library.__main__ import FOLDER, main, page_text
 from reports.library.sentence import runs
 from reports.library.site import library_pages
-from reports.tables.library import CLASSES, bar, difficulty, family_table, library_table
+from reports.tables.library import difficulty, library_table
 from tests.docs.followed import broken
 from tests.pins import as_pinned
 from tests.reports.folders import fill
@@ -47,8 +47,8 @@ def test_the_page_tells_of_what_runs_it_is(registry: Registry) -> None:
     assert told.startswith(f"Runs: {len(seconds)}; commit ")
     assert told.endswith(f"; {hours:.1f} hours in all.")
     count = sum(len(each.proofs) for each in registry.instances)
-    assert f"\nStale: none of {count} proofs, " in page_text(registry, 0)
-    assert f"\nStale: 7 of {count} proofs, " in page_text(registry, 7)
+    assert f"\nAll {count} proofs come from the current sources. " in page_text(registry, 0)
+    assert f"\n7 of {count} proofs come from older sources. " in page_text(registry, 7)
 
 
 def test_every_instance_is_there_the_open_ones_first(registry: Registry) -> None:
@@ -67,15 +67,6 @@ def test_every_link_leads_to_a_file(registry: Registry) -> None:
     assert [link for link in links if not (FOLDER / link).resolve().is_file()] == []
 
 
-def test_every_instance_is_counted_in_its_family(registry: Registry) -> None:
-    """By class; the widest gap of a family is that of its worst instance."""
-    table = library_table(registry)
-    lines = family_table(table).frame.set_index("family")
-    assert lines["instances"].sum() == lines[list(CLASSES)].to_numpy().sum() == len(table.frame)
-    worst = table.frame.iloc[0]
-    assert lines.loc[worst["family"], "gap"] == worst["gap"] == lines["gap"].max()
-
-
 def test_the_sentence_is_computed(registry: Registry) -> None:
     """Another value of one instance gives another sentence."""
     widest, *rest = sorted(
@@ -83,7 +74,7 @@ def test_the_sentence_is_computed(registry: Registry) -> None:
     )
     closed = replace(widest, lower=replace(widest.lower, value=widest.upper.value))
     before, after = (
-        page_text(replace(registry, instances=(*rest, each)), 0).split("\n")[6]
+        page_text(replace(registry, instances=(*rest, each)), 0).split("\n")[2]
         for each in (widest, closed)
     )
     counts = [int(re.findall(r"(\d+) of them with UB = LB", text)[0]) for text in (before, after)]
@@ -107,23 +98,6 @@ def test_the_class_is_by_the_run_that_proved(
 ) -> None:
     """Ten seconds, a minute, more or a construction alone; open is what has a gap."""
     assert difficulty(gap, seconds, kind) == expected
-
-
-def test_the_classes_are_counted_on_the_page(registry: Registry) -> None:
-    """Each closed instance once, in the first sentence."""
-    counts = dict(library_table(registry).frame["class"].value_counts())
-    told = re.findall(r"(\d+) (easy|medium|hard)", page_text(registry, 0).split("\n")[6])
-    assert {name: int(count) for count, name in told} == {
-        name: counts.get(name, 0) for name in CLASSES[:-1]
-    }
-
-
-@pytest.mark.parametrize(
-    ("share", "text"), [(0.0, ""), (0.0001, "▏"), (0.1, "█"), (0.25, "██▌"), (1.0, "██████████")]
-)
-def test_bars(share: float, text: str) -> None:
-    """Ten characters are all of it; what is open is never invisible."""
-    assert bar(share) == text
 
 
 def _chosen(registry: Registry, *names: str) -> Registry:

@@ -137,10 +137,7 @@ _OPEN = PROOF | {"status": "feasible", "tel": 95, "lower_bound": 85}
 def test_a_night_of_one_run(
     suite: Suite, row: dict[str, Any], change: dict[str, Any], part: str, told: str
 ) -> None:
-    """Refused schedules, lost optima, missing runs and worse results fail, each in one line.
-
-    What is better passes, and what the machine decides is only told.
-    """
+    """Refused schedules, lost optima, missing runs and worse results fail, each in one line."""
     comparison = _compare(suite, row, **change)
     assert bool(comparison.failures) == (part == "failures")
     if not part:
@@ -211,7 +208,7 @@ def test_what_stands_in_a_name_does_nothing_in_markdown(suite: Suite) -> None:
     row = POLICY | {"instance": "a`<script>|[x](y)"}
     text = comparison_text(_compare(suite, row, tel=101))
     assert "# The night FAILED" in text
-    assert "- `policies: svf on a'<script>|[x](y), seed 0: TEL 100 before, now 101" in text
+    assert "- ``policies: svf on a`<script>|[x](y), seed 0: TEL 100 before, now 101" in text
 
 
 @pytest.mark.slow("walks")

@@ -7,10 +7,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from instances.time_unit import ROUNDS
 from kvopt.methods.witness import engine_witness
 from kvopt.runs.record import Record
-from reports.pages.instance import _facts
+from reports.pages.instance import facts
 from reports.references import cases, references
 from reports.results import Results
 from reports.rows import prepare
@@ -227,14 +226,9 @@ def test_what_integers_prove_stands_apart_from_what_a_solver_reports() -> None:
     told = {"certified_bound": 90, "certified_by": "certificate: sweep"}
     (line,) = references(rows, cases(rows, {digest("a"): told})).to_dict("records")
     assert (line["certified"], line["certified_by"]) == (90, "certificate: sweep (registry)")
-    facts = {
-        label: cell.text
-        for label, cell in _facts(
-            {**{str(k): v for k, v in line.items()}, "batch_time": ""}, ROUNDS
-        )
-    }
-    assert facts["solver-reported LB, rounds"] == "95"
-    assert facts["certified LB, rounds"] == "90"
+    shown = dict(facts({str(key): value for key, value in line.items()}))
+    assert shown["solver-reported LB, rounds"] == "95"
+    assert shown["certified LB, rounds"] == "90"
     others = rows[rows["method"].ne("cpsat:cpsat")]
     alone = references(others, cases(others)).iloc[0]
     assert (alone["lower"], alone["lower_kind"]) == (80, "certified")

@@ -163,16 +163,6 @@ def test_what_only_fails_shows_no_ratio_and_no_gap() -> None:
     assert "Clairvoyant, 3 policies: fcfs, h-sf leave 0.0 %" in alone[0]
 
 
-def test_the_batch_time_is_named_once_where_there_is_one() -> None:
-    """Not in front of each sentence."""
-    runs = [_run(method, "a", 100, "linear") for method in ("svf", "mc-sf")]
-    _, sentences = _unit(*runs)
-    assert [each.startswith("In seconds under linear: ") for each in sentences] == [
-        True,
-        *[False] * (len(sentences) - 1),
-    ]
-
-
 def test_a_method_of_one_s_own_has_its_place() -> None:
     """Also where it is not the first of its class: who wrote it looks for it."""
     runs = [_run("svf", "a", 100), _run("mc-sf", "a", 110), _run("file:mine.py", "a", 125)]
