@@ -31,8 +31,8 @@ def state(table: Table) -> Sentence:
     )
     if still.empty:
         return Sentence((f"{closed}.",))
-    rest = f"{closed}. Gap of the {len(still):,} others: {100 * still.mean():.1f} % on average, "
-    widest = f"{100 * still.max():.1f} % at most ("
+    rest = f"{closed}. Open: {len(still):,}, with a gap of {100 * still.mean():.1f} % on average "
+    widest = f"and {100 * still.max():.1f} % at most ("
     return Sentence((rest, widest, Name(table.frame["instance"].iloc[0]), ")."))
 
 
