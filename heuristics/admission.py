@@ -7,7 +7,6 @@ round by round.)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
@@ -63,15 +62,6 @@ class Clocked(NamedTuple):
     #: kernel returns how many there are.
     late_rounds: Column
     late_times: Column
-
-
-@dataclass(frozen=True)
-class TimedStarts:
-    """Start round and completion (ns) of each request, and (round, ns) of each late beginning."""
-
-    starts: list[int]
-    completions: list[int]
-    gaps: list[tuple[int, int]]
 
 
 #: Later than every round that can occur: arrivals and outputs are bounded in ``instances.model``.
@@ -268,15 +258,15 @@ def starts_in_order(
     With n ``passes``, requests that do not fit and are passed over in a round, it is first fit.
     """
     # Each round counts one tick, idle ones too, so a request ends its output after its start.
-    found = starts_in_time(requests, by_rank, memory, UNIT_ROUND, passes=passes)
-    starts: list[int] = (np.array(found.completions) - requests.outputs).tolist()
+    _, completions, _ = starts_in_time(requests, by_rank, memory, UNIT_ROUND, passes=passes)
+    starts: list[int] = (np.array(completions) - requests.outputs).tolist()
     return starts
 
 
 def starts_in_time(
     requests: Requests, by_rank: Ints, memory: int, batch_time: BatchTime, *, passes: int = 0
-) -> TimedStarts:
-    """Return the result of ``run_in_order``, compiled where the instance is large.
+) -> tuple[list[int], list[int], list[tuple[int, int]]]:
+    """Return start rounds, completions (ns), and (round, ns) of each round that begins late.
 
     The arrivals are nanoseconds; ``by_rank`` has positions in the order in which they are taken.
     """
@@ -301,7 +291,7 @@ def starts_in_time(
             filled,
         )
     gaps = list(zip(filled.late_rounds[:late], filled.late_times[:late], strict=True))
-    return TimedStarts(filled.starts, filled.completions, gaps)
+    return filled.starts, filled.completions, gaps
 
 
 def _run_compiled(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
+from collections.abc import Sequence
 
 from heuristics.policy import Rules, State
 
@@ -83,16 +84,14 @@ class LookAheadRules(Rules):
     #: Whether another request may be next in the next round.
     redraws = False
 
-    def __init__(self) -> None:
+    def __init__(self, beliefs: Sequence[int] = ()) -> None:
         self._ends = BelievedEnds()
         self._quiet = False
+        #: Believed output of each request (tokens).
+        self._beliefs = [*beliefs]
 
     def head(self) -> int | None:
         """Return the next waiting request, None if there is none."""
-        raise NotImplementedError
-
-    def belief(self, request: int) -> int:
-        """Return the believed output of a request (tokens)."""
         raise NotImplementedError
 
     def take(self, request: int, now: int) -> None:
@@ -108,7 +107,7 @@ class LookAheadRules(Rules):
         tokens_next = state.tokens_next
         self._quiet = False
         while (request := self.head()) is not None:
-            prompt, belief = state.prompts[request], self.belief(request)
+            prompt, belief = state.prompts[request], self._beliefs[request]
             if not self._ends.allows(state, tokens_next, prompt, belief):
                 # The tokens of the active requests only grow until something ends.
                 least = 0 if self.redraws else prompt

@@ -4,8 +4,7 @@ A small instance runs them as they stand, so that a short command never imports 
 compiled for a large one is kept (``support.compiling``).
 
 Kernels that make nothing, but fill the arrays of their callers, are compiled without numba's
-runtime for memory, which counts references by atomic steps, and are put into their callers
-(measured in ``tests/benchmarks/test_bench_local_search.py``).
+runtime for memory, which counts references by atomic steps, and are put into their callers.
 """
 
 from __future__ import annotations

@@ -35,8 +35,6 @@ class Guarantee:
     limit: str = ""
     """The sequence of instances for which it is proved, where it is none of a single one: then one
     instance neither shows nor refutes it."""
-    options: str = ""
-    """The parameters of the policy that it is proved for, where these are not all."""
     ratio: Callable[[Instance], Fraction] | None = None
     """The ratio for an instance that meets the assumptions, without what vanishes in the limit;
     None where the source has no constant."""
@@ -47,12 +45,11 @@ class Guarantee:
 
     def __str__(self) -> str:
         """Return one line: ratio, assumptions, source."""
-        conditions = [*(assumption.words for assumption in self.assumptions), self.options]
-        told = ", ".join(text for text in conditions if text)
+        conditions = ", ".join(assumption.words for assumption in self.assumptions)
         benchmark = "OPT" if self.against == "OPT" else f"TEL({self.against})"
         symbols = f", {self.symbols}" if self.symbols else ""
         limit = f"; {self.limit}" if self.limit else ""
-        return f"TEL/{benchmark} ≤ {self.bound}{symbols}, if {told}{limit} ({self.source})"
+        return f"TEL/{benchmark} ≤ {self.bound}{symbols}, if {conditions}{limit} ({self.source})"
 
 
 def constant(value: int) -> Callable[[Instance], Fraction]:

@@ -14,8 +14,8 @@ class PlannedRules(LookAheadRules):
     """Rules with a plan of what waits: it yields places in the positions given, piece by piece."""
 
     def __init__(self, beliefs: list[int], plan: Callable[[Ints], Iterator[Ints]]) -> None:
-        super().__init__()
-        self._beliefs, self._plan_of = beliefs, plan
+        super().__init__(beliefs)
+        self._plan_of = plan
         self._waits = np.zeros(len(beliefs), dtype=np.bool_)
         self._stale = False
         #: Begin of the plan, the next request last, and what yields the rest.
@@ -33,9 +33,6 @@ class PlannedRules(LookAheadRules):
                 self.enter(piece.tolist())
                 break
         return self._line[-1] if self._line else None
-
-    def belief(self, request: int) -> int:
-        return self._beliefs[request]
 
     def take(self, request: int, now: int) -> None:
         del now

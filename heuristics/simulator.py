@@ -78,10 +78,12 @@ def run_policy(
     if not timed:
         starts = starts_in_order(requests, by_rank, instance.memory, passes=passes)
         return make_schedule(instance, starts, method)
-    run = starts_in_time(requests, by_rank, instance.memory, known.batch_time, passes=passes)
-    clock = Clock(known.batch_time.name, tuple(run.gaps))
-    tel = sum(run.completions) - sum(known.arrivals.tolist())
-    return make_schedule(instance, run.starts, method, clock=clock, tel=tel)
+    starts, completions, gaps = starts_in_time(
+        requests, by_rank, instance.memory, known.batch_time, passes=passes
+    )
+    clock = Clock(known.batch_time.name, tuple(gaps))
+    tel = sum(completions) - sum(known.arrivals.tolist())
+    return make_schedule(instance, starts, method, clock=clock, tel=tel)
 
 
 def run_in_order(instance: Instance, order: Ints, method: str) -> Schedule:

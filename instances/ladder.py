@@ -114,12 +114,6 @@ class Rung(Shape):
         """Return whether arrivals are in seconds."""
         return "seconds=true" in self.set.split()
 
-    @property
-    def command(self) -> str:
-        """The command that draws it."""
-        parameters = "".join(f" --set {each}" for each in self.set.split())
-        return f"kvopt generate {self.family} --seed {self.seed}{parameters}"
-
     def draw(self) -> Instance:
         """Draw it."""
         return drawn_family(self.family, self.seed, self.set.split())

@@ -27,7 +27,7 @@ TERMINAL_SECONDS, PIPE_SECONDS, WAITING_SECONDS = 0.1, 1.0, 5.0
 MOST_NAMED = 4
 
 
-class Line:
+class RewrittenLine:
     """A line that a terminal rewrites; elsewhere each text has a line."""
 
     def __init__(self, stream: IO[str]) -> None:
@@ -58,7 +58,7 @@ class ProgressLines:
 
     def __init__(self, stream: IO[str], started: float, quiet: bool) -> None:
         self._stream, self._started, self._quiet = stream, started, quiet
-        self._line, self._compiling = Line(stream), CompilingLine(stream)
+        self._line, self._compiling = RewrittenLine(stream), CompilingLine(stream)
         self._header_printed = False
         self._last, self._shown_at = started, -math.inf
         self._shown: tuple[int | None, int | None] = (None, None)
@@ -111,7 +111,7 @@ class CompilingLine:
     """Shows how far compiling is: a line that is rewritten, or one every few seconds."""
 
     def __init__(self, stream: IO[str]) -> None:
-        self._line = Line(stream)
+        self._line = RewrittenLine(stream)
         self._text, self._shown_at = "", -math.inf
 
     def __call__(self, snapshot: Snapshot) -> None:

@@ -9,7 +9,7 @@ A model's name has its formulation and its instance.  The start variables alone 
 - SCIP: ``x(3_17) 1 (obj:17)`` (its documentation of ``reader_sol.h``);
 - CBC: ``20 x(3_17) 1 17``, the index before and the reduced cost behind, ``**`` in front where the
   solution breaks a row (Pyomo's reader of it);
-- GLPK: ``20 x(3_17) * 1 0 1``, a long name on a line of its own (``glpsol --output``);
+- GLPK: ``20 x(3_17) * 1 0 1``, a long name on a separate line (``glpsol --output``);
 - XML, as CPLEX's: ``<variable name="x(3_17)" index="20" value="1"/>`` (SCIP's ``reader_sol.h``).
 """
 

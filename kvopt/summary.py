@@ -18,10 +18,10 @@ from serving.waiting import no_request_waits, none_waits_long, what_binds
 if TYPE_CHECKING:
     from kvopt.result import Result
 
-Line = tuple[str, str]
+SummaryLine = tuple[str, str]
 
 
-def summary_rows(result: Result) -> list[Line]:
+def summary_rows(result: Result) -> list[SummaryLine]:
     """Return labels and values of the summary of a result."""
     instance, record = result.instance, result.record
     served = parse_batch_time(result.batch_time).served if result.batch_time else None
@@ -64,7 +64,7 @@ def _shown_method(result: Result) -> str:
     return f"{result.named}  ({chosen}, by size)" if left else result.named
 
 
-def _of_bounds(result: Result) -> Iterator[Line]:
+def _of_bounds(result: Result) -> Iterator[SummaryLine]:
     """Yield the lines of the bounds and known values, and of the distance to them."""
     record, instance, known = result.record, result.instance, result.known_bound
     yield "lower bound", told_bound(known, result.batch_time)
@@ -95,7 +95,7 @@ def _of_bounds(result: Result) -> Iterator[Line]:
         yield "LP relaxation", f"{record.relaxation:.6f}"
 
 
-def _alone(result: Result) -> Iterator[Line]:
+def _alone(result: Result) -> Iterator[SummaryLine]:
     """Yield the line of the engine's part, where other methods helped."""
     record = result.record
     if result.engine and not record.engine_formulation:
@@ -118,7 +118,7 @@ def answer_of(result: Result) -> Answer | None:
     return answer_on(result.instance, runs, result.bound, covers_kept=covers)
 
 
-def _answered(result: Result) -> Iterator[Line]:
+def _answered(result: Result) -> Iterator[SummaryLine]:
     """Yield the line with the answer, and the line with its policies that were not run."""
     answer = answer_of(result)
     if answer is not None:
@@ -140,7 +140,7 @@ def exceeded(result: Result) -> list[str]:
     ]
 
 
-def summary_html(rows: Sequence[Line]) -> str:
+def summary_html(rows: Sequence[SummaryLine]) -> str:
     """Return a summary as a table of HTML."""
     cells = "".join(
         f'<tr><th style="text-align:left">{html.escape(label)}</th>'

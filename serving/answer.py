@@ -138,16 +138,13 @@ class Answer:
 
     @property
     def _spared(self) -> bool:
-        """Tell if a named method keeps tokens, which the bound does not cover."""
+        """Check if a named method keeps tokens, which the bound does not cover."""
         named = (self.base, *(other for _, other in self.others))
         return not self.covers_kept and any(each.label.endswith(MARK) for each in named)
 
 
 def totals(instance: Instance, runs: Iterable[Finished]) -> Iterator[MethodTotal]:
-    """Yield the totals of the runs on one instance that have a schedule.
-
-    A policy that found an engine's schedule is named for the engine.
-    """
+    """Yield the totals of the runs with a schedule; a policy that found an engine's is named."""
     for run in runs:
         record = run.record
         if record.tel is None:
@@ -189,10 +186,7 @@ def percent(share: float) -> str:
 
 
 def is_base(method: str, knowledge: Knowledge) -> tuple[bool, bool, bool]:
-    """Return a key that is least for the base of comparison: vLLM's own scheduler, if it was run.
-
-    Else it is a non-clairvoyant policy, without which there is no answer.
-    """
+    """Return a key that is least for vLLM's scheduler, then for non-clairvoyant policies."""
     return method != BASE, policy_name(method) != BASE, knowledge != Knowledge("nothing")
 
 
@@ -228,7 +222,7 @@ def answer(
     for each in found:
         words = _words(each.knowledge)
         of_class = others.setdefault(words, [])
-        own = is_own(each.method) and all(_file(each) != _file(other) for other in of_class)
+        own = is_own(each.method) and _file(each) not in map(_file, of_class)
         first = not of_class and each.total < useless.get(words, math.inf)
         if each is not base and (own or first):
             of_class.append(each)

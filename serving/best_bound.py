@@ -140,10 +140,7 @@ def told_bound(bound: KnownBound | None, batch_time: str) -> str:
 def _stored(
     store: Store, instance: Instance, batch_time: str, tel: int | None, best: KnownBound | None
 ) -> KnownBound | None:
-    """Return the best bound that a store's certificates prove, or the one before if none is better.
-
-    Rows are read as long as they claim more than is proved.
-    """
+    """Return the best bound that a store's certificates prove, or ``best`` if none is better."""
     from kvopt.store.belief import remembered  # only a store needs it
 
     columns = ("lower_bound", "bound_source", "method", "seconds", "key")

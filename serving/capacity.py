@@ -30,7 +30,6 @@ from serving.metrics import good, serving
 from serving.slo import Slo
 from serving.steadiness import behind_warm_up, steadiness
 
-#: Range of the rates, requests a second.
 LOWEST, HIGHEST = 1e-3, 1e4
 #: Factor from one rate to the next until one is kept and one is not.
 _STRIDE = 2.0

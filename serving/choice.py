@@ -13,7 +13,6 @@ from serving.traces import TraceReport
 from support.text import one_line
 from support.usage import UsageError
 
-#: Engines that know seconds.
 ENGINES = ("auto", "bound")
 #: Advice for an instance in seconds and a method in rounds.
 _ROUNDS = (
@@ -73,10 +72,7 @@ def whose(model: BatchTime, default: bool) -> str:
 
 
 def refuse_silent_default(report: TraceReport | None, wished: BatchTime | None) -> str:
-    """Refuse a trace of one model with the default batch time of another.
-
-    For a named batch time of another model, return a line on it, else nothing.
-    """
+    """Refuse a trace of one model with the default of another; return a line on a named one."""
     served = (read_batch_time(DEFAULT) if wished is None else wished).served
     model = report.settings.model if report else ""
     if report is None or not model or served is None or served.is_of(model):

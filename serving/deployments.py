@@ -85,7 +85,6 @@ class EngineSettings:
     model: str = ""
 
 
-#: Of a file without settings.
 UNSTATED = EngineSettings()
 
 
@@ -170,10 +169,7 @@ def known(what: str, name: str, table: Mapping[str, Model | Gpu]) -> str:
 
 
 def served_by(model: str, gpu: str, tp: int) -> Served:
-    """Return a model on GPUs, both as in the tables, with the memory left of the share vLLM uses.
-
-    Heads that ``tp`` does not divide, or a model that does not fit, raise a DeploymentError.
-    """
+    """Return a model on GPUs, as the tables name them, or raise a DeploymentError."""
     of_model, of_gpu = MODELS[model], GPUS[gpu]
     if not 1 <= tp <= _LARGEST_TP or of_model.heads % tp:
         raise DeploymentError(

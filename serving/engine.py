@@ -8,7 +8,7 @@ import time
 from heuristics.policy import NotApplicableError, Policy
 from heuristics.registry import policies
 from heuristics.simulator import Setting, run_policy
-from instances import Instance, Request
+from instances import Instance
 from instances.batch_time import BatchTime, parse_batch_time
 from kvopt.engines.start import WARM_START_SHARE, warm_start_policies
 from kvopt.runs.events import Report
@@ -17,9 +17,8 @@ from schedules import Schedule
 from schedules.clock.timeline import timeline
 from schedules.gap import gap
 from schedules.model import better
-from serving.batch_time import DEFAULT
-from serving.bounds.loads import Room, not_covered
-from serving.bounds.rates import best_rates
+from serving.bounds.loads import not_covered
+from serving.bounds.rates import load_kernel
 from serving.bounds.seconds import bound_in_seconds
 from serving.waiting import FEW, what_binds
 
@@ -81,8 +80,8 @@ def _bound(task: Task, batch_time: BatchTime, report: Report, end: float) -> Non
         report.note(exception)
     if few is not None:
         running = batch_time.engine_limits.running
-        least = bound_in_seconds(instance, batch_time, deadline, running=running).value
-        least = max(least, found.value)
+        own = bound_in_seconds(instance, batch_time, deadline, running=running).value
+        least = max(own, found.value)
         assert least <= few.tel
         bound = least // len(instance) // 10**6 / 1000  # rounded down
         report.note(
@@ -109,6 +108,4 @@ def _held_up(instance: Instance, batch_time: BatchTime) -> Schedule | None:
 
 def compile_kernels() -> None:
     """Compile the search for prices, or load the compiled one."""
-    # For arrivals as late as this there is no search.
-    late = Instance("late", 9, (Request(0, 10**8, 1, 3),), time_unit="second")
-    list(best_rates(late, parse_batch_time(DEFAULT), Room(late.memory), math.inf))
+    load_kernel()

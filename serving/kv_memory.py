@@ -41,7 +41,7 @@ class KvMemory:
             )
 
     def is_model_of(self, other: KvMemory) -> bool:
-        """Tell if layers and heads are as of another."""
+        """Check if layers and heads are as of another."""
         own, others = ((m.layers, m.kv_heads, m.head_size) for m in (self, other))
         return own == others
 
@@ -84,10 +84,7 @@ class KvMemory:
 
 
 def llama2_70b(kv_heads: int, unit: int) -> KvMemory:
-    """Return J1's setting: 80 layers, two GPUs of 80 GB or GiB, weights of 140.
-
-    J1 counts 64 KV heads; the model has 8.
-    """
+    """Return J1's setting, which counts 64 KV heads; the model has 8."""
     return KvMemory(80, kv_heads, 128, Fraction(2), 80 * unit, 2, 140 * unit)
 
 
@@ -103,7 +100,7 @@ class Served:
         return f"{self.model} on {self.gpus}"
 
     def is_of(self, name: str) -> bool:
-        """Tell if a name, as ``meta-llama/Llama-2-70b-chat-hf``, is the model's."""
+        """Check if a name, as ``meta-llama/Llama-2-70b-chat-hf``, is the model's."""
         own, other = (
             "".join(each for each in text.casefold() if each.isalnum())
             for text in (self.model, name)
@@ -111,10 +108,7 @@ class Served:
         return own in other
 
     def mismatch(self, memory: int) -> str:
-        """Return why a memory (tokens) does not go with the model and its GPUs; empty if it may.
-
-        Less than they hold may be a part; the papers' number is of another count of KV heads.
-        """
+        """Return why a memory (tokens) does not go with the model and its GPUs; empty if it may."""
         held, heads = self.memory.tokens, self.memory.kv_heads
         of_papers = self.memory.is_model_of(llama2_70b(8, GB))
         if of_papers and memory == PUBLISHED and memory != held:

@@ -28,12 +28,10 @@ from schedules.clock.timeline import Ints, Timeline
 from serving.slo import Slo
 from serving.traces.report import Measured
 
-#: Nanoseconds of a millisecond.
 MILLISECOND = NANOSECONDS // 1000
 PERCENTILES = (50, 90, 99)
 #: Metrics with a mean and percentiles, as in ``mean_ttft_ms`` and ``p99_ttft_ms``.
 SPREADS = ("ttft", "tpot", "itl", "e2el")
-#: Follows the name of a measured metric in a summary.
 _MEASURED = "measured"
 #: Mean and percentiles of a metric by their names, in milliseconds; None without a value.
 Spread = dict[str, float | None]
@@ -79,7 +77,6 @@ class Serving:
     recomputed_tokens: int
 
 
-#: The metrics by name, in their order.
 METRICS = tuple(each.name for each in fields(Serving))
 
 
@@ -116,18 +113,14 @@ def serving(timeline: Timeline) -> Serving:
 def serving_lines(
     timeline: Timeline, slo: Slo | None = None, measured: Measured | None = None
 ) -> list[tuple[str, str]]:
-    """Return labels and values of a summary of the metrics, times in seconds.
-
-    The measured value of a metric stands below it.
-    """
+    """Return labels and values of a summary, in seconds, measured values below simulated ones."""
     found, real = serving(timeline), {} if measured is None else spreads(measured)
     lines = []
     for name in SPREADS:
         lines += _spread_lines(name.upper(), name, vars(found))
         if name in real:
-            error = _error(name, vars(found), real[name])
-            shown = _spread_lines(f"{name.upper()} {_MEASURED}", name, real[name])
-            lines += [(label, text + error) for label, text in shown]
+            label = f"{name.upper()} {_MEASURED}"
+            lines += _spread_lines(label, name, real[name], simulated=vars(found))
     rates = f"{found.request_throughput:.3f} requests/s, {found.output_throughput:.1f} output "
     rates += f"tokens/s, {found.total_token_throughput:.1f} tokens/s"
     lines.append(("throughput", rates))
@@ -170,24 +163,23 @@ def spreads(measured: Measured) -> dict[str, Spread]:
     }
 
 
-def _error(name: str, simulated: Mapping[str, float | None], spread: Spread) -> str:
-    """Return the error of the simulated metric against the measured one."""
-    errors = []
-    for each in ("mean", f"p{PERCENTILES[-1]}"):
-        found, real = (values[f"{each}_{name}_ms"] for values in (simulated, spread))
-        if found is not None and real:
-            errors.append(f"{each} {100 * (found / real - 1):+.1f} %")
-    return f" (simulated: {', '.join(errors)})" if errors else ""
-
-
 def _spread_lines(
-    label: str, name: str, spread: Mapping[str, float | None]
+    label: str,
+    name: str,
+    spread: Mapping[str, float | None],
+    simulated: Mapping[str, float | None] | None = None,
 ) -> list[tuple[str, str]]:
-    """Return the line of a mean and its percentiles; none without values."""
+    """Return the line of a mean and its percentiles, with simulated errors; none without values."""
     values = [spread[f"{each}_{name}_ms"] for each in ("mean", "p50", "p90", "p99")]
     mean, *rest = (f"{(each or 0.0) / 1000:.3f}" for each in values)
     shares = ", ".join(f"p{p} {value}" for p, value in zip(PERCENTILES, rest, strict=True))
-    return [] if None in values else [(label, f"mean {mean} s, {shares}")]
+    errors = []
+    for each in ("mean", f"p{PERCENTILES[-1]}"):
+        found, real = (of[f"{each}_{name}_ms"] for of in (simulated or spread, spread))
+        if simulated and found is not None and real:
+            errors.append(f"{each} {100 * (found / real - 1):+.1f} %")
+    error = f" (simulated: {', '.join(errors)})" if errors else ""
+    return [] if None in values else [(label, f"mean {mean} s, {shares}{error}")]
 
 
 def tpots(measured: Measured) -> NDArray[np.float64]:
@@ -198,7 +190,7 @@ def tpots(measured: Measured) -> NDArray[np.float64]:
 
 
 def good(timeline: Timeline, slo: Slo) -> NDArray[np.bool_]:
-    """Tell of each request if it keeps all limits, shape (n,)."""
+    """Check for each request if it keeps all limits, shape (n,)."""
     kept = np.ones(len(timeline.arrivals), dtype=bool)
     if slo.ttft is not None:
         kept &= timeline.first_tokens - timeline.arrivals <= slo.ttft

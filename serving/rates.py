@@ -38,7 +38,6 @@ from serving.steadiness import steadiness
 from serving.waiting import few_at_a_time, no_request_waits, none_waits_long, what_binds
 from support.usage import UsageError
 
-#: Method that bounds the latency from below at every rate.
 BOUND = "bound"
 #: Goodputs are quotients of floats.
 _ROUNDING = 1e-9
@@ -79,13 +78,6 @@ class _Clocked(NamedTuple):
     binds: str = ""
 
 
-class _Limit(NamedTuple):
-    """Limits of every schedule on an instance: its latency, and its goodput."""
-
-    bound: KnownBound | None
-    most: float = math.nan
-
-
 def rate_sweep(
     instance: Instance,
     rates: Sequence[float],
@@ -116,7 +108,7 @@ def rate_sweep(
             raise KeyboardInterrupt
         clocked = {task.key: _on_the_clock(task, ran.store, slo) for task in tasks}
         timed = {task.instance.sha256: task for task in tasks if task.instance is not None}
-        limits = {sha: _limit(task, ran.store, slo) for sha, task in timed.items()}
+        limits = {sha: _limits(task, ran.store, slo) for sha, task in timed.items()}
     kept = {key for key, each in ran.shown.items() if each.keeps_tokens}
     apart = {key for key in kept if not bounds_hold(ran.shown[key].detail, True)}
     rows = ran.rows.assign(keeps=ran.rows.index.isin([*kept]), apart=ran.rows.index.isin([*apart]))
@@ -126,15 +118,17 @@ def rate_sweep(
     # By both: names show six digits of a rate, and one request has one hash at all rates.
     found = zip(rows["instance"], rows["instance_sha256"], strict=True)
     rows["rate"] = [places[each] for each in found]
+    bounds, most = zip(*(limits[sha] for sha in rows["instance_sha256"]), strict=True)
+    rows["lower"] = pd.array([each and each.value for each in bounds], dtype="Int64")
+    rows["bound_from"], rows["most"] = [str(each or "") for each in bounds], most
     wrong = alarms(list(ran.shown.values()))
     for run in rows.to_dict("records"):
-        who, (bound, most) = f"{run['name']} on {run['instance']}", limits[run["instance_sha256"]]
-        tel = run["tel"]
-        if bound is not None and not run["keeps"] and not pd.isna(tel) and tel < bound.value:
-            wrong.append(f"{who}: TEL {tel}, and a bound of {bound.value} ({bound})")
-        if run["good"] > most * (1 + _ROUNDING):
-            wrong.append(f"{who}: goodput {run['good']}, and a bound of {most}")
-    return RateSweep(_table(rows, limits, slo), _answers(rows, limits, drawn), wrong)
+        who, tel, lower = f"{run['name']} on {run['instance']}", run["tel"], run["lower"]
+        if not run["keeps"] and not pd.isna(lower) and not pd.isna(tel) and tel < lower:
+            wrong.append(f"{who}: TEL {tel}, and a bound of {lower} ({run['bound_from']})")
+        if run["good"] > run["most"] * (1 + _ROUNDING):
+            wrong.append(f"{who}: goodput {run['good']}, and a bound of {run['most']}")
+    return RateSweep(_table(rows, slo), _answers(rows, drawn), wrong)
 
 
 def _on_the_clock(task: Task, store: Store, slo: Slo | None) -> _Clocked:
@@ -149,19 +143,16 @@ def _on_the_clock(task: Task, store: Store, slo: Slo | None) -> _Clocked:
     return _Clocked()
 
 
-def _limit(task: Task, store: Store, slo: Slo | None) -> _Limit:
-    """Return the best known bounds of a task's instance, also from earlier sweeps."""
-    instance = task.instance
+def _limits(task: Task, store: Store, slo: Slo | None) -> tuple[KnownBound | None, float]:
+    """Return the best known bounds on latency, also of earlier sweeps, and on goodput."""
+    instance, model = task.instance, parse_batch_time(task.batch_time)
     assert instance is not None
     bound = best_bound(instance, task.batch_time, stores=(store,))
-    model = parse_batch_time(task.batch_time)
     most = None if slo is None else goodput_bound(instance, model, slo)
-    return _Limit(bound, math.nan if most is None else most)
+    return bound, math.nan if most is None else most
 
 
-def _answers(
-    rows: pd.DataFrame, limits: Mapping[str, _Limit], drawn: Mapping[float, Instance]
-) -> dict[float, Answer]:
+def _answers(rows: pd.DataFrame, drawn: Mapping[float, Instance]) -> dict[float, Answer]:
     """Return the answer of each rate; a method that draws counts with the mean of its seeds."""
     found = {}
     for rate, instance in drawn.items():
@@ -179,22 +170,20 @@ def _answers(
             outcomes.append(MethodTotal(*what, idle, first["binds"], bool(first["waits"])))
         covers = bounds_kept_tokens(instance, str(here["batch_time"].iloc[0]))
         covers, few = covers and not here["apart"].any(), few_at_a_time(here["detail"])
-        known_bound = limits[instance.sha256].bound
-        bound = None if known_bound is None else known_bound.value
+        lower = here["lower"].iloc[0]
+        bound = None if pd.isna(lower) else int(lower)
         given = answer_on(instance, outcomes, bound, covers_kept=covers, few=few)
         if given is not None:
             found[rate] = given
     return found
 
 
-def _table(rows: pd.DataFrame, limits: Mapping[str, _Limit], slo: Slo | None) -> pd.DataFrame:
+def _table(rows: pd.DataFrame, slo: Slo | None) -> pd.DataFrame:
     """Return the table in the order of rates; runs ``apart`` have no share left."""
     n, tel = rows["n"].astype(float), rows["tel"].astype("Float64")
-    known = [limits[sha].bound for sha in rows["instance_sha256"]]
-    best = pd.Series([each and each.value for each in known], rows.index, dtype="Int64")
     shares = [
         None if pd.isna(upper) or pd.isna(lower) or apart else left(int(upper), int(lower))
-        for upper, lower, apart in zip(rows["tel"], best, rows["apart"], strict=True)
+        for upper, lower, apart in zip(rows["tel"], rows["lower"], rows["apart"], strict=True)
     ]
     table = rows[["rate", "n"]].assign(
         method=rows["name"],
@@ -203,8 +192,8 @@ def _table(rows: pd.DataFrame, limits: Mapping[str, _Limit], slo: Slo | None) ->
         batch_time=rows["batch_time"],
         tel_s=tel / NANOSECONDS,
         ael_s=tel / n / NANOSECONDS,
-        bound_ael_s=best / n / NANOSECONDS,
-        bound_from=[str(each or "") for each in known],
+        bound_ael_s=rows["lower"] / n / NANOSECONDS,
+        bound_from=rows["bound_from"],
         left=pd.Series(shares, rows.index, dtype="Float64"),
     )
     # A backlog that runs and does not wait is no burst.
@@ -212,8 +201,7 @@ def _table(rows: pd.DataFrame, limits: Mapping[str, _Limit], slo: Slo | None) ->
     sustained = rows["sustained"].astype("boolean")
     table["sustained"] = sustained | idle.mask(sustained.isna())
     if slo is not None:
-        most = {sha: each.most for sha, each in limits.items()}
-        table["goodput"], table["bound_goodput"] = rows["good"], rows["instance_sha256"].map(most)
+        table["goodput"], table["bound_goodput"] = rows["good"], rows["most"]
     table = table.join(rows[[*METRICS, "seconds", "detail"]])
     return table.sort_values("rate", kind="stable", ignore_index=True)
 

@@ -23,7 +23,7 @@ SUFFIXES = (".csv", ".parquet")
 def request_frame(instance: Instance, timeline: Timeline, slo: Slo | None = None) -> pd.DataFrame:
     """Return one row a request, in the instance's order, with ``good`` for an objective.
 
-    Columns are those of docs/serving.md: tokens, integer nanoseconds, milliseconds by
+    Columns are as in docs/serving.md: tokens, integer nanoseconds, milliseconds by
     ``serving.metrics``; ``tpot_ms`` is missing for outputs of one token.
     """
     import pandas as pd  # half a second
@@ -51,10 +51,7 @@ def request_frame(instance: Instance, timeline: Timeline, slo: Slo | None = None
 
 
 def write_requests(frame: pd.DataFrame, path: str | Path) -> None:
-    """Write a frame of :func:`request_frame` as CSV or Parquet, whole or not at all.
-
-    Another suffix raises a ValueError, a file that cannot be written an OSError.
-    """
+    """Write a frame of :func:`request_frame`, or raise an OSError, a ValueError for its suffix."""
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise ValueError(f"{path}: expected a name with {' or '.join(SUFFIXES)}")

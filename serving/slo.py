@@ -30,13 +30,12 @@ class Slo:
     e2el: int | None = None
 
     def __str__(self) -> str:
-        given = ((each.name, getattr(self, each.name)) for each in fields(self))
-        return ",".join(f"{name}:{_shown(limit)}" for name, limit in given if limit is not None)
-
-
-def _shown(limit: int) -> str:
-    """Return a limit (nanoseconds) with its unit, as :func:`read_slo` reads it."""
-    return f"{decimal(limit, 9)}s" if limit >= NANOSECONDS else f"{decimal(limit, 6)}ms"
+        shown = []
+        for name, limit in vars(self).items():
+            if limit is not None:
+                time = f"{decimal(limit, 6)}ms" if limit < NANOSECONDS else f"{decimal(limit, 9)}s"
+                shown.append(f"{name}:{time}")
+        return ",".join(shown)
 
 
 def read_slo(text: str) -> Slo:

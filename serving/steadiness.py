@@ -37,15 +37,12 @@ class Steadiness:
 
     @property
     def sustained(self) -> bool:
-        """Tell if the halves are long enough, and the run is sustained."""
+        """Check if the halves are long enough, and the run is sustained."""
         return self.lengths >= LEAST and not self.grows
 
 
 def steadiness(timeline: Timeline) -> Steadiness:
-    """Compare a timeline's halves; chance is the square root of the backlog, as of a count.
-
-    Less than three requests, or all at one time, are a burst.
-    """
+    """Compare a timeline's halves; less than three requests, or all at one time, are a burst."""
     arrivals, completions = np.sort(timeline.arrivals), timeline.completions
     n = len(arrivals)
     begin, middle, end = (int(arrivals[min(n * part // 3, n - 1)]) for part in (1, 2, 3))
@@ -67,10 +64,7 @@ def steadiness(timeline: Timeline) -> Steadiness:
 
 
 def behind_warm_up(timeline: Timeline) -> Timeline:
-    """Return a timeline with the requests of the two halves alone, and the rounds of all.
-
-    The gaps between tokens name no request and are left out.
-    """
+    """Return a timeline with the requests of the halves alone, the rounds of all and no gaps."""
     order = np.argsort(timeline.arrivals, kind="stable")[len(timeline.arrivals) // 3 :]
     kept = {name: getattr(timeline, name)[order] for name in _OF_REQUESTS.split()}
     return replace(timeline, **kept, gaps=timeline.gaps[:0], gap_counts=timeline.gap_counts[:0])

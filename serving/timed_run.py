@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TimedRun(Finished):
-    """A run on an instance in seconds; latencies without a schedule raise a ValueError.
-
-    The ``slo`` counts good requests.
-    """
+    """A run on an instance in seconds; latencies without a schedule raise a ValueError."""
 
     instance: Instance = field(kw_only=True)
     slo: Slo | None = None
@@ -65,10 +62,7 @@ class TimedRun(Finished):
         return request_frame(self.instance, self.timeline, self.slo)
 
     def goodput(self, slo: str) -> float:
-        """Return the requests a second that keep an objective, as ``ttft:500ms,tpot:50ms``.
-
-        Another text raises an :class:`SloError` (a ValueError).
-        """
+        """Return the requests a second that keep an objective, as ``ttft:500ms,tpot:50ms``."""
         return goodput(self.timeline, read_slo(slo))
 
     def in_seconds(self, value: int | None) -> float | None:

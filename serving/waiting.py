@@ -22,10 +22,7 @@ FEW = "no schedule that runs at most"
 
 
 def no_request_waits(peak: float | None, waiting: float | None, running: float | None) -> str:
-    """Return the line that no request waits, or hardly one; empty if some do, or in rounds.
-
-    The metrics are a run's ``peak_waiting``, ``mean_waiting`` and ``mean_running``.
-    """
+    """Return the line that no request waits, or hardly one, by a run's metrics; or nothing."""
     if peak is None or waiting is None or running is None or math.isnan(peak):
         return ""
     if peak == 0:
@@ -55,10 +52,7 @@ def none_waits_long(method: str, times: Timeline) -> str:
 
 
 def what_binds(method: str, batch_time: str, memory: int, times: Timeline) -> str:
-    """Return the line that requests wait for vLLM's ``max_num_seqs`` more than for memory.
-
-    That limit is the parameter ``running`` of ``vllm-v1``; empty if it does not bind.
-    """
+    """Return the line that requests wait for ``max_num_seqs`` more than for memory; or nothing."""
     rounds = times.rounds
     waited = rounds.waiting.astype(float) * rounds.durations
     if policy_name(method) != _VLLM or not waited.any():

@@ -13,14 +13,14 @@ CHECKOUT = (ROOT / "pyproject.toml").is_file() and (ROOT / "solve.py").is_file()
 
 
 def cache_folder(name: str) -> Path:
-    """Return a folder for what can be made again; RuntimeError for a user without a home."""
+    """Return a folder for generated files; RuntimeError for a user without a home."""
     from platformdirs import user_cache_path  # here: few commands need it
 
     return user_cache_path("kvopt") / name
 
 
 def require_checkout(instead: str = "") -> None:
-    """Raise UsageError where the packages are installed; name what to do instead."""
+    """Raise UsageError where the packages are installed; name the alternative."""
     if not CHECKOUT:
         hint = f"; {instead}" if instead else ""
         raise UsageError(

@@ -1,6 +1,6 @@
 """Time limit for building a model.
 
-It stands apart from all models, so that those of two kinds still share no code.
+All models use it, so that models of two kinds still share no code.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class NotBuiltError(Exception):
 
 @contextmanager
 def built_until(moment: float) -> Iterator[None]:
-    """Limit what is built within to a moment (``time.monotonic``)."""
+    """Limit the building within to a moment (``time.monotonic``)."""
     token = _UNTIL.set(moment)
     try:
         yield

@@ -99,7 +99,7 @@ class Command(click.Command):
         formatter.write_text(f"Exit codes: {self.codes}.")
 
 
-class Option(click.Option):
+class GroupedOption(click.Option):
     """An option whose value is never the next option; the help shows it below its group."""
 
     def __init__(self, *given: Any, group: str = "Options", type: Any = None, **settings: Any):
@@ -167,7 +167,7 @@ def option(
     """Return the declaration of an option, kept as ``dest`` if that is given."""
     settings |= {"metavar": metavar, "help": help, "type": type}
     settings |= {} if default is None else {"default": default}
-    return click.option(*filter(None, (name, dest)), cls=Option, **settings)
+    return click.option(*filter(None, (name, dest)), cls=GroupedOption, **settings)
 
 
 def count_option(name: str, default: int, meaning: str) -> Callable[[_Declared], _Declared]:
@@ -229,7 +229,7 @@ def generating(name: str, texts: Callable[[], Generated]) -> Command:
     @QUIET_OPTION
     def main(options: Options) -> int:
         """Write the generated files that are committed."""
-        from support.committed import regenerate  # what no other command needs
+        from support.committed import regenerate  # no other command needs it
 
         wanted, present = texts()
         return regenerate(options.program, wanted, present, check=options.check)

@@ -16,8 +16,8 @@ def regenerate(
 ) -> int:
     """Write generated files, or compare them byte for byte; return the exit code.
 
-    It is 1 if a check found a file that is stale, missing or extra (``present``, but not in
-    ``texts``), or if a file cannot be written.  Raises UsageError without a checkout to write into.
+    1 means that a check found a stale, missing or extra file (``present``, not in ``texts``), or
+    that a file cannot be written.  Raises UsageError without a checkout to write into.
     """
     if not check:
         require_checkout("--check writes nothing")

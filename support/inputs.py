@@ -1,8 +1,8 @@
 """Files that a command reads: text of bounded size, packed or not.
 
 Text is UTF-8, or UTF-16 with its byte order mark; gzip may pack it.  A named pipe or a device is
-refused, since a reader may wait for ever.  A stream of the process is read (``/dev/stdin``, and
-what ``<(...)`` of a shell names), and its bytes are counted.
+refused, since a reader may wait for ever.  A stream of the process is read and its bytes counted:
+``/dev/stdin``, and the name for ``<(...)`` of a shell.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 #: Most bytes of a file that is read as a whole: three million requests.
 LARGEST = 250_000_000
-#: Most bytes of the JSON of a certificate; those of the library have up to 180,000.
+#: Most bytes of the JSON of a certificate; the library has up to 180,000.
 LARGEST_CERTIFICATE = 1 << 24
 
 #: First bytes of a gzip stream, and of UTF-16 in both orders of its bytes.

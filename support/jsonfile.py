@@ -28,7 +28,7 @@ _Content = TypeVar("_Content", str, bytes)
 
 
 class FileError(ValueError):
-    """A file is not what its format asks for; the message is one line."""
+    """A file breaks its format; the message is one line."""
 
 
 class DuplicateKeyError(ValueError):
@@ -41,7 +41,7 @@ def read_object(path: str | Path, schema: str, largest: int = LARGEST) -> dict[s
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Return what a file holds, or raise FileError if it cannot be read."""
+    """Return the bytes of a file, or raise FileError if it cannot be read."""
     return _read(read_whole, path, LARGEST)
 
 
@@ -54,7 +54,7 @@ def _read(read: Callable[[str | Path, int], _Content], path: str | Path, largest
 
 
 def as_bytes(held: str | bytes) -> bytes:
-    """Return what a file holds, a text in UTF-8."""
+    """Return the bytes of a file; a text is in UTF-8."""
     return held.encode() if isinstance(held, str) else held
 
 
@@ -90,7 +90,7 @@ def parse_object(text: str, schema: str) -> dict[str, Any]:
 
 
 def no_json(error: json.JSONDecodeError) -> str:
-    """Return what is wrong where a text ceases to be JSON, without the place."""
+    """Return the fault of a text that is no JSON, without its place."""
     return error.msg[:1].lower() + error.msg[1:]
 
 
@@ -113,8 +113,8 @@ def write_text(path: str | Path, text: str) -> None:
 def write_bytes(path: str | Path, data: bytes) -> None:
     """Write a file through a temporary one next to it, then rename; links are followed.
 
-    It keeps the permissions of the file that it replaces.  On an OSError that file is unharmed, and
-    so is a named pipe or a socket, which is not opened.
+    The permissions of the old file stay.  On an OSError that file is unharmed, and so is a named
+    pipe or a socket, which is not opened.
     """
     target = Path(path)
     if what := no_output(target):
@@ -161,7 +161,7 @@ def first_fault(
     document: Mapping[str, Any] | None = None,
     tags: Sequence[str] = ("int", "float"),
 ) -> str:
-    """Return one line for the first fault: request (with its id), field, what is wrong, value.
+    """Return one line for the first fault: request (with its id), field, fault, value.
 
     The place leaves out ``tags``, the steps by which pydantic names a kind of value.
     """

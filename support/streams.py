@@ -22,7 +22,7 @@ class SteadyStream:
     def __init__(self, stream: Any) -> None:
         self.failure: str | None = None
         self._stream = stream
-        # File names and request names may hold what the terminal cannot show.
+        # File names and request names may hold characters that the terminal lacks.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
@@ -33,7 +33,7 @@ class SteadyStream:
         return len(text)
 
     def flush(self) -> None:
-        """Hand on what was written."""
+        """Hand on the written text."""
         with self._giving_up():
             self._stream.flush()
 
@@ -47,7 +47,7 @@ class SteadyStream:
         except (OSError, ValueError) as error:
             if getattr(error, "errno", None) not in (errno.EPIPE, errno.EIO):
                 self.failure = getattr(error, "strerror", None) or str(error)
-            # What is still held back, here or by Python at its end, goes nowhere.
+            # Text that is still held back, here or by Python at its end, goes nowhere.
             with contextlib.suppress(OSError, ValueError):
                 nowhere = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(nowhere, self._stream.fileno())

@@ -69,7 +69,7 @@ def _fuzz(damage: Damage, run: Run, documented: set[int], number: int = FILES) -
             contextlib.redirect_stderr(complaint),
             warnings.catch_warnings(),
         ):
-            # A library's warning would be a line of its own on standard error.
+            # A library's warning would be one more line on standard error.
             warnings.simplefilter("error")
             try:
                 code = run()
@@ -245,7 +245,7 @@ def store(tmp_path: Path) -> Path:
 
 
 def _rows_of(path: Path) -> Run:
-    """Read rows and compute what every report begins with."""
+    """Read rows and compute the beginning of every report."""
 
     def run() -> int:
         try:
@@ -294,8 +294,8 @@ def test_stores_damaged_by_bytes(store: Path, registry: Path) -> None:
     assert run() in (0, 1, 3)
 
     def damage(draw: Random) -> None:
-        for beside in store.parent.glob(f"{store.name}-*"):
-            beside.unlink()
+        for log in store.parent.glob(f"{store.name}-*"):
+            log.unlink()
         cut = draw.randrange(len(good)) if draw.random() < 0.2 else len(good)
         store.write_bytes(damaged_bytes(good, draw)[:cut])
 
@@ -303,7 +303,7 @@ def test_stores_damaged_by_bytes(store: Path, registry: Path) -> None:
 
 
 def test_stores_damaged_by_values(store: Path, registry: Path) -> None:
-    """Columns that hold what they should not, and proofs that are none, are told by their run."""
+    """Wrong values in columns, and proofs that are none, are named by their run."""
     good = store.read_bytes()
 
     def damage(draw: Random) -> None:

@@ -53,6 +53,9 @@ EQUAL, FIRST_LP_SHARE, FIRST_LP_ROUNDS_UP_TO = 8, 0.2, 200_000
 class Options:
     """Options of the configuration LP: its multipliers and its grids."""
 
+    lookahead: Annotated[
+        bool, "configurations must fit until all have completed, not only at once"
+    ] = True
     knots: Annotated[int, "times between which multipliers are linear"] = 40
     points: Annotated[
         int, "points of tokens held, and of rounds left, between which multipliers are linear"
@@ -80,7 +83,8 @@ def compute_bound(
     the bound is ``bound-dual``.
     """
     options, given = options or Options(), given | {"threads": threads}
-    states = searchable_states(instance, MOST_WORK // max(options.knots, 2))
+    work = MOST_WORK // max(options.knots, 2)
+    states = searchable_states(instance, work, lookahead=options.lookahead)
     if states is None or len(request_classes(instance, given.get("windows"))) > MOST_CLASSES:
         return dual.compute_bound(instance, deadline=deadline, report=report, **given)
     tokens = prices_among_equals(instance, deadline - time.monotonic(), **given)

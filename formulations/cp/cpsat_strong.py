@@ -1,16 +1,17 @@
-"""CP-SAT with clique inequalities and ordered equal requests."""
+"""CP-SAT with clique inequalities, every forbidden start difference, ordered equal requests."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
 from formulations.cp import cpsat
 from formulations.cp._windows import StartRounds
 from formulations.cp.constraint_program import ConstraintProgram
 from formulations.valid.groups import window_groups
+from formulations.valid.separation import forbidden_differences
 from formulations.valid.windows import start_windows
 from instances import Instance
 
@@ -26,6 +27,9 @@ class Options:
         bool, "least start distance, one way or the other, of pairs that may not start together"
     ] = True
     groups: Annotated[bool, "clique and cover inequalities as no-overlap or cumulative"] = True
+    differences: Annotated[
+        bool, "start differences that overflow although the pair may start together"
+    ] = True
     equal: Annotated[bool, "equal requests start in the instance's order"] = True
 
 
@@ -48,6 +52,9 @@ def build_model(
     *Groups.*  At most ``most`` windows of a group hold one round, rounds below 0 included (proof
     in ``formulations.valid.groups``): ``no_overlap`` for one, ``cumulative`` for more.
 
+    *Differences.*  start_j − start_i lies in no interval of ``forbidden_differences``: one boolean
+    and two implications for each interval that ``cpsat`` does not have.
+
     *Equal requests.*  Requests of equal (arrival, prompt, output) start in the instance's order:
     exchanging two of their starts changes neither feasibility nor TEL.
     """
@@ -58,6 +65,8 @@ def build_model(
     model, starts = cpsat.build_model(instance, windows, warm_start, plain)
     if options.groups:
         _add_groups(model, instance, starts)
+    if options.differences:
+        _add_differences(model, instance, starts)
     if options.equal:
         for each in _classes(instance):
             for i, j in pairwise(each):
@@ -77,6 +86,17 @@ def _add_groups(model: cp_model.CpModel, instance: Instance, starts: list[Any]) 
             model.add_no_overlap(intervals)
         else:
             model.add_cumulative(intervals, [1] * len(intervals), group.most)
+
+
+def _add_differences(model: cp_model.CpModel, instance: Instance, starts: list[Any]) -> None:
+    for i, j in combinations(range(len(instance)), 2):
+        pair = instance.requests[i], instance.requests[j]
+        for low, high in forbidden_differences(*pair, instance.memory):
+            if low <= 0 <= high:
+                continue
+            difference, below = starts[j] - starts[i], model.new_bool_var("")
+            model.add(difference <= low - 1).only_enforce_if(below)
+            model.add(difference >= high + 1).only_enforce_if(~below)
 
 
 def _classes(instance: Instance) -> list[list[int]]:

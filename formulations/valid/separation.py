@@ -1,4 +1,4 @@
-"""Least distances of two starts, from the pair alone."""
+"""Least distances of two starts, and the differences that overflow, from the pair alone."""
 
 from __future__ import annotations
 
@@ -34,3 +34,24 @@ def separation(first: Request, second: Request, memory: int) -> int:
     # Past the turning point the condition is s_1 + s_2 + 2·o_1 − d ≤ M.
     falling = first.prompt + second.prompt + 2 * first.output - memory
     return min(first.output, falling)
+
+
+def forbidden_differences(first: Request, second: Request, memory: int) -> list[tuple[int, int]]:
+    """Return the intervals of start(second) − start(first) at which the pair overflows (rounds).
+
+    Closed intervals, disjoint and increasing, at most two.
+
+    Proof.  Every difference at which the two meet lies in −o_2 + 1..o_1 − 1, and
+    :func:`overflows` is exact for each.  A pair that overflows by itself does so in every schedule.
+    On each side of 0 the differences form one interval (:func:`separation`).
+    """
+    found: list[tuple[int, int]] = []
+    for difference in range(1 - second.output, first.output):
+        pair = (first, second) if difference >= 0 else (second, first)
+        if not overflows(*pair, abs(difference), memory):
+            continue
+        if found and found[-1][1] == difference - 1:
+            found[-1] = (found[-1][0], difference)
+        else:
+            found.append((difference, difference))
+    return found

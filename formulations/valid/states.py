@@ -59,11 +59,16 @@ class States:
         return self.memory // int(self.tokens.min())
 
 
-def running_states(instance: Instance) -> States:
-    """Return the states of an instance's requests while they hold memory."""
+def running_states(instance: Instance, *, lookahead: bool = True) -> States:
+    """Return the states of an instance's requests while they hold memory.
+
+    Without ``lookahead`` all have r = 0: then a pattern is any set that fits in memory at once,
+    and a bound holds all the more.
+    """
     ages = [np.arange(1, request.output + 1) for request in instance.requests]
     tokens = np.concatenate([r.prompt + j for r, j in zip(instance.requests, ages, strict=True)])
     left = np.concatenate([r.output - j for r, j in zip(instance.requests, ages, strict=True)])
+    left *= lookahead
     distinct, of = np.unique(np.stack([-left, tokens], axis=1), axis=0, return_inverse=True)
     return States(
         np.ascontiguousarray(distinct[:, 1]),
@@ -73,9 +78,9 @@ def running_states(instance: Instance) -> States:
     )
 
 
-def searchable_states(instance: Instance, work: int) -> States | None:
+def searchable_states(instance: Instance, work: int, *, lookahead: bool = True) -> States | None:
     """Return the states; None if a search for the best pattern takes more than ``work`` steps."""
     if int(instance.outputs.sum()) > AGES_UP_TO:
         return None
-    states = running_states(instance)
+    states = running_states(instance, lookahead=lookahead)
     return states if states.work <= work else None

@@ -14,18 +14,12 @@ Reference: ``heuristics/reference/a_switch.py``.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from heuristics.guarantee import (
-    AT_ZERO,
-    NO_PROMPTS,
-    ONE_INTERVAL,
-    TWO_OUTPUTS,
-    Assumption,
-    Guarantee,
-    interval,
-)
-from heuristics.policies.a_ell import PromoteRules, ratio
+from heuristics.guarantee import Assumption, interval
+from heuristics.policies.a_ell import GUARANTEE, PromoteRules
 from heuristics.policies.a_min import TIES, LowerBoundRules
 from heuristics.policy import Known, RoundPolicy, Rules
 
@@ -51,14 +45,11 @@ POLICY = RoundPolicy(
     randomised=True,
     parameters=(TIES,),
     guarantees=(
-        Guarantee(
-            "1 + α/(2(1 − α)) + O(1/M)",
-            "h-sf",
-            (AT_ZERO, NO_PROMPTS, ONE_INTERVAL, TWO_OUTPUTS, FAR_APART),
-            "C Theorem 7, sec. 5.1",
-            symbols="α = ℓ/u",
-            limit="as n → ∞ in random order",
-            ratio=ratio,
+        replace(
+            GUARANTEE,
+            bound="1 + α/(2(1 − α)) + O(1/M)",
+            assumptions=(*GUARANTEE.assumptions, FAR_APART),
+            source="C Theorem 7, sec. 5.1",
         ),
     ),
     rules=rules,

@@ -78,7 +78,7 @@ def _total(known: Known, requests: Requests, order: Ints) -> int:
     """Return a sum of completions, or of starts in rounds, that only the order decides."""
     if known.batch_time is UNIT_ROUND:
         return sum(starts_in_order(requests, order, known.memory))
-    return sum(starts_in_time(requests, order, known.memory, known.batch_time).completions)
+    return sum(starts_in_time(requests, order, known.memory, known.batch_time)[1])
 
 
 POLICY = PlanPolicy(

@@ -100,7 +100,7 @@ def collect(
     (:func:`schedules.evidence.believed`).
     """
     notes: list[str] = []
-    named = [each for run in runs if (each := _named(run, notes)) is not None]
+    named = [each for run in runs if (each := _canonical_run(run, notes)) is not None]
     upper = _best_schedule(instance, named, store, notes)
     certified: list[tuple[Certified, Certificate]] = []
     reported: list[Reported] = []
@@ -108,7 +108,7 @@ def collect(
     for run in named:
         if run.lower_bound is None:
             continue
-        bound = _certified(instance, run, store, upper and upper[0].value, proved, notes)
+        bound = _certified_bound(instance, run, store, upper and upper[0].value, proved, notes)
         if bound is not None:
             certified.append(bound)
             proved = max(proved or 0, bound[0].value)
@@ -116,10 +116,10 @@ def collect(
         if names_proof(source) or not believed(run.status, run.detail, source, word=word):
             continue
         document = store.schedule(run.key)
-        reported.append(_value(Reported, run, run.lower_bound, document, source=source))
+        reported.append(_registry_value(Reported, run, run.lower_bound, document, source=source))
         if search_witness(run.method, run.status, run.tel, run.lower_bound, source):
             digest = made_by(run.method) if _is_of_today(instance, run) else ""
-            proofs.append(_value(Proof, run, run.lower_bound, document, made_by=digest))
+            proofs.append(_registry_value(Proof, run, run.lower_bound, document, made_by=digest))
     return Claims(upper, certified, reported, proofs, [f"{instance.name}: {x}" for x in notes])
 
 
@@ -130,7 +130,9 @@ def proof_of(finished: Finished) -> Proof | None:
     if value is None or not search_witness(run.method, run.status, run.tel, value, source):
         return None
     provenance = finished.schedule.provenance if finished.schedule else None
-    return _value(Proof, run, value, {"provenance": provenance}, made_by=made_by(run.method))
+    return _registry_value(
+        Proof, run, value, {"provenance": provenance}, made_by=made_by(run.method)
+    )
 
 
 def volume_claim(instance: Instance, date: str) -> tuple[Certified, Certificate]:
@@ -150,7 +152,7 @@ def planted_claim(instance: Instance, starts: Sequence[int], date: str) -> tuple
     return Upper(value=schedule.tel, seconds=0.0, **by), schedule
 
 
-def _named(run: StoredRun, notes: list[str]) -> StoredRun | None:
+def _canonical_run(run: StoredRun, notes: list[str]) -> StoredRun | None:
     """Return a run with the canonical text of its method; None for an unknown one."""
     try:
         return replace(run, method=recorded_method(run.method).text)
@@ -177,7 +179,7 @@ def _best_schedule(
         if document is None:
             notes.append(f"{run.method} is stored without its schedule")
             continue
-        value = _value(Upper, run, tel, document, found_by=run.found_by)
+        value = _registry_value(Upper, run, tel, document, found_by=run.found_by)
         try:
             schedule = schedule_of(instance, document["starts"], value)
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
@@ -191,7 +193,7 @@ def _best_schedule(
     return None
 
 
-def _certified(
+def _certified_bound(
     instance: Instance,
     run: StoredRun,
     store: Store,
@@ -220,7 +222,7 @@ def _certified(
     if short.value < certificate.value:
         notes.append(f"certificate of {run.method} proves {short.value}, not {certificate.value}")
     document = store.schedule(run.key)
-    return _value(Certified, run, short.value, document, certificate=short.kind), short
+    return _registry_value(Certified, run, short.value, document, certificate=short.kind), short
 
 
 def _is_team(method: str) -> bool:
@@ -229,7 +231,7 @@ def _is_team(method: str) -> bool:
     return read.kind == "auto" or read.joined
 
 
-def _value(
+def _registry_value(
     kind: type[V], run: StoredRun, value: int, schedule: dict[str, Any] | None, **more: str
 ) -> V:
     # Only the schedule of a run has the version of its sources.

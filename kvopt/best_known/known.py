@@ -106,14 +106,14 @@ class Known:
         try:
             merged = merge(found.instance, found.file, self, Claims(), found.planted)
         except (ContradictionError, MethodError, KeyError) as error:
-            yield str(error)
+            yield str(error).removeprefix(f"{entry.instance}: ")
             return
         assert merged is not None
         for field in fields(entry):
-            told, expected = getattr(entry, field.name), getattr(merged.entry, field.name)
-            if told != expected:
-                shown = one_line(expected, _LONGEST)
-                yield f"{field.name}: expected {shown}, found {one_line(told, _LONGEST)}"
+            found_value, expected = getattr(entry, field.name), getattr(merged.entry, field.name)
+            if found_value != expected:
+                texts = [one_line(each, _LONGEST) for each in (expected, found_value)]
+                yield f"{field.name}: expected {texts[0]}, found {texts[1]}"
         if isinstance(entry.lower, SolverReported) and not word_counts(entry.lower.method):
             yield f"{entry.lower.method} is no solver of the project: it reports no bound"
         planted = CONSTRUCTION in (upper.method, upper.found_by)
@@ -218,7 +218,7 @@ def merge(
         uppers.append(planted_claim(instance, planted, day))
     upper, schedule = min(uppers, key=lambda each: each[0].value)
     history = before.history if before else History((), ())
-    upper_steps = _grown(history.upper, upper)
+    upper_steps = _extended_history(history.upper, upper)
     first_day = upper_steps[0].date
     bounds = [*([(old.entry.certified, old.certificate)] if old else []), *claims.certified]
     bounds.append(volume_claim(instance, first_day))
@@ -230,9 +230,9 @@ def merge(
     if wrong := contradiction(instance, upper, lowers):
         raise ContradictionError(f"{instance.name}: {wrong}")
     certified, certificate = max(bounds, key=lambda bound: (bound[0].value, bound[1].bare))
-    lower = _lower(instance, certified, reported, first_day)
+    lower = _best_bound(instance, certified, reported, first_day)
     witness = certificate_witness(certificate.kind, certified.value)
-    kept = _proofs(proofs, claims.proofs, upper.value, witness)
+    kept = _merged_proofs(proofs, claims.proofs, upper.value, witness)
     verdict = decide(instance, upper.value, lower.value, kept, (certificate.kind, certified.value))
     entry = Entry(
         instance=instance.name,
@@ -244,7 +244,7 @@ def merge(
         reason=verdict.reason,
         upper=upper,
         lower=lower,
-        history=History(upper_steps, _grown(history.lower, lower)),
+        history=History(upper_steps, _extended_history(history.lower, lower)),
         proofs=kept,
     )
     return Known(entry, schedule, certificate)
@@ -283,7 +283,7 @@ def is_stale(proof: Proof) -> bool:
     return proof.made_by != made_by(proof.method)
 
 
-def _lower(
+def _best_bound(
     instance: Instance, certified: Certified, reported: Iterable[Reported], day: str
 ) -> Lower:
     """Return the best bound: certified, else by construction, else what a solver reports."""
@@ -297,7 +297,7 @@ def _lower(
     return SolverReported(**given, certified=certified)
 
 
-def _proofs(
+def _merged_proofs(
     old: Iterable[Proof], new: Iterable[Proof], upper: int, certificate: Witness
 ) -> tuple[Proof, ...]:
     """Return one proof of the upper bound for each method; it replaces a stale one.
@@ -314,7 +314,7 @@ def _proofs(
     return tuple(kept.values())
 
 
-def _grown(steps: tuple[Step, ...], value: Upper | Lower) -> tuple[Step, ...]:
+def _extended_history(steps: tuple[Step, ...], value: Upper | Lower) -> tuple[Step, ...]:
     """Return the history with a value that it lacks; later steps go."""
     before = tuple(each for each in steps if each.date <= value.date)
     if before and before[-1].value == value.value:

@@ -86,17 +86,17 @@ def _prove(options: Options) -> Iterator[tuple[str, bool]]:
         wanted = [(each.sha256, proof.method) for each, proof in stale]
     for number, (sha, method) in enumerate(wanted, 1):
         entry, instance = entries[sha], library[sha].instance
-        again = _run(instance, entry, method, options.each)
+        again = _run_proof(instance, entry, method, options.each)
         how = f"NOT PROVED: {again}"
         if isinstance(again, Proof):
-            entries[sha] = _with(instance, entry, again)
+            entries[sha] = _entry_with(instance, entry, again)
             write_text(file, format_registry(entries.values()))
             how = f"proved in {again.seconds:.1f} s"
         line = f"[{number}/{len(wanted)}] {entry.instance}: {method}: {how}; {entries[sha].reason}"
         yield line, isinstance(again, Proof)
 
 
-def _run(instance: Instance, entry: Entry, method: str, limit: float) -> Proof | str:
+def _run_proof(instance: Instance, entry: Entry, method: str, limit: float) -> Proof | str:
     """Return a proof by a method, or the reason why there is none."""
     value = entry.upper.value
     alone = read_method(engine_witness(method, value).name, planned=True)
@@ -111,7 +111,7 @@ def _run(instance: Instance, entry: Entry, method: str, limit: float) -> Proof |
     return again
 
 
-def _with(instance: Instance, entry: Entry, again: Proof) -> Entry:
+def _entry_with(instance: Instance, entry: Entry, again: Proof) -> Entry:
     """Return an entry with a proof, which replaces an earlier one by the same method."""
     by_method = {proof.method: proof for proof in entry.proofs} | {again.method: again}
     upper, proved = entry.upper.value, (entry.certified.certificate, entry.certified.value)

@@ -23,7 +23,7 @@ def policy_names() -> list[str]:
 
 
 def _suites() -> Iterable[str]:
-    from kvopt.suites import suites  # what only a shell asks for
+    from kvopt.suites import suites  # only a shell needs it
 
     return suites()
 

@@ -34,7 +34,7 @@ class Against:
 
 
 @dataclass(frozen=True)
-class Line:
+class PolicyLine:
     """Result of a policy: its row, and its schedule if it has a valid one."""
 
     instance: Instance
@@ -63,7 +63,7 @@ class Line:
         return self.keeps_tokens or policy_name(self.record.method) in token_keeping_policies()
 
 
-def table_text(instance: Instance, lines: Sequence[Line], against: Against) -> str:
+def table_text(instance: Instance, lines: Sequence[PolicyLine], against: Against) -> str:
     """Return the header and a line a schedule, by TEL; all fit into a hundred characters."""
     header, rows = ["policy", "class"], []
     for line in sorted(lines, key=lambda line: (line.tel or 0, line.record.method)):
@@ -79,7 +79,7 @@ def table_text(instance: Instance, lines: Sequence[Line], against: Against) -> s
 
 
 def _in_seconds(
-    line: Line, schedule: Schedule, against: Against
+    line: PolicyLine, schedule: Schedule, against: Against
 ) -> Iterator[tuple[str, str | None]]:
     """Yield title and text of each cell; means in seconds with their 99th percentiles."""
     about = against.value and (against.covers_kept or not line.keeps_tokens)
@@ -95,7 +95,9 @@ def _in_seconds(
         yield "good/s", None if good is None else f"{good:.3f}"
 
 
-def _in_rounds(line: Line, schedule: Schedule, against: Against) -> Iterator[tuple[str, object]]:
+def _in_rounds(
+    line: PolicyLine, schedule: Schedule, against: Against
+) -> Iterator[tuple[str, object]]:
     record, memory = line.record, mean_memory(line.instance, schedule) / line.instance.memory
     ratio = f"{schedule.tel / against.value:.4f}" if against.value else None
     yield "TEL", schedule.tel
@@ -108,7 +110,7 @@ def _in_rounds(line: Line, schedule: Schedule, against: Against) -> Iterator[tup
     yield "ms", f"{1000 * (record.solver_seconds or record.seconds):.1f}"
 
 
-def _time(line: Line, name: str) -> str | None:
+def _time(line: PolicyLine, name: str) -> str | None:
     value = getattr(line.record, name)
     # Six characters up to three hours.
     return None if value is None else f"{value / 1000:.{3 if value < 100_000 else 1}f}"

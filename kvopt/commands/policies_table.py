@@ -10,8 +10,8 @@ from formulations.valid.volumes import volume_bound
 from heuristics.policy import AdvisedPolicy, ListPolicy, PlanPolicy
 from heuristics.registry import policies
 from instances import Instance
-from kvopt.commands.beside import Beside, Limits, bound_beside
-from kvopt.commands.policies_columns import Against, Line, table_text
+from kvopt.commands.companion_runs import CompanionRuns, PolicyLimits, companion_bound
+from kvopt.commands.policies_columns import Against, PolicyLine, table_text
 from kvopt.methods.grammar import ANSWER, every_policy, read_prediction
 from kvopt.methods.knowledge import MARK, OF_CLASSES, policy_name
 from kvopt.progress import Display
@@ -51,7 +51,7 @@ def policies_table(
     slo: Slo | None = None,
     prediction: str | None,
     seed: int,
-    limits: Limits,
+    limits: PolicyLimits,
     quiet: bool = True,
 ) -> PoliciesTable:
     """Run every policy until the deadline, the quick ones first, and return a table.
@@ -63,9 +63,9 @@ def policies_table(
     """
     runnable, refused = _tasks(instance, batch_time, prediction, seed, limits)
     progress = Display(sys.stderr, len(runnable), quiet)
-    with bound_beside(instance, batch_time, seed, limits) as bound:
+    with companion_bound(instance, batch_time, seed, limits) as bound:
         if limits.jobs == 1:
-            bound.begin().result()
+            bound.start().result()
         series = Series(runnable, limits.deadline, progress.take)
         lines, why = _carried_out(instance, series, progress, bound)
         here = [each for line in lines for each in of_run(instance, line.record)]
@@ -94,7 +94,7 @@ def policies_table(
 
 
 def _tasks(
-    instance: Instance, batch_time: str, prediction: str | None, seed: int, limits: Limits
+    instance: Instance, batch_time: str, prediction: str | None, seed: int, limits: PolicyLimits
 ) -> tuple[list[Task], list[tuple[str, str]]]:
     """Return the runs, the quick ones first, and the refused policies with their reasons."""
     runs, refused = [], []
@@ -119,17 +119,17 @@ def _slowness(name: str) -> tuple[int, int, str]:
 
 
 def _carried_out(
-    instance: Instance, series: Series, progress: Display, bound: Beside
-) -> tuple[list[Line], str]:
+    instance: Instance, series: Series, progress: Display, bound: CompanionRuns
+) -> tuple[list[PolicyLine], str]:
     """Run a series; return its lines, and the reason if the user ended it.
 
     The bound begins when the first policy has ended.
     """
-    lines: list[Line] = []
+    lines: list[PolicyLine] = []
 
     def take(finished: Finished) -> None:
         lines.append(_line(instance, finished))
-        bound.begin()
+        bound.start()
 
     try:
         progress.follow(series.run(), take)
@@ -140,22 +140,22 @@ def _carried_out(
     return lines, "interrupted by the user" if series.interrupted else ""
 
 
-def _line(instance: Instance, finished: Finished) -> Line:
+def _line(instance: Instance, finished: Finished) -> PolicyLine:
     record, schedule = finished.record, finished.schedule
     if record.status == "refused":
-        return Line(instance, finished, reason=f"REFUSED: {record.detail}")
+        return PolicyLine(instance, finished, reason=f"REFUSED: {record.detail}")
     if schedule is not None:
-        return Line(instance, finished, schedule)
+        return PolicyLine(instance, finished, schedule)
     reason = record.detail or record.status.replace("_", " ")
     if record.ending == "time_limit":
         reason = f"stopped after its share of the time, {record.time_limit:.1f} s"
-    return Line(instance, finished, reason=f"not run to its end: {reason}")
+    return PolicyLine(instance, finished, reason=f"not run to its end: {reason}")
 
 
 def _compared(
     instance: Instance,
     batch_time: str,
-    lines: Sequence[Line],
+    lines: Sequence[PolicyLine],
     here: list[KnownBound],
     slo: Slo | None,
 ) -> tuple[str, Against, str, str]:
@@ -184,7 +184,7 @@ def _compared(
 
 
 def _answered(
-    instance: Instance, lines: Sequence[Line], against: Against, waiting: Iterable[Task]
+    instance: Instance, lines: Sequence[PolicyLine], against: Against, waiting: Iterable[Task]
 ) -> str:
     """Return the answer, or which policy it lacks; empty where every policy was run."""
     runs = totals(instance, (line.finished for line in lines))

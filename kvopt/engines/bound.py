@@ -63,7 +63,9 @@ def solve(job: Job, report: Report) -> None:
         )
         report.bound(prices.value, "prices", _kept(certificate, job, report))
     if bound.table is not None:
-        kept = _kept(sweep_certificate(bound.value, bound.table), job, report)
+        # A sweep looks ahead, so it proves no bound without.
+        ahead = job.options["options"].lookahead
+        kept = _kept(sweep_certificate(bound.value, bound.table), job, report) if ahead else None
         report.bound(bound.value, "prices of patterns", kept)
     if bound.expected_starts is not None:
         report.relaxation(bound.objective, bound.expected_starts.tolist())

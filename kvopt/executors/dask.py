@@ -12,9 +12,9 @@ from importlib import import_module
 from distributed import Client, KilledWorker, Reschedule, Worker, get_worker
 
 from kvopt.executors import ExecutorError
-from kvopt.executors.local import results
-from kvopt.runs.execute import InterruptedRunError, difference, execute
-from kvopt.runs.row import faulty
+from kvopt.executors.local import collect_results
+from kvopt.runs.execute import InterruptedRunError, execute, find_difference
+from kvopt.runs.row import make_faulty_row
 from kvopt.runs.task import Finished, Task
 from support.machine import MachineError
 from support.text import one_line
@@ -27,7 +27,7 @@ def run_on_dask(tasks: Iterable[Task], scheduler: str) -> Iterator[Finished]:
         # Closing the client cancels what is under way.
         with Client(scheduler) as client:
             submit = client.get_executor(pure=False).submit
-            yield from results(
+            yield from collect_results(
                 lambda task: submit(
                     # Sent by value: a worker without kvopt says so, and lives on.
                     lambda line: import_module(__name__).carry_out(line),
@@ -48,7 +48,8 @@ def _row(task: Task, future: Future[Finished]) -> Finished:
     try:
         return future.result()
     except KilledWorker as error:  # several, one after the other
-        return faulty(task, f"workers died with it: {error}", "crashed", time.monotonic(), "lost")
+        lost = f"workers died with it: {error}"
+        return make_faulty_row(task, lost, "crashed", time.monotonic(), "lost")
     except (CancelledError, MachineError):
         raise
     except Exception as error:
@@ -59,7 +60,7 @@ def _row(task: Task, future: Future[Finished]) -> Finished:
 def carry_out(line: str) -> Finished:
     """Carry out the task of a line of JSON on a worker that has the client's sources."""
     worker, task = get_worker(), Task.from_line(line)
-    if reason := difference(task):
+    if reason := find_difference(task):
         raise ImportError(f"{worker.address}: {reason}")
     try:
         return execute(task, _Unwanted(worker, str(worker.get_current_task())))

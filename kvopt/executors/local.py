@@ -26,7 +26,7 @@ def run_local(
     try:
         submit = pool.submit
         # As many again as go side by side: none waits for the caller to store a result.
-        yield from results(
+        yield from collect_results(
             lambda task: submit(execute, task, stop, partial(listen, task)), tasks, lambda: 2 * jobs
         )
     finally:
@@ -34,7 +34,7 @@ def run_local(
         pool.shutdown(cancel_futures=True)
 
 
-def results(
+def collect_results(
     submit: Callable[[Task], Future[Finished]],
     tasks: Iterable[Task],
     most: Callable[[], int],

@@ -108,12 +108,12 @@ def read_methods(texts: Iterable[str]) -> tuple[Method, ...]:
     ]
     if not pieces:
         raise MethodError("expected a method (see --list), found none")
-    methods = [method for piece in pieces for method in _group(piece) or [read_method(piece)]]
+    methods = [method for piece in pieces for method in _read_group(piece) or [read_method(piece)]]
     refuse_namesakes(methods)
     return unique_methods(methods)
 
 
-def _group(text: str) -> list[Method]:
+def _read_group(text: str) -> list[Method]:
     """Return the methods of a group; only ``policies`` takes a prediction."""
     parsed = parse_method(text)
     groups = {EVERY_SOLVER: [*named_engines()], OF_ANSWER: [*ANSWER]}
@@ -187,7 +187,7 @@ def read_method(text: str, planned: bool = False, *, among: Among = "method") ->
         installed = installed_methods().get(name)
         if installed is not None:
             return _read_file(replace(parsed, name="", path=str(installed)))
-    solver = _solver(name, planned, among)
+    solver = _find_solver(name, planned, among)
     if prediction is not None:
         raise MethodError(f"{solver} knows the outputs: it takes no prediction")
     if parsed.formulation is not None:
@@ -206,7 +206,7 @@ def method_of_document(document: Mapping[str, Any]) -> Method:
     path = Path(document["path"] or ROOT / parsed.path)
     if document["own"] is None:
         return Method(text, "file", path=path)
-    return _called(parsed, path, described_of(document["own"]))
+    return _custom_method(parsed, path, described_of(document["own"]))
 
 
 def _read_file(parsed: MethodText) -> Method:
@@ -233,14 +233,14 @@ def _read_file(parsed: MethodText) -> Method:
         except (OSError, SyntaxError) as error:
             raise MethodError(f"file:{found.name}: {' '.join(str(error).split())}") from None
     if declared is not None:
-        return _called(parsed, found, declared)
+        return _custom_method(parsed, found, declared)
     if parsed.arguments or parsed.prediction is not None:
         raise MethodError(f"{FILE}{parsed.path}: its parameters are not known: {fault}")
     # Its row has the fault.
     return Method(str(parsed), "file", path=found)
 
 
-def _called(parsed: MethodText, path: Path, declared: Described) -> Method:
+def _custom_method(parsed: MethodText, path: Path, declared: Described) -> Method:
     """Return a custom file with its parameters, and the prediction of its policy."""
     name = file_text(parsed.path)
     if parsed.prediction is not None and not declared.is_policy:
@@ -286,22 +286,19 @@ def read_prediction(text: str | Call) -> tuple[Prediction, dict[str, Any], str]:
     return chosen, given, format_call(known, given, chosen.parameters)
 
 
-def _solver(name: str, planned: bool, among: Among) -> str:
+def _find_solver(name: str, planned: bool, among: Among) -> str:
     """Return the solver's own spelling of a name."""
-    if among != "policy":
-        known = find_name(name, named_engines())
-        if known is not None or planned:
-            return known or name
-        if among == "solver" and find_name(name, policies()):
-            raise MethodError(f"unknown solver {name!r}, it is a policy")
-    elif find_name(name, named_engines()):
-        raise MethodError(f"unknown policy {name!r}, it is a solver")
-    formulation = find_name(name, formulations())
-    if formulation is not None:
+    unknown = f"unknown {among} {name!r}"
+    known = find_name(name, named_engines())
+    if among != "policy" and (known is not None or planned):
+        return known or name
+    if known is not None:
+        raise MethodError(f"{unknown}, it is a solver")
+    if among == "solver" and find_name(name, policies()):
+        raise MethodError(f"{unknown}, it is a policy")
+    if formulation := find_name(name, formulations()):
         engine = default_engine(formulations()[formulation].kind).name
-        raise MethodError(
-            f"unknown {among} {name!r}, it is a formulation; did you mean {engine}:{formulation}?"
-        )
+        raise MethodError(f"{unknown}, it is a formulation; did you mean {engine}:{formulation}?")
     listed: list[str] = []
     if among != "policy":
         solver, there, listed = _ask_pyomo(name)
@@ -311,15 +308,15 @@ def _solver(name: str, planned: bool, among: Among) -> str:
             raise MethodError(
                 f"solver {solver!r} is not installed (highs and cpsat come with kvopt)"
             )
-    near = did_you_mean(name, _names(among)) or did_you_mean(name, listed, _PYOMO_ALIKE)
+    near = did_you_mean(name, _known_names(among)) or did_you_mean(name, listed, _PYOMO_ALIKE)
     if near:
-        raise MethodError(f"unknown {among} {name!r}{near}")
+        raise MethodError(f"{unknown}{near}")
     others = ", file:PATH" if among == "method" else ""
     others += "" if among == "policy" else " or a solver that Pyomo lists and finds"
-    raise MethodError(f"unknown {among} {name!r}, expected {', '.join(_names(among))}{others}")
+    raise MethodError(f"{unknown}, expected {', '.join(_known_names(among))}{others}")
 
 
-def _names(among: Among) -> list[str]:
+def _known_names(among: Among) -> list[str]:
     return [
         *(named_engines() if among != "policy" else ()),
         *((*policies(), *installed_methods()) if among != "solver" else ()),

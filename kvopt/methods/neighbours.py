@@ -54,8 +54,8 @@ def neighbours(path: Path, outputs: Collection[str] = ()) -> Neighbours:
     ``outputs`` are absolute paths of files and folders that the command writes.  Raises
     TooMuchError for more than ``MOST_FILES`` files and folders, or ``MOST_BYTES`` bytes.
     """
-    digest, names = _read(path, path.stat())
-    lines, modules, waiting, seen = [digest], set[str](), [_home(path)], list[Path]()
+    digest, names = _read_file(path, path.stat())
+    lines, modules, waiting, seen = [digest], set[str](), [_own_folder(path)], list[Path]()
     walk = _Walk(outputs)
     while waiting:
         home = waiting.pop()
@@ -64,14 +64,14 @@ def neighbours(path: Path, outputs: Collection[str] = ()) -> Neighbours:
         seen.append(home)
         found = set(names)
         for file, state in walk.files(home):
-            digest, names = _read(file, state)
+            digest, names = _read_file(file, state)
             if digest:
                 may_run = bool(state.st_mode & stat.S_IXUSR)
                 lines.append(f"{os.path.relpath(file, home)} {may_run} {digest}")
             found |= names
         lines += [f"{os.path.relpath(link, home)} -> {target}" for link, target in walk.links]
         for name in found - modules:
-            homes = _homes(name)
+            homes = _module_places(name)
             waiting += [each for each in homes if _installed(each) is None]
             modules |= {name} if any(map(_installed, homes)) else set()
         names = frozenset()
@@ -122,16 +122,18 @@ class _Walk:
         return not (known or of_suite or marked)
 
 
-def _read(path: Path, state: os.stat_result) -> tuple[str, frozenset[str]]:
+def _read_file(path: Path, state: os.stat_result) -> tuple[str, frozenset[str]]:
     """Return the digest of a file, empty for kvopt's, and the names that it may import."""
     try:
-        return _read_once(path, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+        return _read_changed(
+            path, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
+        )
     except OSError as error:  # the method cannot read it either
         return str(error.errno), frozenset()
 
 
 @lru_cache(maxsize=4 * MOST_FILES)
-def _read_once(path: Path, *_: int) -> tuple[str, frozenset[str]]:
+def _read_changed(path: Path, *_: int) -> tuple[str, frozenset[str]]:
     with path.open("rb") as file:
         if _KVOPT.match(file.read(100)):
             return "", frozenset()
@@ -142,7 +144,7 @@ def _read_once(path: Path, *_: int) -> tuple[str, frozenset[str]]:
     return digest, frozenset(_WORD.findall(b"\n".join(lines).decode("utf-8", "replace")))
 
 
-def _home(path: Path) -> Path:
+def _own_folder(path: Path) -> Path:
     """Return the folder that counts for a file."""
     installed = _installed(path)
     if installed is not None:
@@ -153,7 +155,7 @@ def _home(path: Path) -> Path:
     return home
 
 
-def _homes(name: str) -> list[Path]:
+def _module_places(name: str) -> list[Path]:
     """Return the places of a module that is neither the suite's nor Python's."""
     if name in PACKAGES or name in sys.stdlib_module_names:
         return []

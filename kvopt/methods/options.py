@@ -55,7 +55,7 @@ def read_values(
             raise MethodError(f"{name} takes {takes}, found {found!r}{did_you_mean(found, known)}")
         if meant in given:
             raise MethodError(f"{name}: {meant} occurs twice")
-        given[meant] = _read(name, known[meant], value)
+        given[meant] = _read_value(name, known[meant], value)
     return {key: each.default for key, each in known.items()} | given
 
 
@@ -68,13 +68,13 @@ def changed_values(values: Mapping[str, Any], declared: Sequence[Declared]) -> d
 def format_call(name: str, values: Mapping[str, Any], declared: Sequence[Declared]) -> str:
     """Return the name with the values that differ from their defaults."""
     changed = changed_values(values, declared)
-    return call_text(name, ((key, _shown(value)) for key, value in changed.items()))
+    return call_text(name, ((key, _format_value(value)) for key, value in changed.items()))
 
 
 def format_numbers(values: Mapping[str, Any]) -> str:
     """Return the numbers among some values, all written out, as in ``beta=1,tau=0.5``."""
     return ",".join(
-        f"{name}={_shown(value)}"
+        f"{name}={_format_value(value)}"
         for name, value in values.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     )
@@ -126,12 +126,14 @@ def switched(formulation: Formulation, given: OptionValues) -> list[str]:
 
 def describe(declared: Declared) -> str:
     """Return one line: name, default, what is allowed, and meaning."""
-    words = _words(declared)
-    allowed = " | ".join(words) if words else "..".join(map(_shown, _range(declared)[:2]))
-    return f"{declared.name}={_shown(declared.default)}  ({allowed}) {declared.meaning}"
+    words = _allowed_words(declared)
+    allowed = (
+        " | ".join(words) if words else "..".join(map(_format_value, _allowed_range(declared)[:2]))
+    )
+    return f"{declared.name}={_format_value(declared.default)}  ({allowed}) {declared.meaning}"
 
 
-def _shown(value: bool | float | str) -> str:
+def _format_value(value: bool | float | str) -> str:
     """Return the shortest text from which the very value is read again."""
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -141,7 +143,7 @@ def _shown(value: bool | float | str) -> str:
     return short if float(short) == value else repr(value)
 
 
-def _words(declared: Declared) -> dict[str, str | bool] | None:
+def _allowed_words(declared: Declared) -> dict[str, str | bool] | None:
     """Return the allowed words with their values; None for a number or a text."""
     if isinstance(declared, Choice):
         return {word: word for word in declared.options}
@@ -150,7 +152,7 @@ def _words(declared: Declared) -> dict[str, str | bool] | None:
     return None
 
 
-def _range(declared: Declared) -> tuple[float, float, bool]:
+def _allowed_range(declared: Declared) -> tuple[float, float, bool]:
     """Return both ends of the range, and whether only integers are allowed."""
     if isinstance(declared, Parameter):
         return declared.low, declared.high, declared.integer
@@ -159,9 +161,9 @@ def _range(declared: Declared) -> tuple[float, float, bool]:
     return 0, _LARGEST, isinstance(declared.default, int)
 
 
-def _read(name: str, declared: Declared, text: str) -> Any:
+def _read_value(name: str, declared: Declared, text: str) -> Any:
     asked = f"{name}: expected {declared.name} as"
-    words = _words(declared)
+    words = _allowed_words(declared)
     if words is not None:
         word = find_name(text, words)
         if word is None:
@@ -172,10 +174,10 @@ def _read(name: str, declared: Declared, text: str) -> Any:
         if not text or not text.isprintable():
             raise MethodError(f"{asked} a text, found {text!r}")
         return text
-    low, high, integer = _range(declared)
+    low, high, integer = _allowed_range(declared)
     value = float(text) if _NUMBER.fullmatch(text) else math.nan
     if not low <= value <= high or (integer and not value.is_integer()):
-        ends = f"from {_shown(low)} to {_shown(high)}"
+        ends = f"from {_format_value(low)} to {_format_value(high)}"
         kind = "an integer" if integer else "a number"
         raise MethodError(f"{asked} {kind} {ends}, found {text!r}")
     # A whole number for a whole default of a custom function; a negative zero is a text for zero.

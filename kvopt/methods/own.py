@@ -56,20 +56,20 @@ class OwnMethodError(Exception):
 
 def load_own(path: Path) -> Policy | Callable[[Task, Report], None]:
     """Import a file; return its policy, or a function that runs its ``solve`` on a task."""
-    found = _defined(path)
+    found = _import_method(path)
     return found if isinstance(found, Policy) else _runner(path, found)
 
 
 def describe_own(path: Path) -> Described:
     """Import a file and return its declaration."""
-    found = _defined(path)
+    found = _import_method(path)
     if isinstance(found, Policy):
-        return _declared(found)
+        return _describe_policy(found)
     seeded = "seed" in inspect.signature(found).parameters
-    return Described(path.stem, False, _keywords(found), randomised=seeded)
+    return Described(path.stem, False, _read_keywords(found), randomised=seeded)
 
 
-def _declared(policy: Policy) -> Described:
+def _describe_policy(policy: Policy) -> Described:
     return Described(
         one_line(str(policy.name), _LONGEST_NAME),
         True,
@@ -82,7 +82,7 @@ def _declared(policy: Policy) -> Described:
     )
 
 
-def _defined(path: Path) -> Policy | Callable[..., Any]:
+def _import_method(path: Path) -> Policy | Callable[..., Any]:
     """Import a file and return its ``POLICY`` or its ``solve``, or raise an OwnMethodError."""
     module = _import(path)
     solve, policy = getattr(module, "solve", None), getattr(module, "POLICY", None)
@@ -108,17 +108,16 @@ def _defined(path: Path) -> Policy | Callable[..., Any]:
     return checked
 
 
-def _keywords(solve: Callable[..., Any]) -> tuple[Declared, ...]:
+def _read_keywords(solve: Callable[..., Any]) -> tuple[Declared, ...]:
     """Return the parameters of a function that a user may give."""
     found: list[Declared] = []
     for each in inspect.signature(solve).parameters.values():
-        if each.name in _GIVEN or each.default is each.empty:
+        number = isinstance(each.default, int | float) and abs(each.default) <= LARGEST_KEYWORD
+        if each.name in _GIVEN:
             continue
         if isinstance(each.default, bool):
             found.append(Option(each.name, each.default, ""))
-        elif isinstance(each.default, str) or (
-            isinstance(each.default, int | float) and abs(each.default) <= LARGEST_KEYWORD
-        ):
+        elif number or isinstance(each.default, str):
             found.append(Keyword(each.name, each.default))
     return tuple(found)
 
@@ -132,7 +131,7 @@ def as_policy_call(policy: Policy, method: Method) -> PolicyCall:
     if own is None:
         values = read_values(policy.name, None, policy.parameters)
         return PolicyCall(policy, values, None, {}, method.text)
-    if own.described != _declared(policy):
+    if own.described != _describe_policy(policy):
         raise OwnMethodError(
             f"{method.path and method.path.name}: its POLICY declares something else than before"
         )
@@ -157,14 +156,7 @@ def _runner(path: Path, solve: Callable[..., Any]) -> Callable[[Task, Report], N
 
     def run(task: Task, report: Report) -> None:
         sender = Sender(report)
-        given = {
-            "instance": task.instance,
-            "report": sender,
-            "seconds": task.time_limit,
-            "seed": task.seed,
-            "threads": task.threads,
-            "batch_time": task.batch_time,
-        }
+        given = vars(task) | {"report": sender, "seconds": task.time_limit}
         values = {} if task.method.own is None else task.method.own.values
         with told_by_line(path):
             returned = solve(**{name: given[name] for name in asked}, **values)

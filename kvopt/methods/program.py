@@ -46,12 +46,12 @@ def load_program(path: Path) -> Callable[[Task, Report], None]:
         with tempfile.TemporaryFile() as given:
             given.write(format_instance(task.instance).encode())
             given.seek(0)
-            with _started(path, given, task) as process:
+            with _start_program(path, given, task) as process:
                 try:
-                    for line in _lines(process):
+                    for line in _read_lines(process):
                         if line.lstrip()[:1] in (b"[", b"{"):
                             found = True
-                            _send(send, path, line, task.instance)
+                            _send_schedule(send, path, line, task.instance)
                         else:
                             print(line.decode("utf-8", "replace"), file=sys.stderr)
                 except BaseException:
@@ -68,7 +68,7 @@ def load_program(path: Path) -> Callable[[Task, Report], None]:
     return run
 
 
-def _started(path: Path, given: BinaryIO, task: Task) -> subprocess.Popen[bytes]:
+def _start_program(path: Path, given: BinaryIO, task: Task) -> subprocess.Popen[bytes]:
     environment = os.environ | {
         "KVOPT_SECONDS": f"{task.time_limit:g}",
         "KVOPT_SEED": str(task.seed),
@@ -85,7 +85,7 @@ def _started(path: Path, given: BinaryIO, task: Task) -> subprocess.Popen[bytes]
         raise OwnMethodError(f"{path.name}: cannot be started: {error.strerror}") from None
 
 
-def _lines(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
+def _read_lines(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
     """Yield the lines of a program until its end; its children may hold the output open longer."""
     assert process.stdout is not None
     pipe, rest, left = process.stdout.fileno(), bytearray(), _PIPE_BYTES
@@ -109,7 +109,7 @@ def _lines(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
         yield bytes(rest)
 
 
-def _send(send: Sender, path: Path, line: bytes, instance: Instance) -> None:
+def _send_schedule(send: Sender, path: Path, line: bytes, instance: Instance) -> None:
     try:
         if line.lstrip().startswith(b"["):
             send("schedule", starts=json.loads(line))

@@ -39,7 +39,7 @@ def certify(task: Task, run: Supervised, stop: threading.Event, listen: Listener
     line = json.dumps((columns, state.batch_time, state.upper_bound, state.certificate))
     with contextlib.suppress(OSError):
         outcome, events = call_apart(
-            "kvopt.runs.certify:evaluate", line, limit, task.memory_limit, over=over
+            "kvopt.runs.certify:evaluate_line", line, limit, task.memory_limit, over=over
         )
         ending = outcome.ending
     if ending == "interrupted":
@@ -56,7 +56,7 @@ def certify(task: Task, run: Supervised, stop: threading.Event, listen: Listener
         )
 
 
-def evaluate(lines: Iterator[str], channel: socket.socket) -> None:
+def evaluate_line(lines: Iterator[str], channel: socket.socket) -> None:
     """Evaluate the certificate of a line, and send the bound that it proves."""
     columns, *others = json.loads(next(lines))
     value = evaluated(instance_of(columns), *others)

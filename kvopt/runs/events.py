@@ -9,15 +9,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, TypeAdapter, ValidationError
 
 from schedules import Clock, Schedule
 
 Whole = Annotated[int, Field(strict=True)]
 Count = Annotated[int, Field(strict=True, ge=0)]
-Flag = Annotated[bool, Field(strict=True)]
-#: Python's reader of JSON takes NaN and infinities, which are no seconds or rounds.
-Real = Annotated[float, Field(allow_inf_nan=False)]
 #: Statuses of a run without a result; the parent decides about results.
 FailureStatus = Literal["no_solution", "time_limit", "memory_limit", "error"]
 #: Ends of the processes below a run.
@@ -35,15 +32,15 @@ _ENDINGS = {
 class _Event(BaseModel):
     """``seconds`` counts from the end of the imports, before that from the start of the process."""
 
-    model_config = ConfigDict(frozen=True)
-    seconds: Real = 0.0
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+    seconds: float = 0.0
 
 
 class Compiling(_Event):
     """Compiling of kernels starts or ends; before ``Ready`` no deadline counts it."""
 
     kind: Literal["compiling"] = "compiling"
-    goes_on: Flag
+    goes_on: StrictBool
     #: Compiled kernels, and all that the run needs.
     done: Count = 0
     of: Count = 0
@@ -76,7 +73,7 @@ class Chosen(_Event):
 
     kind: Literal["chosen"] = "chosen"
     text: str
-    itself: Flag = False
+    itself: StrictBool = False
 
 
 class ModelBuilt(_Event):
@@ -101,8 +98,8 @@ class ScheduleFound(_Event):
     kept: list[list[Whole]] | None = None
     clock: Clock | None = None
     tel: Count | None = None
-    engine_accounting: Flag = False
-    itself: Flag = False
+    engine_accounting: StrictBool = False
+    itself: StrictBool = False
 
 
 class BoundProved(_Event):
@@ -112,15 +109,15 @@ class BoundProved(_Event):
     value: Whole
     source: str
     certificate: dict[str, Any] | None = None
-    itself: Flag = False
+    itself: StrictBool = False
 
 
 class Relaxation(_Event):
     """A relaxation was solved: its objective, and Σ t·x of each request, as far as known."""
 
     kind: Literal["relaxation"] = "relaxation"
-    value: Real | None = None
-    expected_starts: list[Real] = []
+    value: float | None = None
+    expected_starts: list[float] = []
 
 
 class Note(_Event):
@@ -145,7 +142,7 @@ class Done(_Event):
     solver: str = ""
     nodes: Count | None = None
     outcome: str = ""
-    solver_seconds: Real | None = None
+    solver_seconds: float | None = None
     ending: Ending = "finished"
 
 

@@ -9,7 +9,7 @@ from traceback import extract_tb
 
 from kvopt.runs.certify import certify
 from kvopt.runs.limits import kill_at, limit_of
-from kvopt.runs.row import faulty, finished
+from kvopt.runs.row import make_faulty_row, make_row
 from kvopt.runs.supervise import Listener, Snapshot, supervise
 from kvopt.runs.task import Finished, Task
 from support.machine import LACKS, MachineError, lacking
@@ -40,15 +40,15 @@ def execute(
         # A fault of ours is no reason to lose the other runs either.
         last = extract_tb(error.__traceback__)[-1]
         what = f"{Path(last.filename).name}:{last.lineno}: {type(error).__name__}: {error}"
-        return faulty(task, f"kvopt itself failed: {what}", "error", started)
+        return make_faulty_row(task, f"kvopt itself failed: {what}", "error", started)
 
 
 def _execute(task: Task, stop: threading.Event, listen: Listener, started: float) -> Finished:
     if fault := task.fault or (task.code and _other_versions(task)):
-        return faulty(task, fault, task.fault_status, started)
+        return make_faulty_row(task, fault, task.fault_status, started)
     if task.deadline is not None and started > task.deadline:
         late = f"the time limit was over {started - task.deadline:.1f} s before it began"
-        return faulty(task, late, "time_limit", started)
+        return make_faulty_row(task, late, "time_limit", started)
     try:
         run = supervise(task, limit_of(task), kill_at=kill_at(task), stop=stop, listen=listen)
     except OSError as error:
@@ -62,10 +62,10 @@ def _execute(task: Task, stop: threading.Event, listen: Listener, started: float
         raise InterruptedRunError
     run.state.end(run.outcome)
     # Where sources were edited meanwhile, the row says so and is not taken for the planned one.
-    return finished(task, run, started, _code_now(task))
+    return make_row(task, run, started, _code_now(task))
 
 
-def difference(task: Task) -> str:
+def find_difference(task: Task) -> str:
     """Return one line if sources or libraries are not those of the task, else nothing."""
     if _code_now(task) != task.code:
         return "the sources were edited since the sweep began, or are others on this machine"

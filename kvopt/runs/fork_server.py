@@ -36,8 +36,8 @@ from kvopt.runs.linux import adopt_orphans, end_with
 from support.checkout import CHECKOUT, ROOT
 from support.machine import LACKS, lacking
 
-#: Imports of the server before the first run; the last one is rehearsed.
-_PRELOADED = ("numpy.random", "kvopt.runs.worker")
+#: Functions that load what forks need, of the server and of the server with numba.
+_REHEARSE, _LOAD_NUMBA = "kvopt.runs.worker:rehearse", "support.compiling:load_compiler"
 #: Seconds after which processes that cannot be killed (of another user, say) are left behind.
 _KILL_SECONDS = 5.0
 
@@ -68,7 +68,7 @@ class _Server:
 def start_server() -> None:
     """Fork the server from this command, which has no threads yet."""
     if not sys.flags.optimize:  # Pyomo cannot be imported without docstrings
-        _preload()
+        _imported(_REHEARSE)()
         with contextlib.suppress(OSError):  # the first run says what is wrong
             _fork_server(_server, _serve_command)
 
@@ -179,22 +179,18 @@ def _start_interpreter() -> None:
 _server = _Server(_start_interpreter)
 
 
-def _preload() -> None:
-    loaded = [importlib.import_module(name) for name in _PRELOADED]
-    loaded[-1].rehearse()
+def _imported(call: str) -> Callable[..., Any]:
+    """Import the function of a text ``module:function``."""
+    module, _, name = call.partition(":")
+    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return function
 
 
-def _load_compiler() -> None:
-    from support.compiling import load_compiler  # what few commands need
-
-    load_compiler()
-
-
-def _serve_after(load: Callable[[], None], link: socket.socket) -> NoReturn:
+def _serve_after(load: str, link: socket.socket) -> NoReturn:
     """Load what forks need; where that fails, every run says why."""
     why = ""
     try:
-        load()
+        _imported(load)()
     except Exception as error:
         why = lacking(error) or str(error) or type(error).__name__
     _serve(link, why)
@@ -210,7 +206,7 @@ def _serve(link: socket.socket, why_not: str = "") -> NoReturn:
     descriptors: list[int] = []
 
     def start_compiler() -> None:
-        serve = partial(_serve_after, _load_compiler)
+        serve = partial(_serve_after, _LOAD_NUMBA)
         _fork_server(compiler, serve, link.fileno(), wake.fileno(), *descriptors)
 
     compiler = _Server(start_compiler)
@@ -360,8 +356,7 @@ def _run(
         os.environ.update(named["environment"])
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed()  # or all forks would draw the same numbers
-    module, _, function = named["call"].partition(":")
-    getattr(importlib.import_module(module), function)(lines, channel)
+    _imported(named["call"])(lines, channel)
     os._exit(0)
 
 
@@ -378,4 +373,4 @@ def _shut_inputs(channel: int) -> None:
 if __name__ == "__main__":
     with socket.socket(fileno=int(sys.argv[1])) as given:
         lowest = given.dup()  # select needs it where the caller has thousands of files open
-    _serve_after(_preload, lowest)
+    _serve_after(_REHEARSE, lowest)

@@ -47,7 +47,7 @@ def deadline_of(started: float, seconds: float, requests: int) -> float:
     return started + seconds - RESERVE_SECONDS - RESERVE_A_REQUEST * requests
 
 
-def share(task: Task, left: float, waiting: int) -> float:
+def share_time(task: Task, left: float, waiting: int) -> float:
     """Return the seconds of a method of a series while so many wait, with itself.
 
     It gets half of the time left, so that quick ones run whole.  An advised policy may take all: it

@@ -6,7 +6,6 @@ import contextlib
 import math
 import sys
 import time
-from pathlib import Path
 
 import psutil
 
@@ -66,10 +65,6 @@ def _resident(process: psutil.Process) -> int:
 
 def _share(process: psutil.Process) -> int:
     """Return the proportional set size of a process in bytes, if Linux has it; 0 of one gone."""
-    with contextlib.suppress(OSError, ValueError):
-        rollup = Path(f"/proc/{process.pid}/smaps_rollup").read_text(encoding="ascii")
-        for line in rollup.splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) * 1024
-    # Asked again: a process without a share to read may have ended since.
+    with contextlib.suppress(psutil.Error):
+        return int(getattr(process.memory_full_info(), "pss", 0)) or _resident(process)
     return _resident(process)

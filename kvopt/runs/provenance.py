@@ -19,7 +19,7 @@ from support.called import own_command
 from support.checkout import CHECKOUT, ROOT
 
 
-def provenance() -> dict[str, Any]:
+def collect_provenance() -> dict[str, Any]:
     """Return the provenance of a run as JSON values."""
     return {
         "kvopt": _version(),

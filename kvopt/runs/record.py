@@ -63,20 +63,16 @@ class Record:
     """One run as a row of the store.
 
     Values are rounds, with a ``batch_time`` nanoseconds; times seconds from the end of the imports,
-    sizes bytes.  ``key`` is ``Task.key``; ``status`` and ``ending`` are of the closed lists of
-    ``docs/glossary.md`` (``lost``: a worker of a cluster died with it).
-
-    ``tel`` is of the best schedule that was checked here.  ``lower_bound`` may be an engine's word
+    sizes bytes.  ``docs/glossary.md`` has the closed lists of ``status`` and ``ending``.  ``tel``
+    is of the best schedule that was checked here.  ``lower_bound`` may be an engine's word
     (``bound_source``); of a custom method integers prove it, and ``claimed_bound`` is the method's
     claim beyond.  ``root_bound`` is the first from prices, ``relaxation`` the LP's value.
-    ``solver_seconds`` is the engine's own number, ``start_seconds`` and ``total_seconds`` count
-    from the start of the process, to the end of its imports and to the row.
-    ``incumbents`` and ``bounds`` are the trace: pairs (seconds, value).
-
-    ``own_name`` is the name that a custom method gives itself, ``told`` the knowledge that it
-    declares, ``called`` its numeric parameters with all values.  ``engine_*`` are of an engine next
-    to others.  ``mean_ttft_ms`` to ``recomputed_tokens`` are the serving metrics
-    (``serving.metrics.Serving``).  ``output``: the last lines printed.
+    ``solver_seconds`` is the engine's own number; ``start_seconds`` and ``total_seconds`` count
+    from the start of the process, to the end of its imports and to the row.  ``incumbents`` and
+    ``bounds`` are pairs (seconds, value).  ``own_name`` is the name that a custom method gives
+    itself, ``told`` the knowledge that it declares, ``called`` its numeric parameters with all
+    values.  ``engine_*`` are of an engine next to others.  ``mean_ttft_ms`` to
+    ``recomputed_tokens`` are the serving metrics (``serving.metrics.Serving``).
     """
 
     key: Annotated[Asked[str], APART]

@@ -6,16 +6,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from formulations.valid.volumes import volume_bound
 from instances import Instance
 from kvopt.methods.engines import proofs
 from kvopt.runs import events
 from kvopt.runs.events import BoundProved, Done, Event, FailureStatus, ScheduleFound, ending_note
 from kvopt.runs.in_seconds import bounds_kept_tokens
-from kvopt.runs.process import Outcome
+from kvopt.runs.process import Ending, Outcome
 from kvopt.runs.stated_optimum import dispute, evaluated
 from schedules import Schedule, Status, check_schedule, make_schedule
 from schedules.evidence import AT_ONCE, CERTIFICATE, CONTRADICTED, VOLUMES, own_contradiction
@@ -31,12 +28,6 @@ _LARGEST = 2**63 - 1
 _LONGEST_NAME = 400
 #: The source of a custom method's bound without a certificate.
 _CLAIMED = "claimed without a certificate"
-#: The status of a run without a schedule, by the end of its process.
-_STATUS_OF_ENDING: dict[str, Status] = {
-    "time_limit": "time_limit",
-    "memory_limit": "memory_limit",
-    "crashed": "crashed",
-}
 
 
 @dataclass
@@ -47,11 +38,10 @@ class RunState:
     ``proved`` is the value to which ``kvopt.runs.certify`` evaluated its certificate, ``dropped``
     the reason why it did not.  ``certificate`` is of the strongest bound that has one (JSON), which
     may be below ``lower_bound``.  ``incumbents`` and ``bounds`` are pairs (seconds since the end of
-    the imports, value); a schedule of an easier problem is no incumbent.  ``beyond`` has a line for
-    every bound in seconds of more than 64 bits, which may be true while there is no schedule.
-    ``disputed``: the bound exceeds the optimum that the file states, and nothing shows which is
-    wrong; ``misstated``: the run has proved that statement wrong.  ``Record`` and ``Finished``
-    explain the others.
+    the imports, value), without schedules of an easier problem.  ``beyond`` has a line for every
+    bound in seconds of more than 64 bits, which may be true while there is no schedule.
+    ``disputed``: the bound exceeds the optimum that the file states, and either may be wrong;
+    ``misstated``: the run has proved that statement wrong.  ``Record`` explains the others.
     """
 
     instance: Instance
@@ -64,12 +54,12 @@ class RunState:
     bound_source: str = ""
     claimed_bound: int | None = None
     relaxation: float | None = None
-    expected_starts: NDArray[np.float64] | None = None
+    expected_starts: list[float] | None = None
     root_bound: int | None = None
     solver: str = ""
     solver_seconds: float | None = None
     nodes: int | None = None
-    ending: str = "finished"
+    ending: Ending = "finished"
     engine_outcome: str = ""
     chosen: str = ""
     engine_formulation: str = ""
@@ -104,7 +94,7 @@ class RunState:
                 if event.value is not None and not self.own:
                     self.relaxation = event.value
                 if len(event.expected_starts) == len(self.instance):
-                    self.expected_starts = np.array(event.expected_starts)
+                    self.expected_starts = event.expected_starts
             case events.Chosen(itself=True):
                 self.engine_formulation = one_line(event.text)
             case events.Chosen():
@@ -235,7 +225,9 @@ class RunState:
         if self.schedule is not None:
             closed = self.upper_bound is not None and self.lower_bound == self.upper_bound
             return "optimal" if closed else "feasible"
-        return _STATUS_OF_ENDING.get(self.ending, self.failure_status)
+        if self.ending in ("time_limit", "memory_limit", "crashed"):
+            return self.ending
+        return self.failure_status
 
     def detail(self) -> list[str]:
         """Return lines on faults and notes, the gravest first."""

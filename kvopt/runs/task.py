@@ -23,12 +23,10 @@ class Task:
 
     The instance is None where its file, ``name``, could not be read: ``fault`` says why, with
     ``fault_status``.  ``code`` and ``versions`` are digest and libraries of the sources that the
-    method can reach (``kvopt.methods.fingerprint``), empty where the run is not to be stored.
-
-    No part of the key are: ``section`` of the suite; ``deadline``, the end of the run in any case
-    (``time.monotonic``); ``warm_start``, the starts of a feasible schedule; ``expected_starts`` in
-    the LP relaxation, for a policy that needs them (rounds); ``model_file``, to which the model is
-    written instead of being solved; ``outputs``, absolute paths that the sweep writes.
+    method can reach, empty where the run is not to be stored.  ``deadline`` is the end of the run
+    in any case (``time.monotonic``), ``warm_start`` the starts of a feasible schedule,
+    ``expected_starts`` are of the LP relaxation, for a policy that needs them (rounds).  The model
+    is written to ``model_file`` instead of being solved; the sweep writes ``outputs``.
     """
 
     instance: Instance | None

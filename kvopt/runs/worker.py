@@ -50,7 +50,7 @@ def run(lines: Iterator[str], channel: socket.socket) -> NoReturn:
     try:
         _work(Task.from_line(next(lines)), lines, channel, report)
     except (Exception, SystemExit) as error:
-        report.send(failure_of(error))
+        report.send(describe_failure(error))
     kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
     report.send(Peak(bytes=kilobytes * (1024 if sys.platform == "linux" else 1)))
     # Neither threads that a method has left behind nor the interpreter's own end are waited for.
@@ -84,7 +84,7 @@ def _work(task: Task, lines: Iterator[str], channel: socket.socket, report: Repo
     begin(task, report)
 
 
-def failure_of(error: BaseException) -> Failure:
+def describe_failure(error: BaseException) -> Failure:
     """Return the event of an error that ends a method; the row keeps what is printed here."""
     if isinstance(error, MemoryError):
         return Failure(text="out of memory", status="memory_limit")

@@ -37,13 +37,9 @@ COMMIT;
 
 
 def open_database(path: Path, *, readonly: bool) -> sqlite3.Connection:
-    """Return a connection to a store; its tables are made, by one transaction, unless it is read.
+    """Return a connection to a store, and make its tables unless it is only read.
 
-    Raises
-    ------
-    StoreError
-        If its runs have other columns, it is an SQLite file of something else, or it is only read
-        and has no runs.
+    Raises a StoreError if it has other tables or columns, or is only read and has no runs.
     """
     connection = _open_readonly(path) if readonly else _connect(str(path))
     try:
@@ -68,7 +64,7 @@ def _connect(name: str, *, uri: bool = False) -> sqlite3.Connection:
 
 
 def log_ahead(connection: sqlite3.Connection) -> None:
-    """Set the mode of the file; SQLite does not wait for another connection that just does so."""
+    """Set the mode of the file, also while another connection sets it."""
     until = time.monotonic() + SECONDS_TO_WAIT
     while True:
         try:
@@ -81,10 +77,9 @@ def log_ahead(connection: sqlite3.Connection) -> None:
 
 
 def _open_readonly(path: Path) -> sqlite3.Connection:
-    """Return a connection that only reads a file, which other processes may be writing.
+    """Return a connection that only reads a file, which other processes may write.
 
-    Readers of a write-ahead log share a further file.  Where that cannot be made, no process
-    writes either.  The file is then read as it is, or copied with a log that is not yet merged.
+    On a read-only disk no process writes: the file is read as it is, or copied with its log.
     """
     if not path.is_file():
         raise StoreError(f"{path}: there is no such store")
@@ -109,7 +104,7 @@ def _open_readonly(path: Path) -> sqlite3.Connection:
 
 
 def _read_tables(connection: sqlite3.Connection, path: Path) -> set[str]:
-    """Return the names of the tables that are there; refuse those of something else."""
+    """Return the names of the tables, or raise a StoreError for another program's."""
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
     if "runs" in tables:
         there = {row[1] for row in connection.execute("PRAGMA table_info(runs)")}

@@ -1,4 +1,4 @@
-"""Opens a store, puts finished runs in and takes them out again."""
+"""Store of runs: puts finished runs in, and takes rows and documents out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,7 +19,7 @@ from kvopt.runs.record import Column, columns
 from kvopt.runs.task import Finished
 from kvopt.store.database import SECONDS_TO_WAIT, open_database
 from kvopt.store.location import StoreError, store_path
-from schedules.files import ScheduleFileError, parse_schedule, schedule_document
+from schedules.files import parse_schedule, schedule_document
 from support.inputs import LARGEST as LARGEST_FILE
 from support.inputs import LARGEST_CERTIFICATE
 from support.text import one_line
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
 _QUIET_SECONDS = 5
 #: SQLite holds 64-bit integers; a method may claim any.
 LARGEST = 2**63 - 1
+#: Errors of a cell of another type, which SQLite allows.
+_WRONG_CELLS = (ValueError, TypeError, OverflowError, RecursionError)
 _AMONG = "IN (SELECT value FROM json_each(?))"
 
 
@@ -42,13 +43,8 @@ class _LockedError(StoreError):
 class Store:
     """Runs by key, in one SQLite file (write-ahead log).
 
-    Every run is put in by one transaction: it is there whole or not at all, whatever kills the
-    process.  A ``readonly`` file may be on a read-only disk, and none is made.
-
-    Raises
-    ------
-    StoreError
-        If it cannot be opened, is none, or is one of another version.
+    Each put is one transaction, whatever kills the process.  A ``readonly`` file may be on a
+    read-only disk.  Raises a StoreError for a file that is no store of this version.
     """
 
     def __init__(self, location: str | Path, *, readonly: bool = False) -> None:
@@ -65,13 +61,8 @@ class Store:
     def put(self, *runs: Finished, tell: Callable[[str], object] | None = None) -> None:
         """Store runs with their instances and proofs; each replaces an earlier one of its key.
 
-        All are one transaction.  ``tell`` is called once with a line if another process locks the
-        file for some seconds; the runs then wait without a limit, else for a minute.
-
-        Raises
-        ------
-        StoreError
-            If the disk is full; nothing of the runs is stored then.
+        All are one transaction, which a StoreError undoes.  While another process locks the file,
+        the runs wait for a minute, or with ``tell`` without a limit; it receives one line then.
         """
         start = time.monotonic()
         warned = False
@@ -131,18 +122,16 @@ class Store:
             return list(zip(*cells, strict=True))
 
     def rows(self, keys: Collection[str] | None = None, *, traces: bool = True) -> pd.DataFrame:
-        """Return the runs as a table, one row each, in an order that depends on them alone.
+        """Return the runs as a sorted table with the columns of ``kvopt.runs.record``.
 
-        The columns are those of ``kvopt.runs.record``, with their types.  Nothing is judged:
-        :func:`kvopt.store.belief.judged` adds what integers prove of each bound.
+        Nothing is judged: :func:`kvopt.store.belief.judged` adds the proved bounds.
         """
-        import pandas as pd  # half a second, which a sweep need not wait for
+        import pandas as pd  # half a second
 
         names = [column.name for column in columns() if traces or not column.trace]
         among = ("TRUE", []) if keys is None else (f"key {_AMONG}", [json.dumps([*keys])])
         with self._one_line("read"):
-            # Not pd.read_sql, which takes a column with gaps through floats: of integers beyond
-            # 2**53 the last digits would be lost, and the largest could not be read at all.
+            # pd.read_sql reads integers with gaps as floats, which lose digits beyond 2**53.
             frame = pd.DataFrame(
                 {
                     column.name: pd.Series(checked(column, values), dtype=column.dtype)
@@ -158,64 +147,58 @@ class Store:
         """Yield some columns of the runs with their values; JSON is parsed."""
         query = f"SELECT {', '.join(names)} FROM runs WHERE {where}"
         rows = self._connection.execute(query, values).fetchall()
+        known = {column.name: column for column in columns()}
         for place, name in enumerate(names):
-            column = _columns()[name]
+            column = known[name]
             cells = [row[place] for row in rows]
             yield column, list(map(_loads, cells)) if column.kind in (list, dict) else cells
 
     def schedule(self, key: str) -> dict[str, Any] | None:
-        """Return the schedule document of a run, None without one."""
+        """Return the schedule document of a run, or None."""
         return dict(self.schedules([key])).get(key)
 
     def schedules(self, keys: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield key and schedule document of those runs that have one."""
+        """Return the keys and schedule documents of runs."""
         query = f"SELECT key, schedule FROM proofs WHERE key {_AMONG}"
-        what = "the schedule of run"
-        for key, document in self._documents(query, keys, what):
-            try:
-                parse_schedule(document)
-            except ScheduleFileError as error:
-                raise self._damaged(f"{what} {key[:12]}", error) from None
-            yield key, document
+        return self._documents(query, keys, "the schedule of run", check=parse_schedule)
 
     def certificate(self, key: str) -> dict[str, Any] | None:
-        """Return the certificate of a run's lower bound, None without one."""
+        """Return the certificate of a run's lower bound, or None."""
         query = f"SELECT key, certificate FROM proofs WHERE key {_AMONG}"
         found = self._documents(query, [key], "the certificate of run", LARGEST_CERTIFICATE)
         return dict(found).get(key)
 
     def instance(self, sha256: str) -> dict[str, Any] | None:
-        """Return the document of an instance that was run, None if there was no such run."""
+        """Return the document of an instance that was run, or None."""
         query = f"SELECT sha256, document FROM instances WHERE sha256 {_AMONG}"
         return dict(self._documents(query, [sha256], "the instance")).get(sha256)
 
     def _documents(
-        self, query: str, keys: Collection[str], what: str, largest: int = LARGEST_FILE
+        self,
+        query: str,
+        keys: Collection[str],
+        what: str,
+        largest: int = LARGEST_FILE,
+        check: Callable[[dict[str, Any]], object] = lambda _: None,
     ) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield key and document of those rows that have one."""
         with self._one_line("read"):
             for name, packed in self._connection.execute(query, [json.dumps([*keys])]):
                 if packed is None:
                     continue
                 try:
                     document = _unpack(packed, largest)
+                    check(document)
                 except _DAMAGED as error:
-                    raise self._damaged(f"{what} {name[:12]}", error) from None
+                    line = f"{what} {name[:12]} is damaged: {one_line(error, 200)}"
+                    raise StoreError(f"{self.name}: {line}") from None
                 yield name, document
-
-    def _damaged(self, what: str, error: Exception) -> StoreError:
-        return StoreError(f"{self.name}: {what} is damaged: {one_line(error, 200)}")
 
     @contextmanager
     def _one_line(self, verb: str) -> Iterator[None]:
-        """Raise a StoreError of one line for what SQLite or a damaged column raises."""
+        """Raise a StoreError of one line for faults of SQLite and damaged columns."""
         try:
             yield
-        # A column of a damaged file may hold anything, whatever its type says.
-        except (
-            *(sqlite3.Error, OSError),
-            *(ValueError, TypeError, OverflowError, RecursionError),
-        ) as error:
+        except (sqlite3.Error, OSError, *_WRONG_CELLS) as error:
             # Extended codes have the plain one in their last byte.
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             kind = _LockedError if code == sqlite3.SQLITE_BUSY else StoreError
@@ -229,7 +212,7 @@ def _cell(value: Any) -> Any:
 
 
 def _storable(value: Any) -> Any:
-    """Return what SQLite can hold, which is less than Python's text and integers."""
+    """Return a value that SQLite can hold."""
     if isinstance(value, str):
         # SQLite ends a text at NUL, and holds no halves of pairs (undecodable bytes).
         return value.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()
@@ -242,19 +225,10 @@ def _storable(value: Any) -> Any:
     return value
 
 
-@cache
-def _columns() -> dict[str, Column]:
-    return {column.name: column for column in columns()}
-
-
 def checked(column: Column, values: list[Any]) -> list[Any]:
-    """Return texts, lists and objects of a column, which come from a file that may hold anything.
+    """Return texts, lists and objects of a column, or raise a ValueError for another kind.
 
-    Raises
-    ------
-    ValueError
-        If one is of another kind, none of a closed list, or a trace is no list of pairs of numbers;
-        numbers are left to the type of the column.
+    The type of the column checks numbers.
     """
     if column.kind not in (str, list, dict):
         return values
@@ -268,26 +242,16 @@ def checked(column: Column, values: list[Any]) -> list[Any]:
     elif kind is str:
         kind, expected = StrictStr, "text"
     try:
-        return _values_of(kind).validate_python(values)
+        adapter: TypeAdapter[list[Any]] = TypeAdapter(list[kind])
+        return adapter.validate_python(values)
     except ValidationError as error:
         found = one_line(values[int(error.errors()[0]["loc"][0])], 60)
         raise ValueError(f"{column.name}: expected {expected}, found {found}") from None
 
 
-@cache
-def _values_of(kind: Any) -> TypeAdapter[list[Any]]:
-    return TypeAdapter(list[kind])
-
-
 def _loads(text: Any) -> Any:
     if not isinstance(text, str):  # SQLite lets a number stand there
         raise ValueError(f"expected JSON, found {one_line(text, 60)}")
-    # Versions and commands are the same in thousands of rows; traces, lists of lists, are not.
-    return json.loads(text) if text.startswith(("[[", "[]")) else _loads_often(text)
-
-
-@lru_cache(maxsize=4096)
-def _loads_often(text: str) -> Any:
     return json.loads(text)
 
 
@@ -296,7 +260,7 @@ def _pack(document: dict[str, Any]) -> bytes:
     return gzip.compress(json.dumps(document).encode(), mtime=0)
 
 
-#: What a packed document that is damaged raises.
+#: Errors of a damaged document.
 _DAMAGED = (OSError, EOFError, zlib.error, ValueError, TypeError, RecursionError)
 
 

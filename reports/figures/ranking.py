@@ -8,16 +8,16 @@ import pandas as pd
 
 from reports.boards import Board
 from reports.figures.style import COLOURS, Drawing, drawing, short_name
-from reports.rows import MARK_NOTE
 from reports.table import Column, Table, write_column, write_share
 
 #: The beginning of the slugs of table and figure.
 MAIN_RESULT = "main-result"
 #: Policies of a class in the table, by the place of the class: what knows more comes first.
 MOST = (5, 3, 2)
+_MARKED = "one marked * keeps tokens over evictions, which the optimum may not."
 _GAP = (
-    "the share of the total latency that the optimum saves, {over}. Lower end: against the best "
-    "known schedule. Upper end: against the best proved bound; ? without one."
+    "the share of the total latency that the optimum saves, {over}. Lower end: with the best "
+    "known schedule. Upper end: with the best proved bound; ? without one."
 )
 
 
@@ -26,8 +26,8 @@ def ranking_table(boards: list[Board]) -> Table:
     chosen = [board.lines.head(most) for board, most in zip(boards, MOST, strict=False)]
     lines = pd.concat(chosen).sort_values(["gap_low", "label"], ignore_index=True)
     lines["gap"] = write_column(write_share, lines["gap_low"], lines["gap_high"])
-    marked = MARK_NOTE if lines["marked"].any() else ""
-    offline = "offline policies know all arrivals." if lines["offline"].any() else ""
+    marked = _MARKED if lines["marked"].any() else ""
+    offline = "an offline policy knows all arrivals." if lines["offline"].any() else ""
     shown = (
         Column("label", "policy", "name", note=marked),
         Column("knows", "knowledge of outputs", note=offline),

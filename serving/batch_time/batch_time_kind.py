@@ -8,12 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from instances.batch_time import (
-    MOST_PICOSECONDS,
-    PICOSECONDS_PER_MS,
-    BatchTime,
-    BatchTimeError,
-)
+from instances.batch_time import MOST_PICOSECONDS, PICOSECONDS_PER_MS, BatchTime, BatchTimeError
 from support.text import printable
 
 #: Decimal numbers in ASCII digits, of a length that costs nothing to read.
@@ -32,10 +27,7 @@ class Option:
 
 @dataclass(frozen=True)
 class BatchTimeKind:
-    """A kind of batch-time model: its name, and the function from option texts to a model.
-
-    A kind that takes a file gets the text in the parentheses instead.
-    """
+    """A kind of batch-time model: its name, and the builder from option texts or from a path."""
 
     name: str
     build: Callable[[Any], BatchTime]

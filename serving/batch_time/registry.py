@@ -19,7 +19,6 @@ from serving.deployments import GPUS, DeploymentError, engine_limits, known
 from support.declared import declared
 from support.text import did_you_mean, find_name, printable, unknown_name
 
-#: The model of an instance with arrivals in seconds, by default.
 DEFAULT = "llama2-70b-2xa100"
 #: Longest text of a batch time; a path may be long.
 _LONGEST = 4000

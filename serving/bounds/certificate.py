@@ -2,7 +2,7 @@
 
 The evaluation of a certificate proves the bound anew.  It shares no code with the search for prices
 (``serving.bounds.seconds``) but loads that are valid for all prices (``serving.bounds.loads``).
-Names are those of the statement.  Proof: docs/proofs/seconds.md (P7).
+Names are as in the statement.  Proof: docs/proofs/seconds.md (P7).
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from serving.bounds.loads import PICOSECONDS, Room, alone_bound, least_decode_lo
 
 #: Parts of the weight of a first token, and of the place of a station.
 WEIGHTS, PLACES = 1 << 16, 8
-#: Bits behind the point of σ.
 ROOT_BITS = 10
 #: Steps of a station of a request, and of it at each knot; numbers held for a station.
 STEPS_OF_A_STATION, STEPS_AT_A_KNOT, HELD_OF_A_STATION = 3_000, 20, 40
@@ -45,10 +44,7 @@ class RateCertificateError(CertificateError):
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class PartRates:
-    """A bound on the part of some requests in the total latency (``formulations.valid.parts``).
-
-    ``requests`` are their positions; ``certificate`` is of them alone, and not of parts again.
-    """
+    """A certificate of some requests alone, by their positions (``formulations.valid.parts``)."""
 
     requests: Annotated[Counts, Field(min_length=1)]
     certificate: dict[str, Any]
@@ -68,7 +64,7 @@ class RateCertificate:
       ``splits`` β_i · 2^16, and ``values`` v_ij (picoseconds) of the first token, then of the
       stations; of the first token only where it is the only one.
 
-    ``running`` and ``seat`` are those of the :class:`~serving.bounds.loads.Room`: the bound holds
+    ``running`` and ``seat`` are of the :class:`~serving.bounds.loads.Room`: the bound holds
     for schedules whose rounds process at most ``running`` requests, for all where it is 0.
     """
 

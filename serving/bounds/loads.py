@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from instances import Instance, Request
 from instances.batch_time import BatchTime
 
-#: Picoseconds of a nanosecond.
 PICOSECONDS = 1000
 
 
@@ -38,7 +37,7 @@ class Room:
 
     @property
     def size(self) -> int:
-        """Tokens, with those of all seats."""
+        """Tokens, with all seats."""
         return self.memory + self.running * self.seat
 
     def held(self, prompt: int, token: int) -> int:
@@ -107,10 +106,7 @@ def alone_bound(instance: Instance, batch_time: BatchTime) -> int:
 
 
 def work(request: Request, room: Room, batch_time: BatchTime) -> int:
-    """Return the least machine time of a request (picoseconds), times the room's size.
-
-    These are its loads, and its share of the room in the base of each of its rounds.
-    """
+    """Return loads and share of the bases of a request (picoseconds), times the room's size."""
     prompt, steps = request.prompt, request.output - 1
     loads = batch_time.prefill_load(prompt) + batch_time.decode_load(prompt + 1, steps)
     held = request.volume + (room.seat - 1) * request.output

@@ -21,7 +21,7 @@ def machine_prices(
 ):  # fmt: skip
     """Fill the least machine price at every knot, and the use of the requests that pay there.
 
-    Names are those of ``serving.bounds.certificate``, times in picoseconds.  ``numbers`` are the
+    Names are as in ``serving.bounds.certificate``, times in picoseconds.  ``numbers`` are the
     size of the room, base and least load of a token after the first.  Of shape (n,): ``arrivals``,
     ``others`` (o − 1), ``order`` (by arrival), ``begins`` (the last knot at or before the arrival)
     and ``weights`` (π).  Of shape (K,): ``knots``, ``memory``, ``sharing`` (T, m, e) and

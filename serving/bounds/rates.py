@@ -75,7 +75,7 @@ def best_rates(
     """
     if not batch_time.base or time.monotonic() >= deadline:
         return
-    _load_kernel()
+    load_kernel()
     hint = guide(instance, batch_time, room)
     if hint.ends.max() > _LONGEST:
         return
@@ -114,7 +114,7 @@ def best_rates(
 
 
 @cache
-def _load_kernel() -> None:
+def load_kernel() -> None:
     """Compile the kernel, or load it, before the time of the ascent begins."""
     two = tuple(Request(i, i, 1, 2 + i) for i in range(2))
     instance = Instance("two", 9, two, time_unit="second")
@@ -195,7 +195,7 @@ def _knots(table: _Table, hint: Guide, count: int) -> Ints:
 
 
 class _Point(NamedTuple):
-    """Point of the ascent: own values, π, β, m, e, and the curve that values follow besides m."""
+    """Point of the ascent: own values, π, β, m, e, and the curve that values follow with m."""
 
     values: Floats
     weights: Floats
@@ -260,10 +260,7 @@ class _Ascent:
         return _Point(values, weights, splits, np.zeros(count), sharing, np.zeros(count))
 
     def work_point(self, times: Floats, worths: Floats) -> _Point:
-        """Return the start with prices of work, memory paying for the base of every round.
-
-        Values are the least that each token costs at any knot.
-        """
+        """Return the start with prices of work; values are the least that each token costs."""
         table = self.table
         curve = np.interp(self.times + table.start * float(PICOSECONDS), times, worths)
         curve[-1] = 0
@@ -323,10 +320,7 @@ class _Ascent:
     def _gathered(self, loads: Floats) -> Floats:
         """Return the derivatives by a curve of the values that follow it."""
         found = np.zeros(len(self.times))
-        for amounts, when in (
-            (loads[:, 0], self._first),
-            (loads[:, 1:].sum(axis=1), self._last),
-        ):
+        for amounts, when in ((loads[:, 0], self._first), (loads[:, 1:].sum(axis=1), self._last)):
             k = np.clip(np.searchsorted(self.times, when, side="right") - 1, 0, len(found) - 2)
             part = np.clip((when - self.times[k]) / (self.times[k + 1] - self.times[k]), 0, 1)
             found += np.bincount(k, amounts * (1 - part), len(found))
@@ -358,10 +352,7 @@ class _Ascent:
         return found
 
     def climb(self, point: _Point, steps: int, first: float, until: float) -> _Point:
-        """Return the mean of the last points of an ascent, until a moment (``time.monotonic``).
-
-        It takes ``steps`` at most, the ``first`` of that length.
-        """
+        """Return the mean of the last points of at most ``steps``, until a ``time.monotonic``."""
         sizes = [_Size(each.shape) for each in point]
         mean, best, best_value = point.copy(), point, self.dual(point).value
         began = time.monotonic()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ _SEATS = (0, 0.25, 1, 4, 64)
 
 
 class SecondsBound(NamedTuple):
-    """A lower bound on the total latency (ns), its certificate as JSON, and that of each source."""
+    """A lower bound on the total latency (ns), its certificate, and the bound of each source."""
 
     value: int
     certificate: dict[str, Any]
@@ -95,9 +95,7 @@ def _searched(
         if len(groups) == 1:
             yield from best_rates(instance, batch_time, room, until, begin)
         else:
-            sums = _Sums(instance, batch_time, room, groups)
-            yield from sums.by(until)
-            begin = sums.priced()
+            begin = yield from _sums(instance, batch_time, room, groups, until)
 
 
 def _windows(groups: Iterable[Sequence[int]], size: int) -> list[Sequence[int]]:
@@ -110,63 +108,51 @@ def _windows(groups: Iterable[Sequence[int]], size: int) -> list[Sequence[int]]:
     return found
 
 
-class _Sums:
-    """The best certificate of each part, and their sum."""
+def _sums(
+    instance: Instance,
+    batch_time: BatchTime,
+    room: Room,
+    groups: Sequence[Sequence[int]],
+    deadline: float,
+) -> Generator[RateCertificate, None, Sequence[PartRates]]:
+    """Yield sums over parts until the deadline, now and then; small parts are priced first.
 
-    def __init__(
-        self,
-        instance: Instance,
-        batch_time: BatchTime,
-        room: Room,
-        groups: Sequence[Sequence[int]],
-    ) -> None:
-        self._groups, self._batch_time, self._room = groups, batch_time, room
-        self._parts = [chosen_of(instance, group) for group in groups]
-        self._best = [
-            max(_without_search(part, batch_time, room), key=lambda each: each.value)
-            for part in self._parts
-        ]
-        #: The best prices of each part, also below another source.
-        self._rates: list[RateCertificate | None] = [None] * len(groups)
+    The only request of a part keeps its bound alone.  The prices of all parts are returned, or
+    nothing if a part has none.
+    """
+    parts = [chosen_of(instance, group) for group in groups]
+    best = [
+        max(_without_search(part, batch_time, room), key=lambda each: each.value) for part in parts
+    ]
+    #: The best prices of each part, also below another source.
+    rates: list[RateCertificate | None] = [None] * len(groups)
 
-    def by(self, deadline: float) -> Iterator[RateCertificate]:
-        """Yield sums until the deadline, now and then; small parts are priced first.
+    def of_groups(found: Iterable[RateCertificate]) -> tuple[PartRates, ...]:
+        pairs = zip(groups, found, strict=True)
+        return tuple(PartRates(tuple(each), rate_certificate_document(own)) for each, own in pairs)
 
-        The only request of a part keeps its bound alone.
-        """
-        several = [k for k, part in enumerate(self._parts) if len(part) > 1]
-        still = sum(len(self._parts[k]) for k in several)
-        last = time.monotonic()
-        for k in sorted(several, key=lambda k: len(self._parts[k])):
-            part, now = self._parts[k], time.monotonic()
-            if now >= deadline:
-                break
-            share = now + (deadline - now) * len(part) / still
-            still -= len(part)
-            found = list(best_rates(part, self._batch_time, self._room, share))
-            self._rates[k] = max(found, key=lambda each: each.value, default=None)
-            self._best[k] = max([self._best[k], *found], key=lambda each: each.value)
-            if time.monotonic() > last + SECONDS_BETWEEN:
-                yield self._added_up()
-                last = time.monotonic()
-        yield self._added_up()
+    def added_up() -> RateCertificate:
+        value = sum(own.value for own in best)
+        return RateCertificate("parts", value, batch_time.name, room.running, parts=of_groups(best))
 
-    def priced(self) -> Sequence[PartRates]:
-        """Return the prices of each part, nothing if a part has none."""
-        pairs = zip(self._groups, self._rates, strict=True)
-        found = [(group, own) for group, own in pairs if own is not None]
-        if len(found) < len(self._groups):
-            return ()
-        return [PartRates(tuple(each), rate_certificate_document(own)) for each, own in found]
-
-    def _added_up(self) -> RateCertificate:
-        parts = tuple(
-            PartRates(tuple(group), rate_certificate_document(own))
-            for group, own in zip(self._groups, self._best, strict=True)
-        )
-        value = sum(own.value for own in self._best)
-        text, running = self._batch_time.name, self._room.running
-        return RateCertificate("parts", value, text, running, parts=parts)
+    several = [k for k, part in enumerate(parts) if len(part) > 1]
+    still = sum(len(parts[k]) for k in several)
+    last = time.monotonic()
+    for k in sorted(several, key=lambda k: len(parts[k])):
+        now = time.monotonic()
+        if now >= deadline:
+            break
+        share = now + (deadline - now) * len(parts[k]) / still
+        still -= len(parts[k])
+        found = list(best_rates(parts[k], batch_time, room, share))
+        rates[k] = max(found, key=lambda each: each.value, default=None)
+        best[k] = max([best[k], *found], key=lambda each: each.value)
+        if time.monotonic() > last + SECONDS_BETWEEN:
+            yield added_up()
+            last = time.monotonic()
+    yield added_up()
+    known = [each for each in rates if each is not None]
+    return of_groups(known) if len(known) == len(groups) else ()
 
 
 def compute_bound(

@@ -62,8 +62,8 @@ def main(options: Options) -> int:
     rows = []
     for name, spread in real.items():
         pairs = [(value or 0.0, ours[name][key] or 0.0) for key, value in spread.items()]
-        told = [f"{value / 1000:.4g}" for value, _ in pairs]
-        rows.append([name.upper(), *told, *(f"{100 * (b / a - 1):+.1f} %" for a, b in pairs if a)])
+        shown = [f"{value / 1000:.4g}" for value, _ in pairs]
+        rows.append([name.upper(), *shown, *(f"{100 * (b / a - 1):+.1f} %" for a, b in pairs if a)])
     print(f'--policy      "{method}"\n--batch-time  "{batch_time}"\n')
     print(f"{len(held_out)} requests that were not fitted: seconds, and simulated / measured - 1")
     columns = ["mean", *(f"p{each}" for each in PERCENTILES)]
@@ -72,6 +72,6 @@ def main(options: Options) -> int:
 
 
 def _engine(settings: EngineSettings) -> str:
-    """Return vLLM's scheduler with the limits that a file states, those of the GPU otherwise."""
+    """Return vLLM's scheduler with the limits of a file, by default of the GPU."""
     limits = {"block": settings.block, "budget": settings.budget, "running": settings.running}
     return f"vllm-v1({','.join(f'{name}={value}' for name, value in limits.items() if value)})"

@@ -36,7 +36,6 @@ from support.usage import UsageError
 if TYPE_CHECKING:
     from reports.figures.style import Drawing
 
-#: Columns of the table, with the factor to what is shown.
 _SHOWN = {
     "throughput": ("req/s", 1.0),
     "goodput": ("good/s", 1.0),

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from reports.figures.style import Drawing
 
-#: Columns of the table.
 _SHOWN = {
     "ael_s": "E2EL s",
     "bound_ael_s": "bound s",

@@ -63,10 +63,7 @@ over_rates = partial(
 def prepared(
     options: Options, methods: Iterable[Method], who: str, exports: Sequence[str]
 ) -> tuple[Instance, Wishes]:
-    """Return the requests and the wishes of the runs; refuse what is wrong before them.
-
-    ``who`` sets the arrivals, for messages; ``exports`` are suffixes of the table.
-    """
+    """Return requests and wishes, or refuse them before any run; ``who`` sets the arrivals."""
     suffixes = {"export": exports, "plot": PICTURES}
     wishes = wishes_of(options)
     refuse_suffixes(options, suffixes)
@@ -105,10 +102,7 @@ def tell(lines: Iterable[str]) -> None:
 
 
 def whose_lines(timed: Iterable[tuple[BatchTime, int]], default: bool) -> list[str]:
-    """Return lines on batch times, each with a memory (tokens), every line once.
-
-    ``default``: no batch time was named.
-    """
+    """Return lines on batch times with memories (tokens); ``default``: none was named."""
     lines: dict[str, None] = {}
     for model, memory in timed:
         lines[whose(model, default=default and model.name == DEFAULT)] = None

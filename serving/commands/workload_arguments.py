@@ -19,7 +19,6 @@ _CAPACITY_METHODS = "vllm-v1,las,swf"
 _TIME_LIMIT = f"of a run (default: {TIME_LIMIT:g})"
 _TIME_LIMIT = f"of a run (default: {TIME_LIMIT:g})"
 
-#: The number of runs at a time, and their store.
 KEPT = together(
     option("--jobs", "N", "runs side by side (default: 1)", read_count, 1),
     option("--store", "FILE | URL", f"where runs are kept (default: {DEFAULT_STORE})"),

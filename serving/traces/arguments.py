@@ -12,7 +12,6 @@ from serving.traces.formats import formats
 from serving.traces.options import SEED_ALONE, TraceOptionError, TraceOptions
 from support.command import Names, Options, option, together
 
-#: Begins their names in the parser, away from other options.
 _PREFIX = "trace_"
 
 

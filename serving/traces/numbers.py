@@ -69,10 +69,7 @@ def nanoseconds(value: Any, unit: int) -> int | None:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Times as numbers of a unit, 0 or more.
-
-    ``fractions`` ends the refusal of a fraction, where the format has none.
-    """
+    """Times as numbers of a unit, 0 or more; ``fractions`` ends the refusal of a fraction."""
 
     name: str
     nanoseconds: int
@@ -116,7 +113,6 @@ class Dates:
         return found
 
 
-#: Unit of the times of a file.
 Unit = Numbers | Dates
 
 SECONDS = Numbers("seconds", NANOSECONDS)

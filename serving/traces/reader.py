@@ -67,6 +67,41 @@ class Rows:
         return replace(parts[-1], **columns)
 
 
+def shared_tokens(prefixes: Sequence[Any], prompts: Sequence[int], block: int) -> int:
+    """Return the prompt tokens that repeat the beginning of an earlier prompt, by blocks' ids.
+
+    Blocks, of ``block`` tokens or fewer at the end of a prompt, are the same if their ids and all
+    ids before are.  What is no list of integers shares nothing.
+    """
+    # A beginning is kept as a 64-bit hash of the one that is a block shorter and the id.
+    seen: set[int] = set()
+    shared = 0
+    for ids, prompt in zip(prefixes, prompts, strict=True):
+        if not isinstance(ids, Sequence) or any(type(each) is not int for each in ids):
+            continue
+        beginning, known = 0, 0
+        for each in ids:
+            beginning = hash((beginning, each))
+            known += beginning in seen
+            seen.add(beginning)
+        shared += min(known * block, prompt)
+    return shared
+
+
+def shared_prefixes(rows: Rows) -> list[str]:
+    """Return the line of the report, none if no prompt states its blocks."""
+    if rows.prefixes is None or all(each is None for each in rows.prefixes):
+        return []
+    prompts = rows.prompts.tolist()
+    shared, total = shared_tokens([*rows.prefixes], prompts, rows.block), sum(prompts)
+    share = 100 * shared / total if total else 0.0
+    return [
+        f"{shared:,} of {total:,} prompt tokens ({share:.1f} %) repeat the beginning of an earlier "
+        f"prompt (hash_ids, blocks of {rows.block} tokens): a prefix cache need not prefill or "
+        "hold them again, here every request does"
+    ]
+
+
 class Reader(ABC):
     """Reads one format.
 
@@ -89,32 +124,23 @@ class Reader(ABC):
         return ""
 
     def names(self, head: str) -> set[str]:
-        """Return the columns, or the keys of the first object, at a file's beginning.
-
-        A file of kvopt and a file that is no JSON have none.
-        """
+        """Return the keys of the first object at the beginning; none of a file of kvopt."""
         found, _ = first_object(head)
         return set() if (found.get("schema") or "").startswith("kvopt.") else set(found)
 
     def claims(self, head: str) -> bool:
-        """Tell if a file with this beginning is of the format."""
+        """Check if a file with this beginning is of the format."""
         found = self.names(head)
         return found >= set(self.expects) and not found & set(self.without)
 
     @abstractmethod
     def rows(self, stream: TraceStream, options: TraceOptions) -> Iterator[Rows]:
-        """Yield the rows in the file's order, a stretch at a time, of the chosen run.
-
-        Raises :class:`TraceError` for a file of another format; a wrong length is a reason.
-        """
+        """Yield the rows of the chosen run in stretches, or raise :class:`TraceError`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LengthsReader(Reader):
-    """Reads lengths (tokens), and arrivals if there is a unit, by names of columns or keys.
-
-    The names ``also`` set the format apart from others.
-    """
+    """Reads lengths (tokens) and arrivals by names; ``also`` sets the format apart."""
 
     prompt: str
     output: str

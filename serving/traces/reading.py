@@ -21,12 +21,11 @@ from serving.batch_time import DEFAULT, read_batch_time
 from serving.deployments import UNSTATED, EngineSettings
 from serving.traces.formats import Format, formats
 from serving.traces.options import TraceOptionError, TraceOptions, in_nanoseconds
-from serving.traces.prefixes import shared_prefixes
-from serving.traces.reader import Rows
+from serving.traces.reader import Rows, shared_prefixes
+from serving.traces.records import WORDS_NOTE
 from serving.traces.report import Ints, Reason, Skipped, TraceError, TraceReport
 from serving.traces.stream import TraceStream, first_object
 from serving.traces.table import header_of
-from serving.traces.tokens import WORDS_NOTE
 from support.progress import telling
 from support.text import counted, printable, unknown_name
 
@@ -36,7 +35,6 @@ MOST_REQUESTS = 10**7
 _SUFFIXES = (".csv", ".jsonl", ".gz")
 #: The format that a message proposes for a custom trace.
 _PLAINEST = "vidur"
-#: Separators of a CSV without commas.
 _SEPARATED = re.compile(r"[;\t|]")
 
 
@@ -64,7 +62,7 @@ def read_input(
 
 
 def is_trace(path: str | Path, options: TraceOptions | None = None) -> bool:
-    """Tell a trace from an instance file: by its beginning, its name, or the options."""
+    """Check if a file is a trace and no instance: by its beginning, its name, or the options."""
     given = bool((options or TraceOptions()).given)
     if options is not None and options.format is not None:
         return True
@@ -81,7 +79,7 @@ def is_trace(path: str | Path, options: TraceOptions | None = None) -> bool:
 
 
 def is_instance_file(path: str | Path) -> bool:
-    """Tell if a file begins as an instance of kvopt."""
+    """Check if a file begins as an instance of kvopt."""
     return os.path.isfile(path) and _begins_instance(_head(path))
 
 
@@ -196,7 +194,7 @@ class _Selection:
         return blocks * block
 
     def take(self, rows: Rows) -> bool:
-        """Select rows of a stretch; tell if more may follow."""
+        """Select rows of a stretch; return True if more may follow."""
         self.settings = rows.settings
         start, end, more = 0, len(rows.numbers), True
         prompts, outputs, reasons = rows.prompts, rows.outputs, rows.reasons
@@ -269,8 +267,13 @@ class _Selection:
 
 def _made(form: Format, selection: _Selection) -> tuple[Instance, TraceReport]:
     options, stream, settings = selection.options, selection.stream, selection.settings
-    parts = selection.parts
-    rows_read, skipped = sum(len(each.numbers) for each in parts), _skipped(parts)
+    parts, skipped = selection.parts, []
+    rows_read = sum(len(each.numbers) for each in parts)
+    for reason in [*Reason][1:]:
+        numbers = [row for each in parts for row in each.numbers[each.reasons == reason].tolist()]
+        if numbers:
+            skipped.append(Skipped(reason, len(numbers), min(numbers)))
+    skipped.sort(key=lambda each: each.first_row)
     if not selection.kept:
         selection.refuse_empty(rows_read, skipped)
     rows = Rows.joined([each.take(np.flatnonzero(each.reasons == Reason.NONE)) for each in parts])
@@ -283,7 +286,17 @@ def _made(form: Format, selection: _Selection) -> tuple[Instance, TraceReport]:
             f"no {rows.lacks} in the file: all requests arrive at round 0, in rounds and not in "
             f"seconds{unseen} (--rate draws arrivals)"
         )
-    arrivals, time_unit = _arrivals(options, times, selection.kept)
+    arrivals: list[int] | list[int | float] = [0] * selection.kept
+    time_unit: Literal["round", "second"] = "round"
+    if times is not None and options.round_seconds is None:
+        arrivals, time_unit = as_seconds(times), "second"
+    elif times is not None and options.round_seconds is not None:
+        arrivals = as_rounds(times, max(in_nanoseconds(options.round_seconds), 1))
+        if arrivals[-1] > MAX_ARRIVAL:
+            expected = f"round_seconds: expected rounds up to {MAX_ARRIVAL}"
+            raise TraceOptionError(f"{expected}, found {arrivals[-1]}")
+    elif options.round_seconds is not None:
+        raise TraceOptionError("round_seconds: goes with arrivals or a rate, found neither")
     of_model = settings.model and f"of {settings.model}"
     source = ", ".join(filter(None, (stream.path.name, form.name, of_model, str(options))))
     instance = Instance(
@@ -299,7 +312,7 @@ def _made(form: Format, selection: _Selection) -> tuple[Instance, TraceReport]:
         format=form.name,
         rows=rows_read,
         kept=selection.kept,
-        skipped=skipped,
+        skipped=tuple(skipped),
         notes=tuple(_notes(form, selection, rows, times)),
         settings=settings,
         measured=measured,
@@ -331,32 +344,6 @@ def _notes(
         recorded = f"recorded on {settings.replicas} engines that share the requests"
         notes.append(f"{recorded}; here one has all")
     return [*notes, *rows.notes, *shared_prefixes(rows)]
-
-
-def _skipped(parts: Sequence[Rows]) -> tuple[Skipped, ...]:
-    """Return each reason of skipped rows, by the first row."""
-    found = []
-    for reason in [*Reason][1:]:
-        numbers = [row for each in parts for row in each.numbers[each.reasons == reason].tolist()]
-        if numbers:
-            found.append(Skipped(reason, len(numbers), min(numbers)))
-    return tuple(sorted(found, key=lambda each: each.first_row))
-
-
-def _arrivals(
-    options: TraceOptions, times: list[int] | None, n: int
-) -> tuple[list[int] | list[int | float], Literal["round", "second"]]:
-    if times is None:
-        if options.round_seconds is not None:
-            raise TraceOptionError("round_seconds: goes with arrivals or a rate, found neither")
-        return [0] * n, "round"
-    if options.round_seconds is None:
-        return as_seconds(times), "second"
-    rounds = as_rounds(times, max(in_nanoseconds(options.round_seconds), 1))
-    if rounds[-1] > MAX_ARRIVAL:
-        expected = f"round_seconds: expected rounds up to {MAX_ARRIVAL}"
-        raise TraceOptionError(f"{expected}, found {rounds[-1]}")
-    return rounds, "round"
 
 
 def _name(path: Path, options: TraceOptions, memory: int) -> str:

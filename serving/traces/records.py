@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -12,29 +13,28 @@ import ijson
 import numpy as np
 from ijson.common import ObjectBuilder
 
-from serving.traces.options import TraceOptions
+from serving.traces.options import TraceOptionError, TraceOptions
 from serving.traces.reader import LengthsReader, Reader, Rows, make_rows
 from serving.traces.report import Reason
 from serving.traces.stream import LONGEST_TEXT, TraceStream
-from serving.traces.tokens import TokenCount, token_count
+from support.inputs import read_whole
 from support.jsonfile import DuplicateKeyError, no_json, without_duplicates
 from support.text import one_line, printable
 
-#: Objects that are read at once.
 _CHUNK = 5_000
 #: Deepest nesting of objects and lists, as of Python's own reader.
 _DEEPEST = 900
 
+#: Counts the tokens of a text; None if the tokenizer fails.
+TokenCount = Callable[[str], int | None]
+WORDS_NOTE = "lengths are whitespace words, not tokens: --tokenizer counts tokens"
 #: A prompt and its answer: texts, or numbers of tokens.
 Exchange = tuple[Any, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordReader(LengthsReader):
-    """Reads objects with numbers.
-
-    ``prefix``: the key of the ids of a prompt's blocks of ``block`` tokens, which may be missing.
-    """
+    """Reads objects with numbers; ``prefix`` may have ids of blocks of ``block`` tokens."""
 
     prefix: str = ""
     block: int = 0
@@ -58,10 +58,7 @@ class RecordReader(LengthsReader):
 
 @dataclass(frozen=True)
 class ConversationReader(Reader):
-    """Reads objects with text, known by their keys.
-
-    ``exchange`` returns the prompt and the answer of an object, None if it has none.
-    """
+    """Reads objects with text; ``exchange`` returns prompt and answer, None without them."""
 
     keys: tuple[str, ...]
     exchange: Callable[[dict[str, Any]], Exchange | None]
@@ -86,6 +83,41 @@ class ConversationReader(Reader):
             yield rows
 
 
+def token_count(name: str | None) -> TokenCount:
+    """Return the function that counts a text's tokens, without special ones.
+
+    The name is the path of a ``tokenizer.json`` or a name of the Hugging Face hub, which is then
+    asked; None counts whitespace words.
+    """
+    if name is None:
+        return lambda text: len(text.split())
+    try:
+        from tokenizers import Tokenizer  # an extra
+    except ImportError:
+        raise TraceOptionError(
+            f"tokenizer {name}: expected the package tokenizers (the extra kvopt[tokenizers]), "
+            "found none"
+        ) from None
+    try:
+        file = os.path.exists(name)
+        read = Tokenizer.from_buffer if file else Tokenizer.from_pretrained
+        tokenizer = read(read_whole(name) if file else name)
+    except Exception as error:  # the package raises Exception itself
+        raise TraceOptionError(f"tokenizer {name}: cannot be read: {one_line(error)}") from None
+
+    def count(text: str) -> int | None:
+        # JSON can hold half of a surrogate pair, UTF-8 cannot: it counts as U+FFFD.
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        try:
+            return len(tokenizer.encode(text, add_special_tokens=False).ids)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # a panic of the package is no Exception
+            return None
+
+    return count
+
+
 def _counted(exchange: Exchange | None, count: TokenCount) -> tuple[Any, Any, Reason]:
     """Return tokens of prompt and answer, numbers as they are, and the reason for skipping."""
     if exchange is None:
@@ -101,10 +133,7 @@ def _counted(exchange: Exchange | None, count: TokenCount) -> tuple[Any, Any, Re
 def first_exchange(
     turns: Any, text: str, speaker: str = "", speakers: tuple[str, ...] = ()
 ) -> Exchange | None:
-    """Return the texts of a conversation's first two turns; None without them.
-
-    With ``speaker``, the key of a turn's speaker, the two turns have the ``speakers``.
-    """
+    """Return the texts of the first two turns, of the ``speakers`` if given; None without them."""
     first = turns[:2] if isinstance(turns, list) else []
     if len(first) < 2 or not all(isinstance(turn, dict) for turn in first):
         return None

@@ -60,10 +60,7 @@ class Skipped:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Measured latencies, in arrays of one entry a request.
-
-    Nanoseconds from the arrival to the first token (TTFT) and the last (E2EL); output tokens.
-    """
+    """Nanoseconds to the first (TTFT) and last token (E2EL), and output tokens, one a request."""
 
     first_tokens: Ints
     latencies: Ints

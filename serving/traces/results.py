@@ -36,7 +36,7 @@ class Timed(NamedTuple):
 
     @property
     def untimed(self) -> bool:
-        """Tell if its tokens have no times in order."""
+        """Check if its tokens have no times in order."""
         return self.first is None or self.last is None or not 0 <= self.first <= self.last
 
 

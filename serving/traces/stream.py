@@ -25,16 +25,12 @@ HEAD = 1 << 16
 LONGEST_TEXT = 1 << 24
 #: Python's floats that are no numbers, which JSON lacks.
 _NO_NUMBER = re.compile(r"(?<=[:,\[\s])(?:NaN|-?Infinity)(?=[,}\]\s])")
-#: Most bytes of a trace.
 LARGEST_TRACE = 10**11
 
 
 @lru_cache(1)
 def first_object(head: str) -> tuple[dict[str, str | None], bool]:
-    """Return the top keys of a JSON file's first object, with texts, and if the beginning cuts it.
-
-    A file of kvopt ends with its schema; a file that is no JSON has no keys.
-    """
+    """Return the top keys of a JSON's first object, with texts, and if the beginning cuts it."""
     found: dict[str, str | None] = {}
     depth, top, key = 0, 1, ""
     try:
@@ -124,10 +120,7 @@ class TraceStream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        """Read into a buffer and return the count of bytes, 0 at the end only.
-
-        Raises :class:`TraceError` for another encoding, a NUL byte, or a torn file.
-        """
+        """Read into a buffer and return the count of bytes, 0 at the end, or raise TraceError."""
         if not self._ready:
             self._ready = self._text().encode()
         count = min(len(buffer), len(self._ready))

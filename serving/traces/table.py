@@ -14,16 +14,12 @@ from serving.traces.report import Reason
 from serving.traces.stream import LONGEST_TEXT, TraceStream
 from support.text import printable
 
-#: Rows that are read at once.
 _CHUNK = 20_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableReader(LengthsReader):
-    """Reads a CSV, which may have further columns.
-
-    ``failures``: a row without output tokens is a request that failed.
-    """
+    """Reads a CSV; with ``failures`` a row without output tokens is a failed request."""
 
     failures: bool = False
 

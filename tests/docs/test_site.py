@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from functools import partial
@@ -133,13 +132,3 @@ def test_it_is_searched_and_read_on_a_phone_from_files(whole: Path) -> None:
         page.wait_for_selector(".md-search-result__link", timeout=60_000)
         assert faults == []
         browser.close()
-
-
-def test_the_triangle_is_what_its_script_draws(tmp_path: Path) -> None:
-    drawn = tmp_path / "triangle.py"
-    shutil.copy(ROOT / "docs" / "triangle.py", drawn)
-    subprocess.run([sys.executable, str(drawn)], check=True, timeout=60)
-    picture = drawn.with_suffix(".svg").read_text(encoding="utf-8")
-    assert picture == (ROOT / "docs" / "triangle.svg").read_text(encoding="utf-8")
-    # s + j tokens at times p + 1 to p + o: 4 + 5 + 6 + 7, and two in the key.
-    assert len(re.findall(r'<rect class="(?:prompt|output)"', picture)) == 4 + 5 + 6 + 7 + 2

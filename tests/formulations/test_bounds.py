@@ -11,10 +11,10 @@ from formulations.lagrangian.prices import certify_prices, evaluate_prices
 from formulations.lagrangian.starts import start_costs
 from formulations.mip import ilp_with_cuts
 from formulations.valid.groups import exclusive_groups, window_groups
-from formulations.valid.separation import overflows, separation
+from formulations.valid.separation import forbidden_differences, overflows, separation
 from formulations.valid.volumes import lane_bound, volume_bound
 from formulations.valid.windows import start_windows
-from instances import Instance, Request
+from instances import Instance
 from schedules import check_schedule, make_schedule
 from tests.oracles.brute_force import brute_force_optimum
 from tests.oracles.draws import instance_of, instances
@@ -72,7 +72,7 @@ def test_any_prices_certify(instance: Instance, prices: list[float], data: st.Da
 
 def test_bad_prices_are_refused() -> None:
     """Prices that are not numbers, negative numerators and overflow are named."""
-    instance = Instance("one", 5, (Request(0, 0, 1, 2),))
+    instance = instance_of(5, (0, 1, 2))
     with pytest.raises(ValueError, match="finite"):
         certify_prices(instance, [float("nan")])
     with pytest.raises(ValueError, match="finite"):
@@ -86,22 +86,27 @@ def test_bad_prices_are_refused() -> None:
 
 
 def _overflow(instance: Instance, difference: int) -> bool:
-    """Return whether the checker refuses a pair whose second starts so much later."""
-    return not check_schedule(instance, make_schedule(instance, [0, difference], "drawn")).valid
+    """Return whether the checker refuses a pair whose starts differ by so much."""
+    starts = [max(0, -difference), max(0, difference)]
+    return not check_schedule(instance, make_schedule(instance, starts, "drawn")).valid
 
 
 @given(instance=instances(max_requests=2, max_memory=16, max_arrival=0))
 @settings(max_examples=300, deadline=None)
 def test_start_differences_equal_the_checker(instance: Instance) -> None:
-    """Overflow of a pair and its separation, against the checker."""
+    """Overflow of a pair, its separation and its forbidden differences, against the checker."""
     requests = (instance.requests[0], instance.requests[-1])
     both = instance_of(instance.memory, *((0, r.prompt, r.output) for r in requests))
     first, second = both.requests
-    bad = [d for d in range(19) if _overflow(both, d)]
-    assert bad == [d for d in range(19) if overflows(first, second, d, both.memory)]
-    expected = max(bad) + 1 if 0 in bad else 0
+    bad = [d for d in range(-18, 19) if _overflow(both, d)]
+    later = [d for d in bad if d >= 0]
+    assert later == [d for d in range(19) if overflows(first, second, d, both.memory)]
+    expected = max(later) + 1 if 0 in bad else 0
     assert separation(first, second, both.memory) == expected
-    assert 0 not in bad or bad == list(range(expected))
+    assert 0 not in bad or later == list(range(expected))
+    found = forbidden_differences(first, second, both.memory)
+    assert len(found) <= 2
+    assert bad == [d for low, high in found for d in range(low, high + 1)]
 
 
 def test_window_group_by_hand() -> None:

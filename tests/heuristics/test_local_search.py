@@ -242,31 +242,6 @@ def test_without_delays_it_is_the_schedule_of_its_order() -> None:
     assert starts.sum() < begin.sum()
 
 
-def small_and_large() -> Instance:
-    """Return 60 requests of which many run at once, and 30 of which a few do, later."""
-    outputs = [4 + k % 7 for k in range(60)] + [90 + 11 * k for k in range(30)]
-    return Instance("x", 700, tuple(Request(i, 0, 2, o) for i, o in enumerate(outputs)))
-
-
-@pytest.mark.parametrize("instance", [am1.generate(seed=5), small_and_large()], ids=["am1", "two"])
-def test_both_ways_to_keep_the_worker_walk_the_same_way(instance: Instance) -> None:
-    """Tokens by time are a matter of speed only: list, delays and Σ are the same."""
-    found = []
-    for rounds in (0, 20_000):
-        search = searching(instance, seed=2)
-        tokens = np.zeros(rounds, np.int32)
-        search._trial = search._trial._replace(tokens=tokens)
-        search.anneal(3000, 20.0)
-        found.append((search.total, search.best_total, search.best().tolist()))
-    assert found[0] == found[1]
-    # With tokens, some changes are decoded by them, and in the second case some by ends.  No run
-    # ends after the tokens, where a change would be given up.
-    spans = search._walk.starts[annealing.DENSE_STARTS - 1 :]
-    spans = spans - search._walk.starts[: len(spans)]
-    assert spans.min() <= annealing.DENSE_ROUNDS
-    assert instance.name != "x" or spans.max() > annealing.DENSE_ROUNDS
-
-
 def test_one_request_and_sums_beyond_words_are_left_alone() -> None:
     """There is nothing to exchange in a list of one; what could exceed 64 bits is not searched."""
     one = am1.generate(n=1)

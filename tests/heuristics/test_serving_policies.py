@@ -10,7 +10,7 @@ import pytest
 from heuristics.policies.sglang_ratio import ReservationRatio
 from heuristics.policy import NotApplicableError
 from heuristics.predictions import Prediction
-from heuristics.queues import ArrivalQueue, exact
+from heuristics.queues import exact
 from heuristics.rounds import EndlessLoopError
 from heuristics.simulator import Setting, run_policy
 from instances import Instance
@@ -36,17 +36,6 @@ def test_parameters_are_read_as_decimals() -> None:
     """0.1 means one tenth: (1 − 0.9) · 10 is 1 token, where floats would give 0."""
     assert int((1 - 0.9) * 10) == 0
     assert int((1 - exact(0.9)) * 10) == 1
-
-
-def test_arrival_queue_gives_back_old_places() -> None:
-    """A request that comes back stands where its arrival put it."""
-    queue = ArrivalQueue()
-    for request in (4, 2, 7):
-        queue.arrive(request)
-    assert [queue.pop(), queue.pop()] == [4, 2]
-    queue.put_back([2])
-    queue.put_back([4])
-    assert [queue.pop() for _ in range(len(queue))] == [4, 2, 7]
 
 
 def test_alpha_greedy_by_hand() -> None:
@@ -199,16 +188,6 @@ def test_sglang_retracts_the_fewest_tokens() -> None:
     assert schedule.attempts[1] == ((1, 5),)
     runs = runs_of(instance, schedule)
     assert runs[2][1][0] < runs[1][1][0]
-
-
-def test_sglang_queue_orders() -> None:
-    """Each order serves another request first."""
-    instance = instance_of(10, (0, 3, 4), (0, 1, 5), (0, 0, 10), (0, 6, 2))
-    # All at 0 and none beside another first: lof takes o = 10, spf s = 0 (the same request),
-    # fcfs the first two (7 + 6 = 13 > 10, so the first alone).
-    assert run("sglang-ratio(order=fcfs)", instance).starts[0] == 0
-    assert run("sglang-ratio(order=lof)", instance).starts[2] == 0
-    assert run("sglang-ratio(order=spf)", instance).starts[2] == 0
 
 
 def test_wait_gathers_its_threshold() -> None:

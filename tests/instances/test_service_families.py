@@ -12,7 +12,6 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import gamma, lognorm, norm
 
-from instances.batch_time import NANOSECONDS
 from instances.families import families
 from instances.families.fitted import (
     CHAT_OUTPUT,
@@ -130,25 +129,6 @@ def test_draws_follow_the_law(name: str, prompt: Length, output: Length) -> None
         assert off < 2.2 / math.sqrt(len(lengths))
 
 
-def test_the_lognormal_draws_are_those_of_before() -> None:
-    """What was ``chat`` and ``mix80-20`` until the gamma laws came, byte for byte."""
-    told = {
-        "chat-lognormal": "eb30ef96c3e956519e70a2a511c82fe81d2996dc631ace3fdbca1a93d55c26a2",
-        "mix80-20-lognormal": "3ad20b4b184e3a03add721ab8f20b5b25272023a1b30cd96e3859d890974a5d5",
-    }
-    for name, sha in told.items():
-        assert families()[name].generate(seed=3).sha256 == sha
-
-
-def test_families_that_take_arrivals() -> None:
-    """Those in which all requests wait at round 0 and nothing follows from that."""
-    assert set(ARRIVING) == {
-        *("uniform", "normal", "binomial", "exponential", "mixed"),
-        *("chat", "chat-lognormal", "summarize", "mix80-20", "mix80-20-lognormal"),
-        *("two-point", "geometric", "linearly-weighted-geometric", "worst-mix"),
-    }
-
-
 @pytest.mark.parametrize("name", ARRIVING)
 def test_arrivals_change_no_length(name: str) -> None:
     """Poisson or in bursts, in rounds or seconds, at any rate: lengths are those of the burst."""
@@ -167,15 +147,6 @@ def test_arrivals_change_no_length(name: str) -> None:
         assert arrivals == sorted(arrivals)
         assert arrivals[0] == 0 < arrivals[-1]
         assert found.time_unit == ("second" if "seconds" in arguments else "round")
-
-
-def test_rounds_are_seconds_rounded_up() -> None:
-    """The same draws in both units."""
-    generate = families()["chat"].generate
-    in_seconds = generate(n=200, rate=3.0, cv=2.0, seconds=True)
-    in_rounds = generate(n=200, rate=3.0, cv=2.0)
-    times = [round(request.arrival * NANOSECONDS) for request in in_seconds.requests]
-    assert [-(-time // NANOSECONDS) for time in times] == in_rounds.arrivals.tolist()
 
 
 @pytest.mark.parametrize("upper", [1, 2, 5, 20, 100, 500])

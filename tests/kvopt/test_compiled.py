@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-import kvopt
 from kvopt.methods.grammar import read_method
-from kvopt.progress import CompilingLine, Progress
+from kvopt.progress import CompilingLine
 from kvopt.runs import compiled
 from kvopt.runs.events import BoundProved, Compiling, Event, Report, ScheduleFound
 from kvopt.runs.execute import execute
@@ -26,7 +25,7 @@ from support import compiling as keeping
 from support.checkout import ROOT
 from tests.kvopt.best_known.registry import FOUR
 from tests.kvopt.conftest import DISK_BYTES, HARD
-from tests.kvopt.sweep_tools import Capture, Patch, Screen, in_python, task_of
+from tests.kvopt.sweep_tools import Patch, Screen, in_python, task_of
 from tests.tiers import a_few
 
 
@@ -147,10 +146,7 @@ def nowhere(kept: Path, monkeypatch: Patch) -> Path:
 @pytest.mark.slow("compiles")
 @pytest.mark.parametrize("place", ["private", "of another"])
 def test_without_a_place_for_kernels_an_engine_runs(nowhere: Path, place: str) -> None:
-    """They are kept in a folder of the user's own below the temporary one, or compiled each time.
-
-    What somebody else has put there under that name is not run.
-    """
+    """They are kept in a private temporary folder, or compiled each time; others' are not run."""
     mine = nowhere / f"kvopt-{os.getuid()}"
     if place == "of another":
         mine.mkdir()
@@ -176,22 +172,6 @@ def test_a_line_says_how_far_compiling_is(stream: io.StringIO) -> None:
         assert list(dict.fromkeys(shown)) == texts
     else:
         assert stream.getvalue() == f"{texts[0]}\n"
-
-
-@pytest.mark.slow("compiles")
-def test_a_first_call_from_python_is_not_silent(kept: Path, capsys: Capture) -> None:
-    """Without progress nothing is told but that kernels are compiled; a function is told, too."""
-    kvopt.solve(FOUR, "improve", time_limit=0.5)
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "once on this machine" in told.err
-    calls: list[Progress] = []
-    (mark,) = kept.rglob("annealing.compiled")
-    mark.unlink()
-    kvopt.solve(FOUR, "improve", time_limit=0.5, progress=calls.append)
-    assert any(each.kernels[1] for each in calls)
-    kvopt.solve(FOUR, "improve", time_limit=0.5)
-    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("units", [["queues"], ["queues", "seconds"]])

@@ -205,16 +205,6 @@ def test_sources_edited_during_the_sweep_are_not_passed_off(
     assert planned not in set(read_rows(store)["code"])
 
 
-def test_seeds_are_for_methods_that_draw(evaluate: Run, small: Path, store: Path) -> None:
-    """Three seeds are three runs of a noisy prediction, and one of a policy without a draw."""
-    assert evaluate(small, "--methods", "svf,a-min with noise", "--seeds", 3) == 0
-    rows = read_rows(store)
-    assert rows.groupby("method")["seed"].apply(list).to_dict() == {
-        "svf": [0],
-        "a-min with noise": [0, 1, 2],
-    }
-
-
 def _failing(folder: Path, name: str, condition: str) -> Path:
     """Write a method that fails where a condition on the instance holds."""
     path = folder / name

@@ -208,10 +208,7 @@ LIMIT = 1.0
 
 
 def test_bad_methods_are_rows_and_lies_are_loud(tmp_path: Path) -> None:
-    """The status, the signal, the limit, the violated time and the contradicted bound.
-
-    The command ends with 5, names both liars and no other, and leaves no process behind.
-    """
+    """Status, signal, limit, time and false bound; the command ends with 5 and names both liars."""
     write_small(tmp_path, 1)
     methods = ",".join(f"file:{BAD / name}.py" for name in EXPECTED)
     limits = ["--time-limit", LIMIT, "--memory-limit", 0.4, "--jobs", 2]

@@ -12,7 +12,7 @@ import pytest
 import kvopt.runs.process
 from kvopt.commands.main import main
 from kvopt.runs.fork_server import fork_process
-from kvopt.runs.worker import failure_of
+from kvopt.runs.worker import describe_failure
 from kvopt.store import Store
 from support.machine import LACKS
 from tests.kvopt.sweep_tools import Capture, Patch
@@ -72,4 +72,4 @@ def test_what_the_process_of_a_run_lacks_it_says() -> None:
     ):
         with pytest.raises(type(fault)) as raised:
             raise fault
-        assert failure_of(raised.value).text.startswith(LACKS) == lacks
+        assert describe_failure(raised.value).text.startswith(LACKS) == lacks

@@ -15,6 +15,7 @@ import kvopt.commands.solve
 import schedules.check_command
 from kvopt.commands.main import main
 from tests.commands import run_command
+from tests.kvopt.conftest import Refused
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Commands by the subcommand that does the same.
@@ -56,17 +57,19 @@ def test_a_subcommand_is_the_same_under_another_name(
         assert new.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["slove", "x"], "No such command 'slove'."),
+        (["Best_known"], "No such command 'Best_known'."),
+        ([], "Missing command."),
+    ],
+)
 def test_an_unknown_subcommand_is_one_line_with_the_nearest(
-    capsys: pytest.CaptureFixture[str],
+    given: list[str], told: str, refused: Refused
 ) -> None:
     """Also none at all; the exit code is that of bad usage."""
-    assert main(["slove", "x"]) == 2
-    assert main(["Best_known"]) == 2
-    assert main([]) == 2
-    told = capsys.readouterr().err.splitlines()
-    expected = ("No such command 'slove'.", "No such command 'Best_known'.", "Missing command.")
-    assert len(told) == len(expected)
-    assert all(line.startswith(f"kvopt: {each}") for line, each in zip(told, expected, strict=True))
+    assert refused(main, *given).startswith(f"kvopt: {told}")
 
 
 def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -136,10 +136,7 @@ def test_an_engines_own_proof_of_a_known_bound_is_one_more_witness(source: str) 
     "source", ["volumes", " volumes", "volumes ", "volumes\t", "\u00a0volumes\n"]
 )
 def test_no_method_lends_the_name_of_the_volumes(source: str) -> None:
-    """What volumes prove is believed of any method: 6 here; a 7 in their name is an error.
-
-    A source is compared as it is kept: with blanks around it, it would become the volumes'.
-    """
+    """Volumes prove 6 here; a 7 in their name, also with blanks around it, is an error."""
     state = RunState(PAIR, "file:own.py")
     assert state.take(BoundProved(value=6, source="volumes"))
     assert not state.take(BoundProved(value=7, source=source))
@@ -166,10 +163,7 @@ def test_names_are_as_short_as_the_registry_wants_them() -> None:
 @pytest.mark.slow("compiles")
 @pytest.mark.parametrize(("compiles", "ending"), [(True, "finished"), (False, "time_limit")])
 def test_only_compiling_is_free(played: Callable[[str], None], compiles: bool, ending: str) -> None:
-    """A start of 3 s is killed after 2.5 s; if it compiles, it has 2.5 + 3 s, and that is told.
-
-    So Python itself may take 2.5 s to start.
-    """
+    """A start of 3 s is killed after 2.5 s; if it compiles, it has 2.5 + 3 s, as snapshots say."""
     events = [json.dumps({"kind": "compiling", "goes_on": goes_on}) for goes_on in (True, False)]
     first, then = events if compiles else ["not an event"] * 2
     last = '{"kind": "ready"}\n{"kind": "peak", "bytes": 1}'

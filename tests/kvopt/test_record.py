@@ -166,9 +166,7 @@ def test_rows_come_back_as_they_were(tmp_path: Path, name: str) -> None:
     [
         ("rows.csv", b"a,b\n1,2\n", "expected a column key"),
         ("rows.csv", b"\xff\xfe\x00", "rows.csv"),
-        ("rows.parquet", b"not parquet", "rows.parquet"),
         ("rows.csv", None, "rows.csv"),
-        ("runs.sqlite", None, "there is no such store"),
     ],
 )
 def test_no_file_of_rows(tmp_path: Path, name: str, content: bytes | None, reason: str) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -35,7 +33,7 @@ from schedules.files import parse_schedule
 from serving.commands import capacity, rates
 from support.command import Command
 from tests.commands import run_command
-from tests.kvopt.sweep_tools import ROOT, Patch, store_runs
+from tests.kvopt.sweep_tools import Patch, store_runs
 from tests.reports.synthetic import record
 
 RECORD = record(
@@ -152,11 +150,6 @@ def test_text_and_numbers_that_no_database_holds(store: Store) -> None:
     assert row["lower_bound"] == 2**63 - 1
 
 
-def test_many_open_the_same_new_store(location: str) -> None:
-    """Tables are made once, whoever comes first."""
-    assert side_by_side(*[lambda: Store(location).close()] * 8) == []
-
-
 def test_two_writers(location: str) -> None:
     """Sweeps that write equal keys in opposite orders do not disturb each other."""
     runs = [named(f"key {k}", seed=k) for k in range(40)]
@@ -169,11 +162,10 @@ def test_two_writers(location: str) -> None:
         for _ in range(5):
             store.put(*reversed(runs))
 
+    assert side_by_side(*[lambda: Store(location).close()] * 8) == []
     stores = [Store(location) for _ in range(4)]
-    works = [
-        partial(write, store)
-        for write, store in zip([write, write_at_once] * 2, stores, strict=True)
-    ]
+    pairs = zip([write, write_at_once] * 2, stores, strict=True)
+    works = [partial(work, store) for work, store in pairs]
     assert side_by_side(*works) == []
     assert {key for key, _ in stores[0].statuses()} == {run.record.key for run in runs}
     assert stores[1].schedule("key 7") == SCHEDULE
@@ -246,14 +238,6 @@ def test_a_missing_store_is_not_made(command: tuple[Command, str], tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_may_have_any_name(tmp_path: Path, monkeypatch: Patch) -> None:
-    """What would be taken for a server is a file behind the name of a folder."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("runs", "./u:v@h", "./x=y", str(tmp_path / "a@b.sqlite")):
-        Store(name).close()
-        assert Path(name).exists()
-
-
 _NOBODY = 65534
 
 
@@ -314,18 +298,6 @@ def test_a_store_on_a_read_only_disk_is_read(folder: Path, unmerged: bool, count
     assert {each.name: each.read_bytes() for each in folder.iterdir()} == before
 
 
-def test_reading_changes_nothing(folder: Path) -> None:
-    """Where something could be written, a reader leaves the file as it was."""
-    path = folder / "runs.sqlite"
-    store_runs(path, RUN)
-    before = path.read_bytes()
-    store = Store(path, readonly=True)
-    with pytest.raises(StoreError, match="readonly"):
-        store.put(RUN)
-    store.close()
-    assert path.read_bytes() == before
-
-
 def test_a_reader_sees_what_a_writer_adds(folder: Path) -> None:
     """Reading beside a sweep that is under way: each row that is stored by then."""
     path = folder / "a b?c#d%20.sqlite"
@@ -337,38 +309,6 @@ def test_a_reader_sees_what_a_writer_adds(folder: Path) -> None:
     reader.close()
     writer.close()
     assert [each.name for each in folder.iterdir()] == [path.name]
-
-
-@pytest.mark.slow("walks")
-@pytest.mark.skipif(
-    os.geteuid() == 0 and shutil.which("setpriv") is None,
-    reason="no setpriv, and modes bind no root",
-)
-def test_a_sweep_on_a_read_only_disk(folder: Path) -> None:
-    """What is stored is exported and reported; a run that is left over is one line, not run."""
-    path = folder / "runs.sqlite"
-    instances = [str(ROOT / "instances/tiny" / f"{name}.json") for name in ("one_token", "horizon")]
-    base = [sys.executable, str(ROOT / "evaluate.py"), "--methods", "svf", "--store", str(path)]
-    run_command(evaluate.main, *base[2:], instances[0]).check_returncode()
-    folder.chmod(0o555)
-    path.chmod(0o444)
-    with tempfile.TemporaryDirectory() as out:
-        Path(out).chmod(0o777)
-        export = str(Path(out) / "rows.csv")
-        # Root without the capability that lets it write everywhere.
-        drop = "-dac_override,-dac_read_search"
-        less = ["setpriv", "--bounding-set", drop] if os.geteuid() == 0 else []
-        for given, code in (([], 0), ([instances[0]], 0), (instances, 6)):
-            result = subprocess.run(
-                [*less, *base, *given, "--export", export],
-                capture_output=True,
-                text=True,
-                timeout=60,
-            )
-            assert result.returncode == code, result.stderr
-            assert Path(export).exists() is (code == 0)
-            Path(export).unlink(missing_ok=True)
-        assert "cannot be written, 1 run left" in result.stderr
 
 
 @pytest.mark.parametrize("readonly", [True, False])

@@ -153,10 +153,8 @@ def test_the_word_of_a_method_of_one_s_own_is_no_bound(
     record, schedule = finished.record, finished.schedule
     bound = (7, "certificate: prices") if proved else (6, "volumes")
     status = "optimal" if proved else "feasible"
-    assert (record.status, record.tel, record.lower_bound, record.bound_source) == (
-        *(status, 7),
-        *bound,
-    )
+    assert (record.status, record.tel) == (status, 7)
+    assert (record.lower_bound, record.bound_source) == bound
     assert record.claimed_bound == (None if proved else 7)
     assert record.detail.startswith(told)
     assert bool(record.detail) == bool(told)

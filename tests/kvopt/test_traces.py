@@ -124,10 +124,6 @@ def test_a_suite_names_traces(tmp_path: Path) -> None:
         ('{ trace = "none.csv", memory = 9 }', "expected a trace beside the suite, found none"),
         ('{ trace = "an.json", memory = 9 }', "expected a trace, found an instance file"),
         ('{ trace = "some.csv", memry = 9 }', "field memry: unknown key"),
-        (
-            '{ trace = "some.csv", memory = 0 }',
-            "memory: Input should be greater than or equal to 1",
-        ),
         ("{ trace = 3, memory = 9 }", "instances.0.trace: Input should be a valid string"),
     ],
 )

@@ -21,7 +21,7 @@ from kvopt.runs.task import Finished
 from kvopt.store import Store
 from kvopt.store.export import export_rows
 from reports.build import build_report, main, make_report, texts
-from reports.page import Page
+from reports.page_parts import Page
 from reports.results import Results
 from schedules import make_schedule
 from tests.reports.folders import held

@@ -11,9 +11,9 @@ import pytest
 from kvopt.best_known import known_values, read_registry
 from kvopt.best_known.entry import Registry
 from reports.library.__main__ import FOLDER, main, page_text
+from reports.library.library_site import library_pages
 from reports.library.sentence import runs
-from reports.library.site import library_pages
-from reports.tables.library import difficulty, library_table
+from reports.tables.library_values import difficulty, library_table
 from tests.docs.followed import broken
 from tests.pins import as_pinned
 from tests.reports.folders import fill

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reports.metrics import (
+from reports.formulas import (
     counted_seconds,
     integrate,
     mean_gap_over_time,

@@ -11,7 +11,7 @@ import pytest
 
 from kvopt.best_known import known_values, read_registry
 from reports.build import build_report
-from reports.library.site import library_pages
+from reports.library.library_site import library_pages
 from reports.results import Results
 from tests.reports.folders import fill
 from tests.reports.hostile import NAMES, hostile_records

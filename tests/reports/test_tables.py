@@ -11,7 +11,7 @@ from reports.build import _parts, make_report
 from reports.profiles import common_costs
 from reports.results import Results
 from reports.table import Table
-from reports.tables.serving import serving_table
+from reports.tables.serving_metrics import serving_table
 from schedules.model import KEEPS_TOKENS_COVERED, KEEPS_TOKENS_NOTE
 from tests.reports.synthetic import frame, measured_of, record, results_of
 

@@ -12,7 +12,7 @@ from instances.batch_time import NANOSECONDS
 from kvopt.runs.record import Record
 from reports.build import make_report
 from reports.first import terminal_text
-from reports.page import Figure
+from reports.page_parts import Figure
 from reports.results import Results
 from reports.table import Table
 from tests.reports.synthetic import frame, record, units_of

@@ -103,15 +103,6 @@ def test_what_can_be_run_and_what_cannot(
     assert verdict.exit_code == (0 if verdict.valid else 10 if "cancelled" in expected else 21)
 
 
-def test_many_active_requests_are_cut_short() -> None:
-    """The line names the first ten ids, sorted, and counts the others; the field holds all."""
-    instance = instance_of(12, *[(0, 0, 1)] * 13)
-    # 13 requests hold one token each at time 1.
-    verdict = judged(instance, [0] * 13)
-    assert verdict.reason.endswith("0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 3 more")
-    assert verdict.request_ids == tuple(range(13))
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

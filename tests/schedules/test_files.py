@@ -105,28 +105,6 @@ def test_a_bad_field_is_named_in_one_line(
     assert "\n" not in message
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "null",
-        "[]",
-        "{",
-        '{"schema": "kvopt.schedule/1", "schema": "kvopt.schedule/1"}',
-        '{"schema": "kvopt.schedule/1", "tel": NaN}',
-        '{"schema": "kvopt.schedule/1", "tel": ' + "9" * 5000 + "}",
-        "[" * 50_000,
-    ],
-)
-def test_text_that_is_no_schedule_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
-    """Empty, cut, doubled, too long and too deep JSON gives one line, never a traceback."""
-    path = tmp_path / "bad.json"
-    path.write_text(text)
-    with pytest.raises(ScheduleFileError) as error:
-        read_schedule(path)
-    assert "\n" not in str(error.value)
-
-
 anything: st.SearchStrategy[Any] = st.recursive(
     st.none()
     | st.booleans()

@@ -129,7 +129,7 @@ def test_the_schedule_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, thr
         return execute(task, *told, **named)
 
     monkeypatch.setattr("kvopt.commands.solve.execute", noting)
-    monkeypatch.setattr("kvopt.commands.beside.execute", noting)
+    monkeypatch.setattr("kvopt.commands.companion_runs.execute", noting)
     question = ["conv.csv", "--memory", "1000", "--rate", "2", "--time-limit", "4"]
     assert solve([*question, "--policy", "svf", "--threads", threads, "--quiet"]) == 0
     assert order == ["svf", "bound"]

@@ -161,9 +161,7 @@ def test_the_summary_is_in_seconds(four: Path, capsys: pytest.CaptureFixture[str
     assert told["E2EL"].startswith("mean 0.292 s, ")
     # Alone the four take 110, 110, 330 and 330 ms.
     # The bound that is computed beside it may be larger.
-    assert told.get("of this run", told["lower bound"]).startswith(
-        "0.880 s  (from each request alone"
-    )
+    assert told.get("of this run", told["lower bound"]).startswith("0.880 s  (from ")
     bound = float(told["lower bound"].split()[0])
     assert bound >= 0.88
     # 29 / 117 = 24.786 % and less.
@@ -186,22 +184,6 @@ def test_auto_has_a_schedule_a_bound_and_the_gap() -> None:
     assert result.gap == pytest.approx((TEL - result.bound) / TEL)
     alone = kvopt.bound(FOUR, batch_time=BATCH, time_limit=1)
     assert alone.bound_seconds == pytest.approx(result.bound / 1e9, rel=0.1)
-
-
-@pytest.mark.slow("walks")
-def test_the_default_batch_time_is_told(capsys: pytest.CaptureFixture[str], four: Path) -> None:
-    """With where its numbers come from."""
-    assert solve([str(four), "--policy", "svf"]) == 0
-    out = capsys.readouterr().out
-    assert out.splitlines()[0] == (
-        "batch time of Llama-2-70B on 2 A100 (the default, --batch-time names another), which "
-        "would hold 61,035 tokens"
-    )
-    assert f"batch time {DEFAULT}: Vidur's profiles" in out
-    assert "(Llama-2-70B on 2 A100)" in str(kvopt.run(FOUR, "svf"))
-    assert kvopt.run(FOUR, "svf").batch_time == DEFAULT
-    assert solve([str(four), "--policy", "svf", "--batch-time", BATCH]) == 0
-    assert "Llama" not in capsys.readouterr().out
 
 
 @pytest.mark.slow("walks")
@@ -251,7 +233,7 @@ def test_measured_next_to_simulated(tmp_path: Path, capsys: pytest.CaptureFixtur
         (place,) = (k for k, line in enumerate(lines) if line.startswith(f"{name} measured"))
         measured, _, error = lines[place].split(maxsplit=2)[2].partition(" (simulated: mean ")
         assert measured == shown
-        assert lines[place - 1].startswith(f"{name}  mean ")
+        assert lines[place - 1].split()[:2] == [name, "mean"]
         # Both are shown in milliseconds.
         found, real = (
             float(each.split("mean ")[1].split()[0]) for each in (lines[place - 1], shown)
@@ -321,19 +303,6 @@ def test_a_suite_s_traces_are_told(tmp_path: Path, capsys: pytest.CaptureFixture
         assert capsys.readouterr().err.count(told) == expected
     assert evaluate([str(suite), *store]) == 0
     assert "2 rows read, 2 requests kept" in capsys.readouterr().err
-
-
-def test_a_batch_time_fitted_to_a_file(tmp_path: Path, four: Path) -> None:
-    """The schedule names the numbers, not the file."""
-    rows = [(0, 1, k, 0.1 + 0.001 * k) for k in range(20)]
-    measured = tmp_path / "measured.csv"
-    table = pd.DataFrame(rows, columns=["prefill", "decode", "kv", "seconds"])
-    table.to_csv(measured, index=False)
-    out = tmp_path / "out.json"
-    named = [str(four), "--policy", "svf", "--batch-time", f"fitted({measured})", "--quiet"]
-    assert solve([*named, "--out", str(out)]) == 0
-    document = json.loads(out.read_text())
-    assert document["clock"]["batch_time"].startswith("linear(")
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])

@@ -69,7 +69,7 @@ def run(
 
 
 def report(rows: list[dict[str, Any]], seed: int) -> int:
-    """Print what was covered and every fault, then the verdict; return the exit code."""
+    """Print the coverage and every fault, then the verdict; return the exit code."""
     kinds, proved, covered = Counter[str](), Counter[str](), Counter[str]()
     for each in (run for row in rows for run in row["runs"]):
         solver = each.get("solver", "policy")

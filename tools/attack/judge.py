@@ -62,7 +62,7 @@ def judge(
 
 
 def _certificate_faults(instance: Instance, optimum: int, document: dict[str, Any]) -> list[str]:
-    """Evaluate the certificate of a bound: it must prove what it says, and nothing false."""
+    """Evaluate the certificate of a bound: it must prove its value, and nothing false."""
     try:
         certificate = read_certificate(document)
         proved = evaluate(instance, certificate)

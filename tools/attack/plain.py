@@ -25,7 +25,7 @@ from tools.attack.oracle import best_first_optimum
 
 #: The transcriptions go round by round, so only where arrivals are not far.
 LITERAL_UP_TO = 2_000
-#: Those that take prompts and outputs of any size.
+#: Policies with a transcription for prompts and outputs of any size.
 TRANSCRIBED = {"fcfs", "mc-benchmark", "mc-sf", "mc-sf-total", "svf"}
 
 

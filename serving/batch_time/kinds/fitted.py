@@ -1,8 +1,8 @@
 """Fitted to a CSV of measured rounds (prefill, decode, kv, seconds[, square]), in two stages.
 
 Rounds that only decode give the time of a round, a request and a token read; the rest of the others
-is the time of the prompts.  So no grid of large prompts moves the decoding rounds, of which a run
-has most.  Errors of decoding rounds are relative; with prompts they count in seconds, which add up
+is the time of the prompts.  So no grid of large prompts moves the decoding rounds, the most of a
+run.  Errors of decoding rounds are relative; with prompts they count in seconds, which add up
 to the time before a first token.
 
 Logs have slow rounds: kernels compile at first use, a host is paused.  So each stage is a
@@ -24,13 +24,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from instances.batch_time import (
-    MOST_PICOSECONDS,
-    PICOSECONDS,
-    BatchTime,
-    BatchTimeError,
-    Range,
-)
+from instances.batch_time import MOST_PICOSECONDS, PICOSECONDS, BatchTime, BatchTimeError, Range
 from serving.batch_time.batch_time_kind import BatchTimeKind
 from serving.batch_time.kinds.linear import linear
 from support.inputs import LARGEST
@@ -45,14 +39,12 @@ _FEWEST = 10
 _LARGEST = 1e15
 #: The start's loss is nearly linear beyond this deviation, as logarithm.
 _NEARLY_EXACT = 0.01
-#: Most rows of the start, drawn from more.
 _START_ROWS = 20_000
 #: The standard deviation of normal errors, of their median absolute deviation.
 _OF_MAD = 1.4826
 #: A row is left out that is off by so many standard deviations (Iglewicz and Hoaglin, How to Detect
 #: and Handle Outliers, 1993) and by this factor.
 _DEVIATIONS, _LEAST_FACTOR = 3.5, 1.25
-#: Smallest share of rows in a fit.
 _FEWEST_KEPT = 0.75
 #: Largest held-out error: a computed batch time may be off by a third (docs/gpus.md).
 _MOST_ERROR = 1 / 3
@@ -88,7 +80,16 @@ def _build(path: str) -> BatchTime:
     kept = len(rows) - int(off.sum())
     of_all = f"{kept} of {len(rows)}" if kept < len(rows) else f"{kept}"
     origin = f"fitted to {of_all} rows, held-out error {100 * error:.1f} %"
-    origin += _left_out(rows, off, coefficients)
+    predicted, measured = _seconds(rows, coefficients), rows[:, 3]
+    farthest = np.argsort(-np.abs(np.log(measured / predicted)), kind="stable")
+    named = [
+        f"row {k + 1} ({1000 * measured[k]:.6g} ms, predicted {1000 * predicted[k]:.3g})"
+        for k in farthest
+        if off[k]
+    ]
+    if len(named) > _NAMED:
+        named[_NAMED:] = [f"{len(named) - _NAMED} more"]
+    origin += f"; left out: {', '.join(named)}" if named else ""
     if kept < _FEWEST_KEPT * len(rows) or error > _MOST_ERROR:
         raise UnfitError(
             f"{where}: no batch time fits (expected {100 * _FEWEST_KEPT:.0f} % of the rows with "
@@ -110,19 +111,6 @@ def _seconds(rows: Rows, coefficients: tuple[int, ...]) -> Rows:
     """Return the predicted seconds of each row; a tenth of a picosecond at least."""
     picoseconds: Rows = np.maximum(_factors(rows) @ np.array(coefficients, dtype=float), 0.1)
     return picoseconds / PICOSECONDS
-
-
-def _left_out(rows: Rows, off: NDArray[np.bool_], coefficients: tuple[int, ...]) -> str:
-    """Return the rows that are left out in words, the farthest first; empty without one."""
-    predicted, measured = _seconds(rows, coefficients), rows[:, 3]
-    farthest = np.argsort(-np.abs(np.log(measured / predicted)), kind="stable")
-    named = [
-        f"row {k + 1} ({1000 * measured[k]:.6g} ms, predicted {1000 * predicted[k]:.3g})"
-        for k in farthest
-        if off[k]
-    ]
-    more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
-    return f"; left out: {', '.join(named[:_NAMED] + more)}" if named else ""
 
 
 def _solve(rows: Rows, apart: bool) -> tuple[tuple[int, ...], NDArray[np.bool_]]:

@@ -32,7 +32,7 @@ class RecordsReader(ResultReader):
     units = f"{start}: nanoseconds"
 
     def claims(self, head: str) -> bool:
-        """Tell if it begins as a record, or as the file of totals."""
+        """Check if it begins as a record, or as the file of totals."""
         return super().claims(head) or self.names(head) >= _TOTALS
 
     def read(self, stream: TraceStream, run: int | None) -> tuple[list[Timed], EngineSettings]:

@@ -44,7 +44,7 @@ class BenchReader(ResultReader):
     units = f"{_STARTS}, where they are: seconds"
 
     def claims(self, head: str) -> bool:
-        """Tell if it begins as an object with the lengths, or with the totals of a result."""
+        """Check if it begins as an object with the lengths, or with the totals of a result."""
         names = self.names(head)
         known = bool(names & set(self.expects)) or len(names & _TOTALS) >= _FEWEST
         return head.lstrip()[:1] == "{" and known

@@ -21,7 +21,6 @@ from tests.kvopt.sweep_tools import Capture, Patch
     ("methods", "pair"),
     [
         (["cpsat:cpsat", "highs:ilp"], ("cpsat:cpsat", "highs:ilp")),
-        (["highs:ilp", "cpsat:cpsat"], ("highs:ilp", "cpsat:cpsat")),
         # The search has its windows and groups from where the integer programs have theirs.
         (["search", "highs:ilp"], None),
         (["cpsat:cpsat-strong", "highs:ilp"], None),
@@ -29,7 +28,6 @@ from tests.kvopt.sweep_tools import Capture, Patch
         (["cpsat:cpsat", "cpsat:cpsat-strong"], None),
         (["highs:ilp", "highs:ilp-sparse"], None),
         (["search:counts", "highs:ilp"], ("search:counts", "highs:ilp")),
-        (["cpsat:cpsat"], None),
         ([], None),
     ],
 )

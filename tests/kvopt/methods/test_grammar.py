@@ -22,6 +22,7 @@ from kvopt.methods.syntax import Call, MethodText, file_text, parse_method
 from kvopt.suites import Section
 from kvopt.suites.sources import draw_source
 from kvopt.sweeps.plan import plan
+from tests.kvopt.conftest import Command
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -34,7 +35,7 @@ ROOT = Path(__file__).resolve().parents[3]
         ("file:./mine,svf,file:my_policy.py", ["file:./mine", "svf", "file:my_policy.py"]),
         ('FILE : "x,y(1).py" ( how="a,b" ),svf', ['FILE : "x,y(1).py" ( how="a,b" )', "svf"]),
         ("file:a b.py(beta=0..2 step 0.5) WITH exact", None),
-        ("cpsat:cpsat-strong(groups=no,equal=no)", None),
+        ("cpsat:cpsat-strong(groups=no,differences=no)", None),
     ],
 )
 def test_commas_inside_brackets_and_quotes_split_nothing(
@@ -231,3 +232,54 @@ def test_a_file_that_is_no_method(tmp_path: Path, source: str, reason: str) -> N
     path.write_text(source)
     with pytest.raises(OwnMethodError, match=reason):
         load_own(path)
+
+
+TYPOS = [
+    ("sfv", "svf"),
+    ("mcsf", "mc-sf"),
+    ("aut", "auto"),
+    ("gurobbi", "gurobi"),
+    ("vllm", "vllm-v1"),
+    ("A-MNI", "a-min"),
+    ("highs:ilp-sprase", "ilp-sparse"),
+    ("highs:ilp(gruops=yes)", "groups"),
+    ("cpsat:cpsat(separation=yse)", "yes"),
+    ("alpha-beta(aplha=0.1)", "alpha"),
+    ("a-min(ties=frehs)", "fresh"),
+    ("a-min with intervall", "interval"),
+    ("a-min with noise(sgima=1)", "sigma"),
+]
+
+
+@pytest.mark.parametrize(("typo", "meant"), TYPOS)
+def test_a_typo_is_told_what_was_meant(typo: str, meant: str) -> None:
+    """Swapped, lost and doubled letters, of methods and of every part of one."""
+    with pytest.raises(MethodError) as error:
+        read_method(typo)
+    told = str(error.value).partition("did you mean ")[2].rstrip("?").split(", ")
+    assert meant in told
+    assert len(told) <= 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--policy", "svvf"], "unknown policy 'svvf'; did you mean svf"),
+        (["--policy", "highs"], "unknown policy 'highs', it is a solver"),
+        (["--solver", "svf"], "unknown solver 'svf', it is a policy"),
+        (["--solver", "true"], "unknown solver 'true', expected auto, bound, cpsat"),
+        (["--solver", "highs:ilp"], "--solver highs:ilp: expected a solver's name"),
+        (["--predict", "exact"], "--predict goes with --policy"),
+        (["--method", "highs", "--formulation", "ilp"], "--method says all"),
+        (["--method", "svf", "--policy", "svf"], "not allowed with --method"),
+    ],
+)
+def test_solve_refuses_in_one_line(
+    arguments: list[str], told: str, small: Path, solve: Command
+) -> None:
+    """Exit 2, one line on standard error, and nothing has been run."""
+    result = solve(small, *arguments)
+    assert (result.returncode, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("solve.py: ")
+    assert told in line

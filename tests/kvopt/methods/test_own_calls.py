@@ -22,7 +22,14 @@ from kvopt.methods.grammar import (
     read_methods,
     split_methods,
 )
-from kvopt.methods.knowledge import WORDS, Knowledge, knowledge, knowledge_of, shown_method
+from kvopt.methods.knowledge import (
+    WORDS,
+    Knowledge,
+    knowledge,
+    knowledge_of,
+    only_bounds,
+    shown_method,
+)
 from kvopt.runs.execute import execute
 from kvopt.runs.task import Task
 from kvopt.store.export import read_rows
@@ -323,3 +330,71 @@ def test_a_group_leaves_out_what_does_not_apply() -> None:
     assert not [task.fault for task in tasks if task.fault]
     named = plan([Section("", sources, read_methods(["highs"]))])
     assert "solves models in rounds" in named[0].fault
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("svf", Knowledge("outputs")),
+        ("local-search", Knowledge("outputs", offline=True)),
+        ("a-min", Knowledge("file")),
+        ("a-min with exact", Knowledge("exact")),
+        ("a-min with deciles", Knowledge("deciles")),
+        ("alpha-beta(alpha=0.2)", Knowledge("nothing")),
+        ("cpsat", Knowledge("unknown")),
+        ("<script>", Knowledge("unknown")),
+    ],
+)
+def test_what_a_method_knows(text: str, expected: Knowledge) -> None:
+    """Of outputs and arrivals: what the policy declares, and what it is called with."""
+    assert knowledge(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a-min with interval", "a-min with interval(1,1000)"),
+        ("a-min(ties=permutation) with bins(width=10)", "a-min(ties=permutation) with bins(10)"),
+        ("a-min with exact", "a-min with exact"),
+        ("no method with interval", "no method with interval"),
+    ],
+)
+def test_how_a_method_is_shown(text: str, expected: str) -> None:
+    """A prediction's values are written out; whatever is none of ours stays as it is."""
+    assert shown_method(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        ("file:mine.py(beta=2)", "mine", "mine(beta=2)"),
+        ("file:age_density.py with bins(width=5)", "age-density", "age-density with bins(5)"),
+        ("file:a/mine.py", "mine", "mine [a/mine.py]"),
+        # Two files could claim the name, and a published policy has it.
+        ("file:age-density.py", "age-density", "age-density [age-density.py]"),
+        ("file:svf.py(beta=2)", "svf", "svf(beta=2) [svf.py]"),
+        ("file:mine", "mine", "mine [program]"),
+    ],
+)
+def test_a_file_stands_behind_a_name_that_is_not_its_own(
+    text: str, name: str, expected: str
+) -> None:
+    """So that no two methods have one label, and parameters have the room."""
+    assert shown_method(text, name) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("bound", True),
+        ("bound:bound-lp", True),
+        ("highs:ilp(relaxed=yes)", True),
+        ("highs:ilp", False),
+        ("auto", False),
+        ("svf", False),
+        ("", False),
+    ],
+)
+def test_what_only_bounds(text: str, expected: bool) -> None:
+    """Formulations that bound and relaxations have no schedule of their own."""
+    assert only_bounds(text) == expected

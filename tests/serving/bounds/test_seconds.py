@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -194,11 +195,17 @@ def test_prices_of_windows_are_where_the_search_begins(monkeypatch: pytest.Monke
     requests = [(k * SECOND // 4, rng.randint(10, 90), rng.randint(10, 60)) for k in range(48)]
     instance, model = _instance(requests, 300), parse_batch_time("llama2-70b-2xa100")
     room = Room(300)
-    sums = bounds._Sums(instance, model, room, bounds._windows([range(48)], 12))
-    *_, last = sums.by(time.monotonic() + 1.0)
-    priced = sum(read_rate_certificate(each.certificate).value for each in sums.priced())
+    windows = bounds._windows([range(48)], 12)
+    parts: list[PartRates] = []
+
+    def sums() -> Iterator[RateCertificate]:
+        end = time.monotonic() + 1.0
+        parts.extend((yield from bounds._sums(instance, model, room, windows, end)))
+
+    *_, last = sums()
+    priced = sum(read_rate_certificate(each.certificate).value for each in parts)
     assert 0 < priced <= last.value
-    first = next(best_rates(instance, model, room, time.monotonic() + 0.5, sums.priced()))
+    first = next(best_rates(instance, model, room, time.monotonic() + 0.5, parts))
     assert first.value > 0.95 * priced
     found = _bound(instance, model, 1.5)
     assert found.sources["rates"] > found.sources["parts"] >= found.sources["alone"]

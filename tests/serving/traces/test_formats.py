@@ -80,10 +80,7 @@ def test_the_wrapping_changes_nothing(case: Case, wrapping: str, tmp_path: Path)
             '{"timestamp": 0, "input_length": 2, "output_length": 2, "a": [{"schema": "kvopt."}]}',
             "mooncake",
         ),
-        (
-            f'{{"info": [{"1, " * 70_000}1],\n "input_lens": [2], "output_lens": [2]}}',
-            "vllm-bench",
-        ),
+        (f'{{"info": [{"1, " * 70_000}1],\n "input_lens": [2], "output_lens": [2]}}', "vllm-bench"),
         ('[{"tags": ["conversation:", {"input_lens": 1}], "conversations": []}]', "sharegpt"),
     ],
 )
@@ -114,15 +111,6 @@ def test_an_unknown_file_leads_to_the_formats(text: str, told: str, tmp_path: Pa
     path.write_text(text)
     with pytest.raises(TraceError, match=re.escape(told)):
         read_trace(path, TraceOptions(memory=9))
-
-
-@each_case
-def test_the_limit_ends_the_reading(case: Case) -> None:
-    """One request is the first one, and rows after it are not counted."""
-    instance, report = read_trace(case.path, TraceOptions(memory=MEMORY, limit=1))
-    assert rows_of(instance) == case.requests[:1]
-    before = [first for _, _, first in case.skipped if first < 2]
-    assert report.rows == 1 + len(before)
 
 
 def test_nothing_is_read_after_the_limit(tmp_path: Path) -> None:
@@ -185,27 +173,6 @@ def test_a_window_counts_from_the_first_request(tmp_path: Path) -> None:
     path.write_text(header + damaged)
     with pytest.raises(TraceError, match="no row is within the window"):
         read_trace(path, TraceOptions(memory=MEMORY, window=(0, 10)))
-
-
-def test_the_span_shows_a_wrong_unit(tmp_path: Path) -> None:
-    """An hour of whole seconds under Mooncake's keys is read as 3.6 s, and said to be."""
-    path = tmp_path / "trace.jsonl"
-    row = '{{"timestamp": {}, "input_length": 1, "output_length": 1, "hash_ids": []}}\n'
-    path.write_text("".join(row.format(time) for time in range(0, 3601, 600)))
-    _, report = read_trace(path, TraceOptions(memory=9))
-    assert any("7 requests over 3.6 s (timestamp: milliseconds" in each for each in report.notes)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "rounds"), [(1.0, [0, 1, 2]), (0.5, [0, 1, 4]), (2.0, [0, 1, 1]), (1.5, [0, 1, 2])]
-)
-def test_rounds_begin_at_or_after_the_arrival(seconds: float, rounds: list[int]) -> None:
-    """Arrivals 0, 0.5 and 2 s, each rounded up to whole rounds."""
-    options = TraceOptions(memory=MEMORY, round_seconds=seconds)
-    instance, report = read_trace(SAMPLES / "azure_2023.csv", options)
-    assert instance.time_unit == "round"
-    assert instance.arrivals.tolist() == rounds
-    assert any("rounds of" in line for line in report.lines)
 
 
 def test_names_tell_the_options() -> None:

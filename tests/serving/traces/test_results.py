@@ -102,14 +102,6 @@ def test_more_blocks_than_any_memory(tmp_path: Path) -> None:
     assert read_trace(path, TraceOptions(memory=100))[0].memory == 100
 
 
-@pytest.mark.parametrize("form", ["llmservingsim", "aiperf"])
-def test_a_list_of_no_requests(form: str, tmp_path: Path) -> None:
-    """One line, where the format is stated."""
-    (tmp_path / "requests.jsonl").write_text("[]")
-    with pytest.raises(TraceError, match="expected a request, found the end of the file"):
-        read_trace(tmp_path / "requests.jsonl", TraceOptions(memory=100, format=form))
-
-
 def changed(tmp_path: Path, old: str, new: str) -> TraceReport:
     case = BY_NAME["llmservingsim.jsonl"]
     assert old in case.text

@@ -12,7 +12,7 @@ import pytest
 from serving.traces import TraceOptions
 from serving.traces.options import TraceOptionError
 from serving.traces.reading import read_trace
-from serving.traces.tokens import token_count
+from serving.traces.records import token_count
 from tests.serving.traces.cases import BY_NAME
 
 
