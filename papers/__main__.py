@@ -13,11 +13,11 @@ from kvopt.methods.grammar import MethodError
 from kvopt.store import StoreError
 from kvopt.store.export import ExportError
 from kvopt.suites import SuiteError
+from papers.experiment import Page, pages
+from papers.experiment_pages import index_text, page_text
+from papers.experiment_rows import joined, read_rows, suite_rows
 from papers.ledger.again import compute, compute_all, listed
 from papers.ledger.model import LETTERS, statements
-from papers.page import Page, pages
-from papers.render import index_text, page_text
-from papers.rows import joined, read_rows, suite_rows
 from reports.freshness import stale_rows, stated
 from reports.nightly.rows import RowsError, rows_text
 from support.checkout import require_checkout

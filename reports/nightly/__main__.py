@@ -18,7 +18,7 @@ from kvopt.sweeps.plan import plan
 from reports.folder import MARKER, Kind, check_place, list_text, report_files, write_files
 from reports.freshness import stale_rows, to_be_stated
 from reports.nightly.compare import compare
-from reports.nightly.page import comparison_text, readme_text, texts
+from reports.nightly.night_pages import comparison_text, readme_text, texts
 from reports.nightly.rows import RowsError, nightly_rows, read_rows, rows_text
 from support.checkout import ROOT, require_checkout
 from support.command import CHECK_OPTION, Command, Options, option
