@@ -147,12 +147,8 @@ def read_known(
 ) -> Known:
     """Read the schedule and the certificate of an entry and prove both values anew.
 
-    The same bound by the same certificate as ``before`` is not evaluated again.
-
-    Raises
-    ------
-    DamagedError
-        If a file is missing or damaged, or does not prove its value.
+    The same bound by the same certificate as ``before`` is not evaluated again.  Raises a
+    DamagedError if a file is missing or damaged, or does not prove its value.
     """
     instance, path = found.instance, folder
     try:
@@ -202,16 +198,12 @@ def merge(
     """Return the new record of an instance; None while no run has a schedule of it.
 
     A better value replaces a value; an equal bound with a certificate, or a barer one, replaces a
-    bound.  ``planted`` are the starts (rounds) that the construction implies.
-
-    Raises
-    ------
-    ContradictionError
-        If any bound, old or new, exceeds the best schedule, old or new.
+    bound.  ``planted`` are the starts (rounds) that the construction implies.  Raises a
+    ContradictionError if any bound, old or new, exceeds the best schedule, old or new.
     """
     before = old.entry if old else None
-    # The first of equal schedules stays.
-    uppers = [*([(old.entry.upper, old.schedule)] if old else []), *filter(None, [claims.upper])]
+    uppers = [(old.entry.upper, old.schedule)] if old else []
+    uppers += [claims.upper] if claims.upper else []
     if not uppers:
         return None
     if planted is not None:

@@ -274,7 +274,6 @@ def read_prediction(text: str | Call) -> tuple[Prediction, dict[str, Any], str]:
 
 
 def _find_solver(name: str, planned: bool, among: Among) -> str:
-    """Return the solver's own spelling of a name."""
     unknown = f"unknown {among} {name!r}"
     known = find_name(name, named_engines())
     if among != "policy" and (known is not None or planned):

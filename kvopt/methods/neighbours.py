@@ -147,7 +147,6 @@ def _read_changed(path: Path, *_: int) -> tuple[str, frozenset[str]]:
 
 
 def _own_folder(path: Path) -> Path:
-    """Return the folder that counts for a file."""
     installed = _installed(path)
     if installed is not None:
         return installed

@@ -212,7 +212,6 @@ def _cell(value: Any) -> Any:
 
 
 def _storable(value: Any) -> Any:
-    """Return a value that SQLite can hold."""
     if isinstance(value, str):
         # SQLite ends a text at NUL, and holds no halves of pairs (undecodable bytes).
         return value.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()

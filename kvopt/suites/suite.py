@@ -214,7 +214,6 @@ def _section(path: Path, section: _Section) -> Section:
 
 @contextmanager
 def _naming_place(place: str) -> Iterator[None]:
-    """Name the place of a fault."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -222,7 +221,6 @@ def _naming_place(place: str) -> Iterator[None]:
 
 
 def _entry_methods(entry: str) -> list[str]:
-    """Return an entry's method, or a formulation with its switches."""
     if not entry.startswith(SWITCHES):
         return [entry]
     solver, _, name = entry.removeprefix(SWITCHES).partition(":")
