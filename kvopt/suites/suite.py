@@ -237,7 +237,7 @@ def _trace_sources(path: Path, entry: _Trace) -> Iterator[Source]:
     options = TraceOptions.of(entry.model_extra or {})
     file = path.parent / entry.trace
     if not file.is_file():
-        raise ValueError(f"expected a trace beside the suite, found none: {entry.trace!r}")
+        raise ValueError(f"expected a trace next to the suite, found none: {entry.trace!r}")
     if is_instance_file(file):
         raise ValueError(f"expected a trace, found an instance file: {entry.trace!r}")
     name = shown(file)
@@ -245,12 +245,12 @@ def _trace_sources(path: Path, entry: _Trace) -> Iterator[Source]:
 
 
 def _file_sources(path: Path, pattern: str) -> Iterator[Source]:
-    beside = pattern.startswith(("./", "../"))
-    if not beside and (names := rungs(Path(pattern))):
+    of_suite = pattern.startswith(("./", "../"))
+    if not of_suite and (names := rungs(Path(pattern))):
         return (Source(name, partial(_read_rung, name)) for name in names)
-    base = path.parent if beside else LIBRARY
+    base = path.parent if of_suite else LIBRARY
     found = sorted(glob.glob(pattern, root_dir=base, recursive=True))
-    files = [base / each for each in found if beside or may_be_instance(Path(each))]
+    files = [base / each for each in found if of_suite or may_be_instance(Path(each))]
     files = [file for file in files if file.suffix == ".json" and file.is_file()]
     if not files:
         raise ValueError(f"{pattern!r} matches no file in {os.path.relpath(base)}/")
