@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from kvopt.runs.record import columns
-from reports.metrics import ratio_interval
+from reports.formulas import ratio_interval
 from reports.references import Case, Contradiction, cases, contradictions, references
 from reports.rows import prepare
 from reports.units import Unit, units

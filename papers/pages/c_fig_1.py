@@ -11,9 +11,9 @@ import pandas as pd
 from instances.families.worst_mix import apportioned, worst_mix
 from papers.curves import Kinds, plain_table
 from papers.drawn import among, of_instances, parameter, ratios
+from papers.experiment import Finding, Page, Part
 from papers.latency import Figure, latency_ratio
 from papers.ledger.chen import hindsight
-from papers.page import Finding, Page, Part
 from papers.span import Span, at_least, at_most, exactly, mean_of, near
 from reports.figures.style import drawing, styles
 from reports.table import Table

@@ -10,8 +10,8 @@ import pandas as pd
 
 from papers.curves import draw_points, plain_table
 from papers.drawn import of_instances, ratios, share
+from papers.experiment import Finding, Page, Part
 from papers.latency import Figure
-from papers.page import Finding, Page, Part
 from papers.span import Span, at_most, exactly, near
 from reports.figures.style import drawing, styles
 from reports.table import Table

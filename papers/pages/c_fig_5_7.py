@@ -8,8 +8,8 @@ import pandas as pd
 
 from papers.curves import draw_curves, latency_table
 from papers.drawn import among
+from papers.experiment import Finding, Page, Part, either
 from papers.latency import latency_ratio
-from papers.page import Finding, Page, Part, either
 from papers.pages.j2_table_1 import LAW
 from papers.span import Span, at_least, at_most, near
 from reports.figures.style import drawing

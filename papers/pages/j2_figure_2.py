@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from papers.curves import Kinds, plain_table
+from papers.experiment import Finding, Kind, Page, Part
 from papers.intervals import against_optimum, mean_between
-from papers.page import Finding, Kind, Page, Part
 from papers.span import Span, Verdict, at_least, at_most, near
 from reports.figures.style import INK, drawing, styles
 from reports.table import Table

@@ -10,8 +10,8 @@ import pandas as pd
 
 from instances.batch_time import NANOSECONDS
 from papers.curves import latency_table
+from papers.experiment import Finding, Kind, Page, Part, either
 from papers.latency import Figure, named
-from papers.page import Finding, Kind, Page, Part, either
 from papers.pages.j2_table_1 import KINDS, LABELS, RATES, SETTINGS
 from papers.span import Span, at_least, at_most, exactly, near, quotient, slope_of
 from reports.figures.style import drawing, styles

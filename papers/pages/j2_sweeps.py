@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from papers.curves import Kinds, plain_table
+from papers.experiment import Finding, Kind, Page, Part, either
 from papers.latency import costs, loop_share, loops, named, over_best
-from papers.page import Finding, Kind, Page, Part, either
 from papers.pages.j2_table_1 import KINDS, RATES, SETTINGS
 from papers.span import at_least, at_most, mean_of, near
 from reports.figures.style import drawing, styles

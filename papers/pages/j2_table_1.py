@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from papers.curves import Kinds, plain_table
+from papers.experiment import Finding, Kind, Page, Part, either
 from papers.latency import (
     latencies,
     latency_ratio,
@@ -16,7 +17,6 @@ from papers.latency import (
     named,
     worst_over_best,
 )
-from papers.page import Finding, Kind, Page, Part, either
 from papers.span import Span, Verdict, at_least, at_most, deviation_of, near
 from reports.figures.style import INK, drawing, styles
 from reports.table import Table

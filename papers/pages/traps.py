@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pandas as pd
 
 from papers.curves import plain_table
+from papers.experiment import Finding, Page, Part
 from papers.latency import Figure, named
-from papers.page import Finding, Page, Part
 from papers.span import Span, at_least, exactly, near
 from reports.figures.style import drawing, styles
 from reports.table import Table

@@ -7,8 +7,8 @@ import pandas as pd
 
 from papers.curves import Kinds, plain_table
 from papers.drawn import ratios, share
+from papers.experiment import Finding, Page, Part, either
 from papers.latency import Figure, named
-from papers.page import Finding, Page, Part, either
 from papers.span import Span, at_most, near, slope_of
 from reports.figures.style import drawing, styles
 from reports.table import Table

@@ -6,8 +6,8 @@ import pandas as pd
 
 from papers.curves import Kinds, plain_table
 from papers.drawn import of_family
+from papers.experiment import Finding, Page, Part, either
 from papers.latency import latency_ratio, named
-from papers.page import Finding, Page, Part, either
 from papers.span import Span, at_least, at_most, mean_of, near
 from reports.figures.style import INK, drawing, styles
 from reports.table import Table

@@ -16,6 +16,9 @@ from kvopt.store.export import export_rows
 from kvopt.suites import read_suite
 from kvopt.sweeps.plan import plan
 from papers import __main__ as command
+from papers.experiment import SUITES, Finding, Judged, Page, Part, pages
+from papers.experiment_pages import counts, index_text, page_text
+from papers.experiment_rows import COLUMNS, joined, planned_runs, read_rows, suite_rows
 from papers.intervals import against_optimum, mean_between
 from papers.latency import (
     costs,
@@ -28,10 +31,7 @@ from papers.latency import (
     over_best,
     worst_over_best,
 )
-from papers.page import SUITES, Finding, Judged, Page, Part, pages
 from papers.pages import j1_theorem_5_3, j2_figure_2, j2_figure_3, j2_sweeps, j2_table_1
-from papers.render import counts, index_text, page_text
-from papers.rows import COLUMNS, joined, planned_runs, read_rows, suite_rows
 from papers.span import (
     Span,
     at_least,

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pandas as pd
 
+from reports.per_instance import spread_note, spread_of_runs
 from reports.rows import MARK_NOTE
-from reports.spread import spread_note, spread_of_runs
 from reports.table import Column, Table, columns
 
 _NOTE_KNOWN = (

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from papers.page import COUNTED, Finding, Judged, Page, Part
-from papers.rows import planned_runs
+from papers.experiment import COUNTED, Finding, Judged, Page, Part
+from papers.experiment_rows import planned_runs
 from papers.span import CONFIDENCE, Verdict, span_text
 from reports import markdown
 from reports.freshness import origin_text, stale_rows
