@@ -226,17 +226,14 @@ def as_record(request: Request) -> dict[str, Any]:
 
 #: Requests that are written at once.
 _BATCH = 1000
-_PLAIN = ("arrival", "id", "output", "prompt")
-_PREDICTED = ("arrival", "id", "output", "output_lower", "output_upper", "prompt")
 
 
 def _canonical(requests: Sequence[Request]) -> str:
     """Return requests in canonical JSON, by one format for all where all have the same keys."""
-    predicted = {request.output_lower is not None for request in requests}
-    if len(predicted) > 1:
+    if len({request.output_lower is None for request in requests}) > 1:
         records = map(as_record, requests)
         return ",".join(json.dumps(r, sort_keys=True, separators=(",", ":")) for r in records)
-    names = _PREDICTED if predicted.pop() else _PLAIN
+    names = sorted(as_record(requests[0]))
     # JSON writes integers and finite floats as Python does.
     form = "{" + ",".join(f'"{name}":%r' for name in names) + "}"
     values = chain.from_iterable(map(attrgetter(*names), requests))

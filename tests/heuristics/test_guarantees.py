@@ -60,14 +60,14 @@ def slack(instance: Instance) -> float:
 def test_what_is_claimed() -> None:
     """These policies, and no other, have a guarantee; each names its source in one line."""
     assert sorted(name for name, _ in AGAINST_OPT) == ["h-sf", "h-sf", "mc-sf", "mc-sf", "svf"]
-    told = {name: policy.guarantee for name, policy in policies().items() if policy.guarantee}
-    assert set(told) == {
+    lines = {name: policy.guarantee for name, policy in policies().items() if policy.guarantee}
+    assert set(lines) == {
         *("a-ell", "a-max", "a-random", "a-switch"),
         *("h-sf", "mc-sf", "sorted-f-exact", "svf"),
     }
-    assert all("\n" not in line and "TEL/" in line for line in told.values())
-    assert all(f"({each.source})" in told[name] for name, each in CLAIMED)
-    assert all(words.words in told[name] for name, each in CLAIMED for words in each.assumptions)
+    assert all("\n" not in line and "TEL/" in line for line in lines.values())
+    assert all(f"({each.source})" in lines[name] for name, each in CLAIMED)
+    assert all(words.words in lines[name] for name, each in CLAIMED for words in each.assumptions)
 
 
 @pytest.mark.parametrize(

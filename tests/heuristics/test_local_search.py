@@ -120,7 +120,7 @@ def test_a_changed_list_is_decoded_as_defined(
     compiled(annealing.keep)(walk, columns, first, last, until, shift, trial)
     for name, kept, right in zip(walk._fields, walk, expected, strict=True):
         assert kept.tolist() == right.tolist(), name
-    # Above the threshold the value only tells that it is above.
+    # Above the threshold the value only says that it is above.
     assert evaluate(*arguments, total - 1, ALL, trial)[0] > total - 1
 
 
@@ -186,19 +186,21 @@ def test_hundreds_of_small_schedules_pass_the_checker(draws: int) -> None:
         instance = drawn(rng)
         order = rng.permutation(len(instance))
         start = run_in_order(instance, order, "list")
-        told: list[int] = []
+        stated: list[int] = []
 
-        def tell(starts: Ints, _: Ints, instance: Instance = instance, told: Any = told) -> None:
-            schedule = make_schedule(instance, starts.tolist(), "told")
-            told.append(schedule.tel)
+        def report(
+            starts: Ints, _: Ints, instance: Instance = instance, stated: Any = stated
+        ) -> None:
+            schedule = make_schedule(instance, starts.tolist(), "stated")
+            stated.append(schedule.tel)
             assert check_schedule(instance, schedule).valid
 
         begin = np.array(start.starts, dtype=np.int64)
-        starts, _ = improved(instance, begin, Budget(moves=150), seed=case, on_better=tell)
+        starts, _ = improved(instance, begin, Budget(moves=150), seed=case, on_better=report)
         schedule = make_schedule(instance, starts.tolist(), "found")
         assert check_schedule(instance, schedule).valid
-        assert told == sorted(set(told), reverse=True)
-        assert schedule.tel == min([start.tel, *told])
+        assert stated == sorted(set(stated), reverse=True)
+        assert schedule.tel == min([start.tel, *stated])
 
 
 @pytest.mark.parametrize(("draws", "most"), a_few([(15, 14), (60, 58)], 1))

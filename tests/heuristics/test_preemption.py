@@ -45,7 +45,7 @@ def test_a_long_prompt_is_much_work_where_prefills_are_dear() -> None:
     assert _run("swf", instance, "unit").starts == _run("svf", instance, "unit").starts
 
 
-#: (0, 8) holds 1 to 8 of M = 8; (3, 1) arrives at 4 and does not fit beside it then.
+#: (0, 8) holds 1 to 8 of M = 8; (3, 1) arrives at 4 and does not fit next to it then.
 EXCHANGE = Instance("exchange", 8, (Request(0, 0, 0, 8), Request(1, 4, 3, 1)))
 
 

@@ -139,7 +139,7 @@ def test_a_policy_in_real_time_equals_its_transcription(name: str, cases: int) -
         try:
             expected = in_real_time(instance, arrivals, coefficients, unit)
         except (EndlessError, TooLongError, UnservableError, UndecidedError):
-            # Of a guess, not of the run: nothing is told of it.
+            # The guess fails, not the run, which nothing describes then.
             undecided += 1
             continue
         schedule = run_policy(policies()[name], instance, setting)
@@ -282,7 +282,7 @@ def test_stalling_equals_its_transcription() -> None:
 
 
 def _aborted(schedule: Schedule) -> bool:
-    """Tell whether a request was evicted while its prompt was on its way."""
+    """Return whether a request was evicted while its prompt was on its way."""
     kept = schedule.kept or [(0,) * (len(each) + 1) for each in schedule.attempts or ()]
     return any(
         tokens == before

@@ -165,7 +165,7 @@ def test_nested_wait_leaves_at_the_end_of_its_segment() -> None:
     # M = 8, s = 0, o = 4 and 3, segment 2, scale 1.  Volumes up to the end of segment 1 are
     # 1 + 2 = 3 each: n_1 = ceil(8·2/6) = 3 > 2, but the worker is empty: both start at 0.  At 2
     # both leave with 2 tokens and enter segment 2 (3 + 4 = 7 each): n_2 = ceil(8·2/20) = 1, the
-    # first goes on (4 at its end), the second would make 8 beside it: 4 + 4 fits M = 8, but only
+    # first goes on (4 at its end), the second would make 8 next to it: 4 + 4 fits M = 8, but only
     # one may start in a round.  At 3: 4 + 3 = 7, then the second alone: starts, a round late.
     both = run("nested-wait(segment=2)", instance_of(8, (0, 0, 4), (0, 0, 3)))
     assert both.starts == (0, 1)

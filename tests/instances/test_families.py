@@ -277,7 +277,7 @@ def test_mixed_prompts_have_two_modes() -> None:
 
 
 def _triples_with_sum(numbers: list[int], target: int) -> bool:
-    """Tell whether some three of the numbers (at different places) sum to the target."""
+    """Return whether some three of the numbers (at different places) sum to the target."""
     counts = Counter(numbers)
     for a in counts:
         for b in counts:

@@ -166,12 +166,12 @@ def _replaced(old: str, new: str) -> str:
 _SECOND = "request 1 (id 3), field "
 
 
-def _field(key: str, value: object, told: str) -> tuple[str, str]:
-    return _with(key, value), f"field {key}: Input should be {told}"
+def _field(key: str, value: object, stated: str) -> tuple[str, str]:
+    return _with(key, value), f"field {key}: Input should be {stated}"
 
 
-def _second(key: str, value: object, told: str, place: str = _SECOND) -> tuple[str, str]:
-    return _request(key, value), f"{place}{key}: Input should be {told}"
+def _second(key: str, value: object, stated: str, place: str = _SECOND) -> tuple[str, str]:
+    return _request(key, value), f"{place}{key}: Input should be {stated}"
 
 
 #: What the file holds (text or bytes), and how the message goes on after the path.

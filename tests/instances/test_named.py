@@ -13,7 +13,7 @@ from instances.named import FOLDER, find_instance, find_instances, hides, librar
 
 
 def test_every_instance_of_the_library_has_its_name() -> None:
-    """The names told from the files are those in the files, and of one instance each."""
+    """Names by file are the names in the files, each of one instance."""
     names = [instance.name for _, instance in library()]
     assert len(set(names)) == len(names)
     found = {name: read_instance(file).name for name, file in library_files().items()}

@@ -68,7 +68,7 @@ def mixed(chat: Length, summary: Length) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize(
-    ("shares", "family", "told"),
+    ("shares", "family", "stated"),
     [
         (shares_of(CHAT_PROMPT), "chat", ("40.9", "4,621", "12")),
         (shares_of(CHAT_OUTPUT), "chat", ("84.9", "9,638", "51")),
@@ -82,12 +82,12 @@ def mixed(chat: Length, summary: Length) -> NDArray[np.float64]:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_the_docstring_tells_the_moments(
-    shares: NDArray[np.float64], family: str, told: tuple[str, str, str]
+    shares: NDArray[np.float64], family: str, stated: tuple[str, str, str]
 ) -> None:
     """Mean, variance and median of the law as it is drawn, from its distribution function."""
     module = import_module(f"instances.families.{family.replace('-', '_')}")
     page = " ".join(str(module.__doc__).split())
-    for value, text in zip(moments(shares), told, strict=True):
+    for value, text in zip(moments(shares), stated, strict=True):
         if text:
             digits = len(text.partition(".")[2])
             assert f"{value:,.{digits}f}" == text
